@@ -15,7 +15,6 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
-#include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/task/model_folder/given_sampling.hpp"
 #include "runtime/task/model_tokenizer.hpp"
@@ -30,8 +29,7 @@ using Texts = std::vector<std::vector<std::int64_t>>;
 std::string tokenizer_file(const Disk& disk, const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return *file;
   auto file = tokenizer_in(model);
-  if (!file && is_adapter_folder(disk, model))
-    file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
+  if (!file) file = tokenizer_in(folder_of_model(disk, model, base_given(arguments)));
   if (file) return *file;
   try {
     Tokenizer::from_file(model);  // says which files the folder has instead
