@@ -3,6 +3,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
 #include "runtime/data/read_microbatch.hpp"
@@ -32,6 +34,9 @@ class SourceFeed final : public MicrobatchFeed {
     StepInputs inputs{.next_sample = begin + samples};
     const std::uint64_t needed = options_.numbers_samples ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
+    // What fills up the last step is no sample: a start with more data begins with the first that came to it.
+    if (options_.numbers_samples && options_.end_sample)
+      inputs.next_sample = std::min(inputs.next_sample, *options_.end_sample);
     inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
     for (int batch = 0; batch < phases.num_batches(); ++batch) add_batch(step, begin, batch, inputs);
     return inputs;
