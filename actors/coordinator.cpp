@@ -107,13 +107,14 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
   entries_taken_ += message.getEntries();
   if (nodes_ready_.size() < roster_.members().size() || phase_ != JobPhase::preparing) return;
   if (entries_taken_ != resume_.entries) {
-    return end_job(false,
-                   with_differences(fmt::format(
-                       "{} holds {} but the job's model and optimizer take {} of them: it was written with another "
-                       "model or optimizer. {}",
-                       resume_.directory, counted(resume_.entries, "tensor"), entries_taken_,
-                       ways_to_begin_anew(resume_.directory))),
-                   true);
+    return end_job(
+        false,
+        with_differences(fmt::format(
+            "{} holds {} but the job's model and optimizer take {} of them: it was written with another "
+            "model or optimizer. {}",
+            resume_.directory, counted(resume_.entries, "tensor"), entries_taken_,
+            ways_to_begin_anew(resume_.directory))),
+        true);
   }
   if (!resume_.warning.empty()) log::warn("{}", resume_.warning);
   phase_ = JobPhase::training;

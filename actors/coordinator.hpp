@@ -90,7 +90,8 @@ class Coordinator final : public Actor {
   std::uint64_t entries_taken_ = 0;                            // of the resumed checkpoint
   PendingSaves saves_;
   struct Export {
-    std::string checkpoint, folder, failure;  // what is exported; that the nodes fill; of the first share that failed
+    std::string checkpoint, folder,
+        failure;  // what is exported; that the nodes fill; of the first share that failed
     std::uint32_t shares = 1;
     std::set<std::uint32_t> open;  // shares that are being written
   };

@@ -47,19 +47,17 @@ int list_saves(const Disk& disk, const std::string& directory, bool json, Consol
     console.out << Json{{"directory", folder}, {"checkpoints", list}}.dump(2) << "\n";
     return 0;
   }
-  const bool evaluated = std::any_of(saves.begin(), saves.end(),
-                                     [](const SaveSummary& save) { return save.evaluation_loss.has_value(); });
+  const bool evaluated = std::any_of(
+      saves.begin(), saves.end(), [](const SaveSummary& save) { return save.evaluation_loss.has_value(); });
   std::size_t width = 4;
   for (const SaveSummary& save : saves) width = std::max(width, save.name.size());
-  console.out << fmt::format("{}\n{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}state\n", folder, "name",
-                             width, "step", "written", "size", "files",
-                             evaluated ? "evaluation loss  " : "");
+  console.out << fmt::format("{}\n{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}state\n", folder, "name", width,
+                             "step", "written", "size", "files", evaluated ? "evaluation loss  " : "");
   for (const SaveSummary& save : saves) {
-    console.out << fmt::format("{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}{}{}\n", save.name, width,
-                               save.step, written_at(save), size_text(save.bytes), save.num_files,
-                               evaluated ? loss_column(save) : "", name_of(save.state),
-                               save.is_best ? ", the best" : "",
-                               save.problem.empty() ? "" : ": " + save.problem);
+    console.out << fmt::format(
+        "{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}{}{}\n", save.name, width, save.step, written_at(save),
+        size_text(save.bytes), save.num_files, evaluated ? loss_column(save) : "", name_of(save.state),
+        save.is_best ? ", the best" : "", save.problem.empty() ? "" : ": " + save.problem);
   }
   return 0;
 }

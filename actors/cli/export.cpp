@@ -36,12 +36,14 @@ std::string checkpoint_given(const Disk& disk, const Arguments& arguments) {
   const std::string folder = saves_folder(disk, directory);
   if (!arguments.has("--best")) return checkpoint_in(disk, folder, Check::contents);
   const auto best = best_of(evaluation_losses(disk, folder));
-  D9D_REQUIRE(best, "--best: no checkpoint in {} was written right after an evaluation; name one, or leave it out",
+  D9D_REQUIRE(best,
+              "--best: no checkpoint in {} was written right after an evaluation; name one, or leave it out",
               folder);
   const FoundCheckpoint found{*best, join_path(folder, checkpoint_name(*best))};
   if (const auto damage = damage_of(disk, found, Check::contents))
-    throw Error(ErrorKind::environment, fmt::format("checkpoint {} is the best and damaged: {}. Name another one",
-                                                    found.path, *damage));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("checkpoint {} is the best and damaged: {}. Name another one", found.path, *damage));
   return found.path;
 }
 
@@ -88,7 +90,8 @@ Command export_command() {
       .run = export_folder,
       .details =
           "CHECKPOINT is a folder save-STEP, or the folder of a run or of its checkpoints: then the newest "
-          "good one is taken, or with --best the best. Files of another model in OUT_DIR are replaced, other files stay.\n",
+          "good one is taken, or with --best the best. Files of another model in OUT_DIR are replaced, other "
+          "files stay.\n",
       .examples = {"export runs/quickstart/checkpoints model",
                    "export runs/tuned/checkpoints/save-500 adapter --adapter"}};
 }

@@ -6,6 +6,7 @@
 #include "actors/job/port_probe.hpp"
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
@@ -13,6 +14,7 @@
 #include "runtime/resume/schedule_steps.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/export_work.hpp"
+#include "runtime/state/manifest.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/inference_task.hpp"
@@ -59,11 +61,17 @@ void make_actors(const JobConfig& job, const PreparedJob& prepared, Findings& fi
 }
 
 // Of the model's folder, from headers alone.
-void look_at_source(const JobConfig& job, PreparedJob& prepared, Findings& findings) {
+void look_at_source(const Disk& disk, const JobConfig& job, PreparedJob& prepared, Findings& findings) {
   const auto& source = job.trainer.model_stage_factory.source_checkpoint;
   if (!source || !prepared.model) return;
-  findings.attempt("trainer.model_stage_factory.source_checkpoint",
-                   [&] { prepared.warnings = prepared.model->check_source(*source); });
+  findings.attempt("trainer.model_stage_factory.source_checkpoint", [&] {
+    const bool of_plugin = std::holds_alternative<config::Named>(job.model_provider);
+    D9D_REQUIRE(of_plugin || !disk.exists(join_path(*source, manifest_name)),
+                "{0} is a checkpoint of a run; make a model's folder of it (d9d-node export {0} FOLDER) and "
+                "give that",
+                *source);
+    prepared.warnings = prepared.model->check_source(*source);
+  });
 }
 
 void look_at_export(const JobConfig& job, const PreparedJob& prepared, Findings& findings) {
@@ -124,7 +132,8 @@ Beginning next_beginning(const Disk& disk, const JobConfig& job) {
   return {};
 }
 
-void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob& prepared, Findings& findings) {
+void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob& prepared,
+               Findings& findings) {
   const bool open = findings.attempt(
       "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded); });
   if (!open) return;
@@ -138,10 +147,9 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob&
     prepared.end_sample = end_of_data(loaded.job.data, prepared.num_samples);
     // Phases that wait for the length.
     if (prepared.lr_schedule)
-      step_multiplier(*prepared.lr_schedule,
-                      ScheduleSteps(loaded.job, prepared.num_samples, beginning.at,
-                                    first_batch_of(beginning.state, loaded.job))
-                          .total());
+      step_multiplier(*prepared.lr_schedule, ScheduleSteps(loaded.job, prepared.num_samples, beginning.at,
+                                                           first_batch_of(beginning.state, loaded.job))
+                                                 .total());
   });
 }
 
@@ -202,7 +210,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   prepared.user_actors.set_context(prepared.registry.context());
   make_actors(job, prepared, findings);
   make_trackers(job, prepared, findings);
-  look_at_source(job, prepared, findings);
+  look_at_source(disk, job, prepared, findings);
   look_at_export(job, prepared, findings);
   look_at_own_folders(job, findings);
   open_data(loaded, options.fresh ? Beginning{} : next_beginning(disk, job), prepared, findings);

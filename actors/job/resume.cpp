@@ -275,8 +275,8 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .join_timeout = node.join_timeout,
       .find_resume_point = [&process, hash = node.job_hash, fresh,
                             start] { return find_resume_point(process, hash, fresh, *start); },
-      .commit = [&process, hash = node.job_hash, tag, start](
-                    const CheckpointParts& parts) { return commit(process, hash, tag, *start, parts); },
+      .commit = [&process, hash = node.job_hash, tag,
+                 start](const CheckpointParts& parts) { return commit(process, hash, tag, *start, parts); },
       .discard =
           [&process, tag](std::uint64_t step) {
             process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));

@@ -135,7 +135,8 @@ void put_aside(Disk& disk, const JobConfig& job) {
   disk.remove_all(join_path(output_dir(job).string(), last_checkpoint_name));
   set_best_link(directory, std::nullopt);
   log::info("--fresh: the job begins at step 1; {} in {} and its {} are kept as old-{}.*",
-            counted(found.size(), "checkpoint"), directory, job.inference ? "results" : "metrics.jsonl", number);
+            counted(found.size(), "checkpoint"), directory, job.inference ? "results" : "metrics.jsonl",
+            number);
 }
 
 }  // namespace d9d

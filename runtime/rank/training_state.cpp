@@ -39,16 +39,13 @@ void require_stored(const CheckpointReader& reader, const std::string& checkpoin
               "{} has no {}: it was written by a job with another model or optimizer. {}", checkpoint, what,
               ways_to_begin_anew(checkpoint));
   const Shape& stored = reader.shape_of(entry.kind, entry.name);
-  D9D_REQUIRE(
-      stored == entry.layout->global_shape(),
-      "{} holds {} in the shape {}, the model has {}. {}", checkpoint, what, to_text(stored),
-      to_text(entry.layout->global_shape()), ways_to_begin_anew(checkpoint));
+  D9D_REQUIRE(stored == entry.layout->global_shape(), "{} holds {} in the shape {}, the model has {}. {}",
+              checkpoint, what, to_text(stored), to_text(entry.layout->global_shape()),
+              ways_to_begin_anew(checkpoint));
   const Dtype dtype = reader.stored_dtype(entry.kind, entry.name);
   const Dtype wanted = dtype_of(entry.tensor.scalar_type());
-  D9D_REQUIRE(
-      !is_buffer || dtype == wanted,
-      "{} holds {} as {}, the model has it as {}. {}", checkpoint, what, name_of(dtype), name_of(wanted),
-      ways_to_begin_anew(checkpoint));
+  D9D_REQUIRE(!is_buffer || dtype == wanted, "{} holds {} as {}, the model has it as {}. {}", checkpoint,
+              what, name_of(dtype), name_of(wanted), ways_to_begin_anew(checkpoint));
 }
 
 }  // namespace

@@ -81,10 +81,11 @@ void compare_lists(const Disk& disk, const std::string& what, const Prints& then
     return;
   }
   if (now.size() > both)
-    changes.push_back({what, fmt::format("{} and {} behind it", now[both].name,
-                                         counted(now.size() - both - 1, "more file")) +
-                                 " came to it",
-                       true});
+    changes.push_back(
+        {what,
+         fmt::format("{} and {} behind it", now[both].name, counted(now.size() - both - 1, "more file")) +
+             " came to it",
+         true});
   if (then.size() > both)
     changes.push_back({what, fmt::format("{} no longer belongs to it", then[both].name), false});
 }
@@ -135,12 +136,12 @@ std::vector<ChangedInput> changed_inputs(const Disk& disk, const Json& then, con
 std::vector<std::string> changed_tokenizer(const std::vector<ManifestFile>& files,
                                            const TokenizerFiles& now) {
   // What makes ids of text, each copied as it is.
-  constexpr std::array names{"tokenizer.json", "tokenizer.model", "vocab.json",
+  constexpr std::array names{"tokenizer.json", "tokenizer.model",   "vocab.json",
                              "merges.txt",     "added_tokens.json", "chat_template.jinja"};
   std::vector<std::string> changed;
   for (const char* name : names) {
-    const auto then = std::find_if(files.begin(), files.end(),
-                                   [&](const ManifestFile& file) { return file.name == name; });
+    const auto then =
+        std::find_if(files.begin(), files.end(), [&](const ManifestFile& file) { return file.name == name; });
     const auto found = now.find(name);
     if (then == files.end() || found == now.end()) continue;
     if (checksum_of(found->second) != then->checksum) changed.emplace_back(name);
@@ -154,35 +155,39 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
   std::vector<std::string> lines;
   for (const ChangedInput& change : changes) {
     if (change.what == "weights" && !job.inference) {
-      throw Error(ErrorKind::input,
-                  fmt::format("the frozen weights changed since {} was written: {}. It holds only what trains "
-                              "(checkpoint_only_trainable_parameters), which would go on upon another model. "
-                              "Give the weights of then, or start with --fresh to begin at step 1",
-                              checkpoint, change.told));
+      throw Error(
+          ErrorKind::input,
+          fmt::format("the frozen weights changed since {} was written: {}. It holds only what trains "
+                      "(checkpoint_only_trainable_parameters), which would go on upon another model. "
+                      "Give the weights of then, or start with --fresh to begin at step 1",
+                      checkpoint, change.told));
     }
     if (change.what == "data") {
       const bool same_before = change.grown && !is_shuffled(job.data);
       lines.push_back(fmt::format(
           "data changed since {} was written: {}. {}", checkpoint, change.told,
-          same_before ? fmt::format("The samples before it are the same, so the run goes on with sample {}",
-                                    cursor)
-                      : fmt::format("Sample {}, the next one, is counted in the data of now: some samples may "
-                                    "be read again and others never. Start with --fresh to begin at step 1",
-                                    cursor)));
+          same_before
+              ? fmt::format("The samples before it are the same, so the run goes on with sample {}", cursor)
+              : fmt::format("Sample {}, the next one, is counted in the data of now: some samples may "
+                            "be read again and others never. Start with --fresh to begin at step 1",
+                            cursor)));
     }
     if (change.what == "evaluation")
-      lines.push_back(fmt::format("evaluation.data changed since {} was written: {}. Its losses do not compare "
-                                  "with those before",
-                                  checkpoint, change.told));
+      lines.push_back(
+          fmt::format("evaluation.data changed since {} was written: {}. Its losses do not compare "
+                      "with those before",
+                      checkpoint, change.told));
     if (change.what == "adapters")
-      lines.push_back(fmt::format("the adapter of model_provider.peft changed since {} was written: {}. Its "
-                                  "weights are taken from the checkpoint",
-                                  checkpoint, change.told));
+      lines.push_back(
+          fmt::format("the adapter of model_provider.peft changed since {} was written: {}. Its "
+                      "weights are taken from the checkpoint",
+                      checkpoint, change.told));
   }
   if (!tokenizer.empty())
-    lines.push_back(fmt::format("the tokenizer changed since {} was written ({}): its ids may stand for other "
-                                "texts than those that the model has learnt",
-                                checkpoint, told_list(tokenizer)));
+    lines.push_back(
+        fmt::format("the tokenizer changed since {} was written ({}): its ids may stand for other "
+                    "texts than those that the model has learnt",
+                    checkpoint, told_list(tokenizer)));
   return lines;
 }
 

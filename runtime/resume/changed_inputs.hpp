@@ -19,8 +19,8 @@ inline constexpr const char* inputs_key = "inputs";
 nlohmann::json input_prints(const Disk& disk, const JobConfig& job);
 
 struct ChangedInput {
-  std::string what;  // "data", ...
-  std::string told;  // "d.txt has 9 bytes and had 5"
+  std::string what;    // "data", ...
+  std::string told;    // "d.txt has 9 bytes and had 5"
   bool grown = false;  // what was there is as it was, and more came behind it
 };
 // `then` and `now` are of input_prints(). Nothing where one of them does not know.

@@ -121,7 +121,8 @@ std::vector<JobInput> inputs_of(const JobConfig& job) {
                       *source});
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
   if (family != nullptr && family->from) inputs.push_back({"model_provider.from", *family->from});
-  for (const std::string& folder : adapter_folders(job)) inputs.push_back({"model_provider.peft.from", folder});
+  for (const std::string& folder : adapter_folders(job))
+    inputs.push_back({"model_provider.peft.from", folder});
   add_data("data", job.data, inputs);
   if (job.evaluation) add_data("evaluation.data", job.evaluation->data, inputs);
   for (const std::string& plugin : job.plugins) inputs.push_back({"plugins", plugin});

@@ -41,10 +41,11 @@ bool is_folder(const std::string& path) {
 
 [[noreturn]] void refuse(const std::string& key, const std::string& written, const char* how,
                          const std::string& whose, const std::string& read) {
-  throw Error(ErrorKind::input,
-              fmt::format("{} {} {} {}, which {} reads: what is written there would change what is read. Give "
-                          "another folder",
-                          key, written, how, read, whose));
+  throw Error(
+      ErrorKind::input,
+      fmt::format("{} {} {} {}, which {} reads: what is written there would change what is read. Give "
+                  "another folder",
+                  key, written, how, read, whose));
 }
 
 // A tokenizer may lie anywhere, also where the job was started: what counts is that its folder stays as it is.
@@ -98,8 +99,9 @@ void require_own_folder(const std::string& key, const std::string& written, cons
   if (job.evaluation) require_apart_from_data(key, written, "evaluation.data", job.evaluation->data);
   const std::string checkpoints = checkpoint_dir(job).string();
   if (lies_in(resolved(written), resolved(checkpoints)))
-    throw Error(ErrorKind::input, fmt::format("{} {} lies among the job's checkpoints ({}). Give another folder",
-                                              key, written, checkpoints));
+    throw Error(ErrorKind::input,
+                fmt::format("{} {} lies among the job's checkpoints ({}). Give another folder", key, written,
+                            checkpoints));
 }
 
 void require_own_results(const JobConfig& job) {

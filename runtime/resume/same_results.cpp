@@ -30,8 +30,8 @@ bool makes_results(const std::string& key, bool knows_weights) {
   constexpr std::array of_weights{"inference.model_stage_factory.source_checkpoint", "model_provider.from"};
   if (starts_with_any(key, of_weights)) return !knows_weights;
   if (!starts_with_any(key, parts) || ends_with_any(key, of_work)) return false;
-  const bool names_file = key.starts_with("data.") &&
-                          (ends_with_any(key, of_files) || key.find(".files.") != std::string::npos);
+  const bool names_file =
+      key.starts_with("data.") && (ends_with_any(key, of_files) || key.find(".files.") != std::string::npos);
   return !names_file;
 }
 
@@ -40,8 +40,8 @@ bool makes_results(const std::string& key, bool knows_weights) {
 void require_same_results(const JobConfig& job, const nlohmann::json& keys,
                           const std::vector<ChangedInput>& changes, const std::vector<std::string>& tokenizer,
                           bool knows_weights) {
-  auto differences = keys.is_object() ? differences_since(config::Json(keys), job)
-                                      : std::vector<KeyDifference>();
+  auto differences =
+      keys.is_object() ? differences_since(config::Json(keys), job) : std::vector<KeyDifference>();
   std::erase_if(differences, [&](const KeyDifference& difference) {
     return !makes_results(difference.key, knows_weights);
   });

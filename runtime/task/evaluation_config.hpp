@@ -31,8 +31,10 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
           "data has",
           optional, above(0)},
       Key{"keep_best", "",
-          "the checkpoint with the lowest loss is kept, of those that were written right after an evaluation: "
-          "beside the newest num_to_keep, or as one of them. The log, `d9d-node checkpoint list` and the link "
+          "the checkpoint with the lowest loss is kept, of those that were written right after an "
+          "evaluation: "
+          "beside the newest num_to_keep, or as one of them. The log, `d9d-node checkpoint list` and the "
+          "link "
           "`best` among the checkpoints say which it is"},
   };
 }

@@ -8,7 +8,8 @@ namespace {
 
 void of_best(const JobConfig& job, std::vector<JobIssue>& issues) {
   if (!job.evaluation) {
-    issues.push_back({"export", "best, but nothing is evaluated", "add a section `evaluation`, or leave it out"});
+    issues.push_back(
+        {"export", "best, but nothing is evaluated", "add a section `evaluation`, or leave it out"});
   } else if (job.trainer.checkpointing.num_to_keep && !job.evaluation->keep_best) {
     issues.push_back({"export", "best, but trainer.checkpointing.num_to_keep would remove it",
                       "set evaluation.keep_best: true"});

@@ -89,8 +89,10 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"export_adapter_to", "",
           "folder of the adapter alone, in PEFT's format, written after the last step; null: none"},
       Key{"export", "",
-          "the checkpoint that export_to and export_adapter_to are made of: that of the last step, or of those that "
-          "are there the one with the lowest loss of an evaluation (needs `evaluation`, and its keep_best where "
+          "the checkpoint that export_to and export_adapter_to are made of: that of the last step, or of "
+          "those that "
+          "are there the one with the lowest loss of an evaluation (needs `evaluation`, and its keep_best "
+          "where "
           "checkpoints are removed)"},
       Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},
       Key{"node", "", "this process"},

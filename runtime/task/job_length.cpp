@@ -28,9 +28,9 @@ std::uint64_t samples_left(std::uint64_t end, const JobPosition& at) {
 
 // How it was found that a job which goes on has `given` steps.
 std::string told_count(const JobPosition& at, std::uint64_t end, std::uint64_t batch) {
-  return fmt::format("{} {} done with {}, and the other {} are {} at {} a step",
-                     counted(at.steps, "step"), at.steps == 1 ? "is" : "are", counted(at.sample, "sample"),
-                     samples_left(end, at), counted(samples_left(end, at) / batch, "whole step"), batch);
+  return fmt::format("{} {} done with {}, and the other {} are {} at {} a step", counted(at.steps, "step"),
+                     at.steps == 1 ? "is" : "are", counted(at.sample, "sample"), samples_left(end, at),
+                     counted(samples_left(end, at) / batch, "whole step"), batch);
 }
 
 // The same of a job that goes on, where the steps before may have taken other numbers of samples.

@@ -26,8 +26,8 @@ class ChangedInputs : public ::testing::Test {
   void write(const std::string& name, const std::string& text) { folder_.write(name, text); }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
   JobConfig job(const std::string& files, const std::string& more = {}) const {
-    return testing_job::of_data(
-        4, {"data={source: text, files: [" + files + "], tokenizer: t.json, sequence_length: 4" + more + "}"});
+    return testing_job::of_data(4, {"data={source: text, files: [" + files +
+                                    "], tokenizer: t.json, sequence_length: 4" + more + "}"});
   }
   JobConfig both(const std::string& more = {}) const { return job(at("a.txt") + ", " + at("b.txt"), more); }
   JobConfig frozen() const {
@@ -54,7 +54,9 @@ TEST_F(ChangedInputs, AreNoneWhereTheFilesAreTheSameAlsoInAnotherFolder) {
   write("moved/b.txt", "second");
 
   EXPECT_THAT(after(both(), [] {}), IsEmpty());
-  EXPECT_THAT(after(both(), [] {}, job(at("moved/a.txt") + ", " + at("moved/b.txt"))), IsEmpty());
+  EXPECT_THAT(after(
+                  both(), [] {}, job(at("moved/a.txt") + ", " + at("moved/b.txt"))),
+              IsEmpty());
   EXPECT_THAT(changed_inputs(disk_, nlohmann::json(), input_prints(disk_, both())), IsEmpty())
       << "of a checkpoint that does not know";
 }
@@ -63,8 +65,10 @@ TEST_F(ChangedInputs, OfDataNameTheFileAndWhatMovesBehindIt) {
   const auto other = after(both(), [&] { write("b.txt", "SECOND"); });
   const auto grown = after(both(), [&] { write("b.txt", "SECOND and more"); });
   const auto moved = after(both(), [&] { write("a.txt", "first and more"); });
-  const auto fewer = after(both(), [] {}, job(at("a.txt")));
-  const auto more = after(job(at("a.txt")), [] {}, both());
+  const auto fewer = after(
+      both(), [] {}, job(at("a.txt")));
+  const auto more = after(
+      job(at("a.txt")), [] {}, both());
 
   ASSERT_EQ(other.size(), 1U);
   EXPECT_THAT(other[0].told, HasSubstr("b.txt has other bytes than then"));
@@ -96,12 +100,12 @@ TEST_F(ChangedInputs, OfFrozenWeightsAreAnError) {
   for (std::size_t i = 1 << 20; i < weights.size() - (1 << 20); ++i) weights[i] = 'v';
 
   const auto changes = after(frozen(), [&] { write("model/model.safetensors", weights); });
-  const std::string text = test::error_of([&] { told_changes(changes, {}, frozen(), "save-5", 20); },
-                                          ErrorKind::input);
+  const std::string text =
+      test::error_of([&] { told_changes(changes, {}, frozen(), "save-5", 20); }, ErrorKind::input);
 
   ASSERT_EQ(changes.size(), 1U);
-  EXPECT_THAT(text, AllOf(HasSubstr("the frozen weights changed since save-5"), HasSubstr("model.safetensors"),
-                          HasSubstr("--fresh")));
+  EXPECT_THAT(text, AllOf(HasSubstr("the frozen weights changed since save-5"),
+                          HasSubstr("model.safetensors"), HasSubstr("--fresh")));
 }
 
 TEST_F(ChangedInputs, OfWeightsThatTheCheckpointHasDoNotMatter) {

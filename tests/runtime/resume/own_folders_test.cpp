@@ -26,9 +26,9 @@ class OwnFolders : public ::testing::Test {
   }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
   JobConfig with_tokenizer(const std::string& file) const {
-    return testing_job::of_data(
-        4, {"data={source: text, files: [" + at("texts") + "], tokenizer: " + at(file) + ", sequence_length: 4}",
-            "output_dir=" + at("out")});
+    return testing_job::of_data(4, {"data={source: text, files: [" + at("texts") +
+                                        "], tokenizer: " + at(file) + ", sequence_length: 4}",
+                                    "output_dir=" + at("out")});
   }
   std::string refusal(const std::string& written) { return refusal(written, job_); }
   static std::string refusal(const std::string& written, const JobConfig& job) {
@@ -42,10 +42,9 @@ class OwnFolders : public ::testing::Test {
 TEST_F(OwnFolders, AreNotTheModelThatIsReadUnderAnyOfItsNames) {
   fs::create_directory_symlink(folder_ / "model", folder_ / "link");
 
-  EXPECT_THAT(refusal(at("model")),
-              AllOf(HasSubstr("export_to " + at("model") + " is " + at("model")),
-                    HasSubstr("trainer.model_stage_factory.source_checkpoint reads"),
-                    HasSubstr("Give another folder")));
+  EXPECT_THAT(refusal(at("model")), AllOf(HasSubstr("export_to " + at("model") + " is " + at("model")),
+                                          HasSubstr("trainer.model_stage_factory.source_checkpoint reads"),
+                                          HasSubstr("Give another folder")));
   for (const std::string name : {"model/", "texts/../model", "link", "link/.", "./model"})
     EXPECT_THAT(refusal(at(name)), HasSubstr(" is ")) << name;
   EXPECT_THAT(refusal(at("link/new/deep")), HasSubstr("lies inside of"));

@@ -43,17 +43,20 @@ TEST(SameResults, OfAnotherModelTaskOrDataAreRefusedWithAWayToBeginAnew) {
               AllOf(HasSubstr("runs/asked/results holds results of another model, task or data: "
                               "model_provider.dtype"),
                     HasSubstr("Start with --fresh"), HasSubstr("inference.run.name")));
-  EXPECT_THAT(refusal({"task={name: embedding}", "model_provider.head={kind: embedding}"}), HasSubstr("task"));
+  EXPECT_THAT(refusal({"task={name: embedding}", "model_provider.head={kind: embedding}"}),
+              HasSubstr("task"));
   EXPECT_THAT(refusal({"data.shuffle=true"}), HasSubstr("data.shuffle"));
   EXPECT_THAT(refusal({}, true, {{"weights", "one/model.safetensors has other bytes than then"}}),
               HasSubstr("weights changed: one/model.safetensors has other bytes"));
-  EXPECT_THAT(refusal({}, true, {{"adapters", "a has other bytes than then"}}), HasSubstr("adapters changed"));
+  EXPECT_THAT(refusal({}, true, {{"adapters", "a has other bytes than then"}}),
+              HasSubstr("adapters changed"));
   EXPECT_THAT(refusal({}, true, {}, {"tokenizer.json"}), HasSubstr("the tokenizer's tokenizer.json changed"));
 }
 
 TEST(SameResults, GoOnWhereOnlyTheWorkIsDoneAnotherWay) {
   expect_goes_on({"inference.batching.global_batch_size=8", "mesh={pipeline_parallel: 2}",
-                  "inference.schedule.total_steps=3", "data.epochs=2", "inference.data_prefetch.prefetch_factor=3"});
+                  "inference.schedule.total_steps=3", "data.epochs=2",
+                  "inference.data_prefetch.prefetch_factor=3"});
   require_same_results(job(), nlohmann::json(resolved_keys(job())), {{"data", "more", true}}, {}, true);
 }
 
