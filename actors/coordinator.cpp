@@ -201,7 +201,8 @@ void Coordinator::failed(wire::Failed::Reader message) {
 // Of a start that is refused: often one of these keys is the reason.
 std::string Coordinator::with_differences(const std::string& refusal) const {
   if (resume_.differences.empty()) return refusal;
-  return fmt::format("{}. It was written with other keys: {}", refusal, resume_.differences);
+  return fmt::format("{}{} The checkpoint was written with other keys: {}", refusal,
+                     refusal.ends_with('.') ? "" : ".", resume_.differences);
 }
 
 // Before training there was nothing to lose.

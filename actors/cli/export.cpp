@@ -56,7 +56,7 @@ int export_folder(const Arguments& arguments, Console& console) {
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
   const auto model = make_model(registry, loaded.job);
   require_own_folder("OUT_DIR", target, loaded.job);
-  require_apart("OUT_DIR", target, "this command", checkpoint);
+  require_outside("OUT_DIR", target, checkpoint);
   if (arguments.has("--adapter")) {
     export_adapter(disk, *model, checkpoint, target);
   } else {

@@ -62,18 +62,16 @@ void tell_other_keys(const JobConfig& job, const Manifest& manifest, ResumePoint
 // What it holds is converted: a caution, since the curve is no longer that of one dtype.
 void tell_other_dtype(const JobConfig& job, const FoundCheckpoint& checkpoint, const Manifest& manifest) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
-  if (family == nullptr || job.inference) return;
-  const auto of_kind = [&](std::string_view kind, std::optional<Dtype> other_than) {
-    return std::find_if(manifest.entries.begin(), manifest.entries.end(), [&](const ManifestEntry& entry) {
-      return entry.kind == kind && (!other_than || entry.dtype != *other_than);
-    });
-  };
-  const auto stored = of_kind("param", family->dtype);
-  if (stored == manifest.entries.end()) return;
-  const bool masters = of_kind("master_weight", std::nullopt) != manifest.entries.end();
-  log::warn("{} holds weights in {} and the model has {}: they are converted{}", checkpoint.path,
-            name_of(stored->dtype), name_of(family->dtype),
-            masters ? ", from its master weights where the model has none" : "");
+  const auto extra = nlohmann::json::parse(manifest.extra, nullptr, false);
+  const nlohmann::json::json_pointer where("/job/model_provider/dtype");
+  if (family == nullptr || job.inference || !extra.is_object() || !extra.contains(where)) return;
+  const nlohmann::json& then = extra.at(where);
+  if (!then.is_string() || then == std::string(name_of(family->dtype))) return;
+  const bool masters = std::any_of(manifest.entries.begin(), manifest.entries.end(),
+                                   [](const ManifestEntry& entry) { return entry.kind == "master_weight"; });
+  log::warn("{} was written by a {} model and this one is {}: its weights are converted{}", checkpoint.path,
+            then.get<std::string>(), name_of(family->dtype),
+            masters && family->dtype == Dtype::float32 ? ", from its master weights without loss" : "");
 }
 
 // Where the order of the data came from a seed of its own and now comes from base_seed: samples would be read twice and

@@ -104,6 +104,12 @@ void require_own_folder(const std::string& key, const std::string& written, cons
                             checkpoints));
 }
 
+void require_outside(const std::string& key, const std::string& written, const std::string& checkpoint) {
+  if (!lies_in(resolved(written), resolved(checkpoint))) return;
+  throw Error(ErrorKind::input,
+              fmt::format("{} {} lies in the checkpoint {}. Give another folder", key, written, checkpoint));
+}
+
 void require_own_results(const JobConfig& job) {
   const fs::path results = resolved(results_dir(job).string());
   for (const std::string& file : data_files(job.data)) {

@@ -13,6 +13,8 @@ void require_apart(const std::string& key, const std::string& written, const std
                    const std::string& read);
 // The same of all that the job reads, and of its checkpoints.
 void require_own_folder(const std::string& key, const std::string& written, const JobConfig& job);
+// Input error where `written` is the folder of a checkpoint, or lies inside of it.
+void require_outside(const std::string& key, const std::string& written, const std::string& checkpoint);
 // Of an inference job: its results are no data of its own.
 void require_own_results(const JobConfig& job);
 

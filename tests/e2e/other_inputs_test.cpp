@@ -134,7 +134,7 @@ TEST_F(OtherInputs, OfAnotherOptimizerAreRefusedWithTheWayThatThereIs) {
   EXPECT_THAT(refused.err, AllOf(HasSubstr("written with another model or optimizer"),
                                  HasSubstr("d9d-node export runs/adam/checkpoints/save-4 FOLDER"),
                                  HasSubstr("trainer.model_stage_factory.source_checkpoint: FOLDER"),
-                                 HasSubstr("It was written with other keys: optimizer"),
+                                 HasSubstr("The checkpoint was written with other keys: optimizer"),
                                  Not(HasSubstr("going on with it")), Not(HasSubstr("results in"))));
   // That way.
   ASSERT_EQ(job_.call({"export", "runs/adam/checkpoints/save-4", "weights"}).code, 0);
@@ -152,11 +152,13 @@ TEST_F(OtherInputs, OfAnotherDtypeAreConvertedWithAWord) {
   ASSERT_EQ(wide.code, 0) << wide.err;
   const Outcome again = job_.run(named("narrow") + steps(12) + set("model_provider.dtype", "bfloat16"));
 
-  EXPECT_THAT(wide.err,
-              HasSubstr("holds weights in bfloat16 and the model has float32: they are converted, from its "
-                        "master weights"));
+  EXPECT_THAT(
+      wide.err,
+      HasSubstr(
+          "was written by a bfloat16 model and this one is float32: its weights are converted, from its "
+          "master weights without loss"));
   ASSERT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.err, HasSubstr("holds weights in float32 and the model has bfloat16"));
+  EXPECT_THAT(again.err, HasSubstr("was written by a float32 model and this one is bfloat16"));
   const auto losses = job_.losses("narrow");
   ASSERT_EQ(losses.size(), 12U);
   for (std::size_t i = 1; i < losses.size(); ++i) EXPECT_LT(losses[i], losses[0] + 0.5) << i;
