@@ -47,6 +47,11 @@ class OtherInputs : public CurveTest {
   }
   static Words steps(int count) { return set("trainer.schedule.total_steps", std::to_string(count)); }
   Outcome infer(const Words& words = {}) { return job_.call(Words{"infer.yaml"} + words); }
+  static std::string shard_in(const fs::path& checkpoint) {
+    for (const auto& entry : fs::directory_iterator(checkpoint))
+      if (entry.path().extension() == ".safetensors") return entry.path().string();
+    return {};
+  }
   std::string bytes_of(const std::string& file) const {
     std::ifstream in(job_.folder() / file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -144,22 +149,41 @@ TEST_F(OtherInputs, OfAnotherOptimizerAreRefusedWithTheWayThatThereIs) {
             0);
 }
 
-// The float32 model goes on from the master weights, so its first step has the loss of the bfloat16 one only nearly.
-TEST_F(OtherInputs, OfAnotherDtypeAreConvertedWithAWord) {
+// A step that changes nothing: what the float32 model begins with are the master weights, bit for bit.
+TEST_F(OtherInputs, OfANarrowModelGoOnFromItsMasterWeights) {
   run(named("narrow") + steps(4) + set("model_provider.dtype", "bfloat16"));
 
-  const Outcome wide = job_.run(named("narrow") + steps(8) + set("model_provider.dtype", "float32"));
-  ASSERT_EQ(wide.code, 0) << wide.err;
-  const Outcome again = job_.run(named("narrow") + steps(12) + set("model_provider.dtype", "bfloat16"));
+  const Outcome wide = job_.run(named("narrow") + steps(5) + set("model_provider.dtype", "float32") +
+                                set("optimizer", "{name: adamw, lr: 1.0e-30, weight_decay: 0}"));
 
-  EXPECT_THAT(
-      wide.err,
-      HasSubstr(
-          "was written by a bfloat16 model and this one is float32: its weights are converted, from its "
-          "master weights without loss"));
-  ASSERT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.err, HasSubstr("was written by a float32 model and this one is bfloat16"));
-  const auto losses = job_.losses("narrow");
+  ASSERT_EQ(wide.code, 0) << wide.err;
+  EXPECT_THAT(wide.err,
+              HasSubstr("was written by a bfloat16 model and this one is float32: its weights are converted, "
+                        "from its master weights without loss"));
+  const auto checkpoints = job_.run_folder("narrow") / "checkpoints";
+  const PosixDisk disk;
+  const SafetensorsReader then(disk, shard_in(checkpoints / "save-4")),
+      now(disk, shard_in(checkpoints / "save-5"));
+  int compared = 0;
+  for (const std::string& name : then.names()) {
+    const std::string kind = "master_weight/";
+    if (!name.starts_with(kind)) continue;
+    EXPECT_TRUE(then.read(name).equal(now.read("param/" + name.substr(kind.size())))) << name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 10);
+}
+
+TEST_F(OtherInputs, OfAnotherDtypeGoOnEitherWay) {
+  run(named("there") + steps(4));
+  const Outcome narrow = job_.run(named("there") + steps(8) + set("model_provider.dtype", "bfloat16"));
+  ASSERT_EQ(narrow.code, 0) << narrow.err;
+
+  const Outcome back = job_.run(named("there") + steps(12));
+
+  ASSERT_EQ(back.code, 0) << back.err;
+  EXPECT_THAT(narrow.err, HasSubstr("was written by a float32 model and this one is bfloat16"));
+  const auto losses = job_.losses("there");
   ASSERT_EQ(losses.size(), 12U);
   for (std::size_t i = 1; i < losses.size(); ++i) EXPECT_LT(losses[i], losses[0] + 0.5) << i;
 }
