@@ -73,6 +73,7 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
   const std::vector<StateEntry> entries = entries_of(optimizer, buffers);
+  const std::string master_kind(master_weight_kind);
   std::set<std::string> with_masters;
   for (const StateEntry& entry : entries)
     if (entry.kind == master_weight_kind) with_masters.insert(entry.name);
@@ -89,9 +90,9 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     // A parameter that needs none is what the master weight was.
     const bool from_master = entry.kind == "param" && entry.tensor.scalar_type() == at::kFloat &&
                              !with_masters.contains(entry.name) &&
-                             reader->has(master_weight_kind, entry.name);
+                             reader->has(master_kind, entry.name);
     if (entry.tensor.numel() > 0)
-      load_values(entry, reader->read(from_master ? master_weight_kind : entry.kind, entry.name, mine));
+      load_values(entry, reader->read(from_master ? master_kind : entry.kind, entry.name, mine));
     if (answers_for(*entry.layout)) count += from_master ? 2 : 1;
   }
   optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step - skipped_steps));
