@@ -56,6 +56,7 @@ class EvaluationRun {
 
   bool whole() const { return last_ == options_.batches; }
   double loss() const;  // weighted mean; NaN when nothing counts
+  double weight() const { return sums_.weight_sum; }
   // Where the last evaluation was whole, is that of `step` and is a number.
   std::optional<double> loss_after(std::uint64_t step) const;
   std::uint64_t tokens() const { return static_cast<std::uint64_t>(sums_.tokens); }

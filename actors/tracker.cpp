@@ -100,12 +100,20 @@ void Tracker::write_progress_of_data(wire::StepFinished::Reader message) {
 
 void Tracker::evaluation_finished(wire::EvaluationFinished::Reader message) {
   const std::uint64_t step = message.getStep();
-  write("evaluation/loss", step, Scalar{message.getLoss()});
+  const bool counts = message.getWeight() > 0;
+  if (counts) write("evaluation/loss", step, Scalar{message.getLoss()});
   write("evaluation/tokens", step, Scalar{static_cast<double>(message.getTokens()), true});
   write("evaluation/seconds", step, Scalar{message.getSeconds()});
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));
-  log::info("evaluation after step {}: loss {:.4f} of {} in {:.1f} s", step, message.getLoss(),
-            counted(message.getTokens(), "token"), message.getSeconds());
+  const std::string tokens = counted(message.getTokens(), "token");
+  if (counts) {
+    log::info("evaluation after step {}: loss {:.4f} of {} in {:.1f} s", step, message.getLoss(), tokens,
+              message.getSeconds());
+  } else {
+    log::warn(
+        "evaluation after step {}: no label of its {} counts, so it has no loss; look at evaluation.data",
+        step, tokens);
+  }
   ledger_.evaluated(step);
   answer_when_complete();
 }

@@ -65,6 +65,7 @@ void Trainer::finish_evaluation() {
       finished.setStep(current_);
       finished.setLoss(loss);
       finished.setTokens(evaluation_->tokens());
+      finished.setWeight(evaluation_->weight());
       finished.setSeconds(1e-9 * static_cast<double>(now - evaluation_->begin_ns()));
     });
   }

@@ -94,7 +94,7 @@ void Trainer::collect_metrics_when_due(const StepTotals& totals) {
   if (!options_.metrics_due(current_)) return;
   tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
     collect.setStep(current_);
-    collect.setGradientScale(1 / totals.weight_sum);
+    collect.setGradientScale(totals.weight_sum > 0 ? 1 / totals.weight_sum : 0);
   });
 }
 
@@ -114,13 +114,22 @@ void Trainer::apply(const StepResult& result) {
   });
   applying_ = current_;
   if (!result.skips) return publish("train.optimizer_step.post");
-  if (options_.rank != 0) return;
-  if (result.hook_skips) {
-    return log::info("a gradient hook skips the update of step {}, {} so far", current_,
-                     counted(step_end_.skipped(), "step"));
+  if (options_.rank == 0) say_skipped(result);
+}
+
+void Trainer::say_skipped(const StepResult& result) {
+  const std::string so_far = counted(step_end_.skipped(), "step");
+  if (!result.counts) {
+    if (steps_without_labels_++ > 0) return;
+    return log::warn(
+        "no label of the whole batch counts in step {}: it changes nothing, and so will others like it "
+        "(skipped_steps counts them). Are all labels meant to be ignored?",
+        current_);
   }
+  if (result.hook_skips)
+    return log::info("a gradient hook skips the update of step {}, {} so far", current_, so_far);
   log::warn("loss is {} and gradient norm is {}: the update of step {} is skipped, {} so far",
-            result.scale.loss, result.scale.norm, current_, counted(step_end_.skipped(), "step"));
+            result.scale.loss, result.scale.norm, current_, so_far);
 }
 
 void Trainer::step_applied(wire::StepApplied::Reader message) {

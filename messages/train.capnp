@@ -120,7 +120,7 @@ struct StepFinished {
   nextSample @9 :UInt64;       # data cursor in global samples after this step
   tokensTotal @10 :UInt64;     # of all steps so far, those before a resume included
   metricsFollow @11 :Bool;     # MetricValues of this step are on their way
-  skippedSteps @12 :UInt64;    # updates skipped so far, because loss or gradient was not finite
+  skippedSteps @12 :UInt64;    # updates skipped so far: loss or gradient was not finite, or no label counted
   inference @13 :Bool;         # nothing was trained: loss, gradient norm and learning rate mean nothing
   flops @14 :Float64;          # of the model over the step's tokens, over all ranks; 0 where nothing asks for it
 }
@@ -132,4 +132,5 @@ struct EvaluationFinished {
   loss @1 :Float64;     # weighted mean over all microbatches; NaN when no token counts
   tokens @2 :UInt64;    # over all ranks
   seconds @3 :Float64;
+  weight @4 :Float64;   # of all microbatches; 0: no label counts, so there is no loss
 }

@@ -27,6 +27,7 @@ namespace {
 struct Look {
   std::optional<std::int64_t> sequence_length;
   std::optional<std::uint64_t> samples;  // of an epoch
+  std::uint64_t left_out = 0;            // at the end of the job
   ScheduleConfig schedule;
   StepPhases phases;
   std::optional<Error> refusal;
@@ -89,6 +90,14 @@ std::string optimizer_text(const JobConfig& job) {
   return fmt::format("{}, with float32 master weights of the {} parameters", name, name_of(family->dtype));
 }
 
+// Where the sums of a step are of another type than what they are of.
+std::string gradient_line(const JobConfig& job) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (job.inference || !family || dtype_of_gradients(job) == family->dtype) return {};
+  return line("gradients", fmt::format("summed in {}, of {} parameters", name_of(dtype_of_gradients(job)),
+                                       name_of(family->dtype)));
+}
+
 // A line for each group of parameters with settings of its own.
 std::string decay_lines(const JobSummary& summary) {
   std::string text;
@@ -114,8 +123,11 @@ std::string data_text(const JobConfig& job, const Look& found) {
   std::string text = config::encode(job.data)["source"].get<std::string>();
   if (!found.samples) return text;
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  return text + fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
-                            counted(*found.samples / batch, "step"));
+  text += fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
+                      counted(*found.samples / batch, "step"));
+  if (found.left_out == 0) return text;
+  return text +
+         fmt::format("; leaves out {} at the end, too few for a step", counted(found.left_out, "sample"));
 }
 
 // What the task makes of a step, where that is more than one pass over one batch.
@@ -143,7 +155,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          phase_lines(found.phases) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
-         line("optimizer", optimizer_text(job)) + decay_lines(summary) +
+         line("optimizer", optimizer_text(job)) + decay_lines(summary) + gradient_line(job) +
          line("output", output_dir(job).string());
 }
 
@@ -205,6 +217,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
     found.samples = prepared.source->num_samples();
+    found.left_out = prepared.left_out;
     found.schedule = prepared.schedule;
     found.phases = prepared.phases;
   } catch (const Error& error) {

@@ -50,6 +50,7 @@ int convert(const Arguments& arguments, Console& console) {
   FolderConversion conversion;
   conversion.from = given(arguments, "--from");
   conversion.to = given(arguments, "--to");
+  conversion.base = base_given(arguments);
   conversion.mapper = arguments.value("--mapper").value_or("");
   conversion.dtype = dtype_given(arguments);
   conversion.shard_bytes_max = shard_size_given(arguments);
@@ -75,8 +76,11 @@ constexpr const char* convert_details =
     "What is not weights (config.json, tokenizer, generation config, ...) is carried along. The new folder "
     "appears\n"
     "whole or not at all; memory does not grow with the model.\n\n"
-    "--mapper is one of the names that the family of config.json has (hugging_face; of a mixture of experts "
-    "also\n"
+    "--from may be the folder of an adapter that peft saved: it is merged into the model that it belongs to "
+    "(--base),\n"
+    "summed in fp32.\n\n"
+    "--mapper is one of the names that the family of config.json has (hugging_face; of every mixture of "
+    "experts also\n"
     "experts_one_by_one and experts_fused), the name that a plugin registers, or the path of a file of "
     "rules:\n\n"
     "    dtype: bfloat16                     # of all floating-point tensors; left out: they keep theirs\n"
@@ -97,9 +101,10 @@ Command convert_command() {
   return {
       .name = "convert",
       .positional = "",
-      .summary = "a Hugging Face folder as another one: names, shapes, dtype, shards",
-      .options = {{"--from", "DIR", "the folder that is read"},
+      .summary = "a Hugging Face folder as another one: names, shapes, dtype, shards; an adapter merged",
+      .options = {{"--from", "DIR", "the folder that is read: of a model, or of an adapter"},
                   {"--to", "DIR", "the folder that is made"},
+                  base_option(),
                   {"--mapper", "NAME|FILE", "what becomes of the tensors; left out: they stay as they are"},
                   {"--dtype", "NAME", "of floating-point tensors: float32, bfloat16 or float16"},
                   shard_size_option(),
@@ -108,7 +113,8 @@ Command convert_command() {
                   {"--plugin", "LIB.so", "a library that registers mappers", true}},
       .run = convert,
       .details = convert_details,
-      .examples = {"convert --from model --to fused --mapper experts_fused --dtype bfloat16"}};
+      .examples = {"convert --from model --to fused --mapper experts_fused --dtype bfloat16",
+                   "convert --from adapter --base model --to merged"}};
 }
 
 }  // namespace d9d

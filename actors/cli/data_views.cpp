@@ -41,8 +41,11 @@ void show_sample(std::uint64_t index, const Sample& sample, const std::optional<
   const std::vector<std::int32_t> ids(sample.input_ids.begin(),
                                       sample.input_ids.begin() + static_cast<std::ptrdiff_t>(shown));
   const char* more = shown < sample.input_ids.size() ? " ..." : "";
-  console.out << fmt::format("\nsample {}: {}, {} of them with a label\nids   {}{}\n", index,
-                             counted(sample.input_ids.size(), "token"), labels, fmt::join(ids, " "), more);
+  const auto filled = std::ranges::count(sample.token_mask, false);
+  const std::string tokens = counted(std::ssize(sample.input_ids) - filled, "token");
+  console.out << fmt::format("\nsample {}: {}{}, {} of them with a label\nids   {}{}\n", index, tokens,
+                             filled > 0 ? fmt::format(" filled up to {}", sample.input_ids.size()) : "",
+                             labels, fmt::join(ids, " "), more);
   if (tokenizer) console.out << fmt::format("text  {}{}\n", tokenizer->decode(ids, false), more);
 }
 

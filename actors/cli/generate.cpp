@@ -13,6 +13,7 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
@@ -22,10 +23,12 @@ namespace {
 
 using Texts = std::vector<std::vector<std::int64_t>>;
 
-// The model's own, unless another one is named.
-Tokenizer tokenizer_for(const std::string& model, const Arguments& arguments) {
+// The model's own, unless another one is named. An adapter may have one; else it is its base's.
+Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
-  const auto file = tokenizer_in(model);
+  auto file = tokenizer_in(model);
+  if (!file && is_adapter_folder(disk, model))
+    file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
   D9D_REQUIRE(
       file,
       "{} has no tokenizer.json and no tokenizer.model; name the model's tokenizer with --tokenizer FILE",
@@ -116,11 +119,12 @@ int generate_text(const Arguments& arguments, Console& console) {
   const std::string& directory = arguments.positional().front();
   const std::vector<std::string> prompts = prompts_given(arguments);
   const at::ScalarType dtype = dtype_of_use(arguments);
-  const Tokenizer tokenizer = tokenizer_for(directory, arguments);
+  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
   options.ends = stops_given(tokenizer, arguments);
-  const LoadedModel model = load_hugging_face_model(disk, directory, dtype, device->place());
+  const LoadedModel model =
+      load_hugging_face_model(disk, directory, dtype, device->place(), base_given(arguments));
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
   const auto begin = std::chrono::steady_clock::now();
   const Texts made = generate(model, ids, options);
@@ -147,7 +151,8 @@ Command generate_command() {
   return {
       .name = "generate",
       .positional = "MODEL_DIR",
-      .summary = "text from a Hugging Face folder, until the model ends it or --tokens are made",
+      .summary =
+          "text from a Hugging Face folder or an adapter's, until the model ends it or --tokens are made",
       .positional_min = 1,
       .positional_max = 1,
       .options = {{"--tokenizer", "FILE",
@@ -163,6 +168,7 @@ Command generate_command() {
                   {"--seed", "S", "of the choice; 0 by default"},
                   {"--batch", "N", "texts that are computed at once; 8 by default"},
                   {"--dtype", "TYPE", "float32, the default, or bfloat16"},
+                  base_option(),
                   device_option(),
                   {"--out", "RESULTS.jsonl",
                    "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},

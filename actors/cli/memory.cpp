@@ -59,8 +59,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   const bool zero1 = job.parallelism.zero1 && shards == 1;
   StateMemoryOptions options;
   options.parameter_bytes = bytes_of_parameter(job);
-  const auto& grad_dtype = job.trainer.gradient_manager.grad_dtype;
-  options.gradient_bytes = grad_dtype ? size_of(*grad_dtype) : options.parameter_bytes;
+  options.gradient_bytes = size_of(dtype_of_gradients(job));
   options.optimizer_bytes = optimizer_bytes;
   options.tensor_ranks = job.mesh.tensor_parallel;
   options.expert_ranks = job.mesh.expert_parallel;
@@ -127,6 +126,13 @@ std::int64_t logits_of(const LoadedJob& loaded, const std::vector<StagePosition>
 }
 
 }  // namespace
+
+// As train/flat_parameters does it.
+Dtype dtype_of_gradients(const JobConfig& job) {
+  const Dtype parameters = dtype_of_parameters(job);
+  return job.trainer.gradient_manager.grad_dtype.value_or(size_of(parameters) < 4 ? Dtype::float32
+                                                                                  : parameters);
+}
 
 RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
                            const RankWork& work) {

@@ -32,6 +32,9 @@ struct RankWork {
   std::optional<std::int64_t> sequence_length;
 };
 
+// In which the gradients of a step are summed.
+Dtype dtype_of_gradients(const JobConfig& job);
+
 // Of a rank that has these stages of a job with a built-in model.
 RankMemory estimate_memory(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
                            const RankWork& work);

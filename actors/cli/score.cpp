@@ -49,8 +49,8 @@ int score(const Arguments& arguments, Console& console) {
   std::optional<at::Tensor> labels;
   if (const auto file = arguments.value("--labels")) labels = load_npy(*file);
   const std::string out = required(arguments, "--out");
-  const LoadedModel model =
-      load_hugging_face_model(disk, arguments.positional().front(), at::kFloat, device->place());
+  const LoadedModel model = load_hugging_face_model(disk, arguments.positional().front(), at::kFloat,
+                                                    device->place(), base_given(arguments));
   const Scores scores = score_tokens(model, tokens, labels, {.with_logits = arguments.has("--logits")});
   TensorMap tensors{{"loss", at::scalar_tensor(scores.loss, at::kFloat)}, {"token_loss", scores.token_loss}};
   if (scores.logits.defined()) tensors["logits"] = scores.logits;
@@ -67,13 +67,14 @@ int score(const Arguments& arguments, Console& console) {
 Command score_command() {
   return {.name = "score",
           .positional = "MODEL_DIR",
-          .summary = "per-token losses (and logits) of a Hugging Face folder, in fp32",
+          .summary = "per-token losses (and logits) of a Hugging Face folder or an adapter's, in fp32",
           .positional_min = 1,
           .positional_max = 1,
           .options = {{"--tokens", "IDS.npy", "integers [sequences, length]"},
                       {"--labels", "LABELS.npy", "already shifted, -100 ignored; left out: the next token"},
                       {"--out", "OUT.safetensors", "gets token_loss, loss and, with --logits, logits"},
                       {"--logits", "", "write the logits too"},
+                      base_option(),
                       device_option()},
           .run = score,
           .examples = {"score model --tokens ids.npy --out losses.safetensors --logits"}};

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <thread>
 #include <utility>
 
@@ -24,26 +24,42 @@ constexpr int threads_max = 64;
 }  // namespace
 
 OptionSpec shard_size_option() {
-  return {size_option_name, "SIZE", "the most bytes of a file: 500MB, 4GB (4GB)"};
+  return {size_option_name, "SIZE",
+          "the most bytes of a file: 500MB, 0.5GB, 4GiB (4GB); a larger tensor has one of its own. In a job: "
+          "export_shard_gb"};
 }
 
-// "500MB", "4GB", "4GiB" or a number of bytes.
+// "500MB", "0.1GB", "4GiB" or a number of bytes.
 std::uint64_t shard_size_given(const Arguments& arguments) {
   const auto text = arguments.value(size_option_name);
   if (!text) return shard_bytes_otherwise;
   std::size_t digits = 0;
-  while (digits < text->size() && std::isdigit(static_cast<unsigned char>((*text)[digits])) != 0) ++digits;
+  const auto is_of_number = [](char c) {
+    return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.';
+  };
+  while (digits < text->size() && is_of_number((*text)[digits])) ++digits;
   const std::string unit = text->substr(digits);
-  std::uint64_t factor = 0;
-  const std::pair<const char*, std::uint64_t> units[] = {
-      {"", 1}, {"MB", 1'000'000}, {"GB", 1'000'000'000}, {"MiB", 1 << 20}, {"GiB", 1 << 30}};
+  double factor = 0;
+  const std::pair<const char*, double> units[] = {
+      {"", 1},      {"B", 1},        {"KB", 1e3},     {"kB", 1e3},     {"MB", 1e6},    {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
   for (const auto& [name, bytes] : units)
     if (unit == name) factor = bytes;
-  const auto number = config::integer_from(text->substr(0, digits));
-  const bool good = number && *number > 0 && factor > 0 &&
-                    static_cast<std::uint64_t>(*number) < std::numeric_limits<std::int64_t>::max() / factor;
-  D9D_REQUIRE(good, "{} {}: expected a size such as 500MB, 4GB or 4GiB", size_option_name, *text);
-  return static_cast<std::uint64_t>(*number) * factor;
+  const auto number = config::number_from(text->substr(0, digits));
+  const double bytes = number.value_or(0) * factor;
+  D9D_REQUIRE(bytes >= 1 && bytes < 0x1p62, "{} {}: expected a size such as 500MB, 0.5GB or 4GiB",
+              size_option_name, *text);
+  return static_cast<std::uint64_t>(std::llround(bytes));
+}
+
+OptionSpec base_option() {
+  return {"--base", "DIR", "the model that an adapter belongs to; left out: as its adapter_config.json says"};
+}
+
+std::string base_given(const Arguments& arguments) {
+  const auto base = arguments.value("--base");
+  D9D_REQUIRE(!base || !base->empty(), "--base is empty; give a folder");
+  return base.value_or("");
 }
 
 OptionSpec threads_option() {

@@ -3,6 +3,7 @@
 // threads of those that compute.
 
 #include <cstdint>
+#include <string>
 
 #include "actors/cli/arguments.hpp"
 
@@ -10,6 +11,9 @@ namespace d9d {
 
 OptionSpec shard_size_option();
 std::uint64_t shard_size_given(const Arguments& arguments);  // bytes
+// The folder that an adapter's folder is added to.
+OptionSpec base_option();
+std::string base_given(const Arguments& arguments);  // empty: what the adapter says
 OptionSpec threads_option();
 // Left out: the cores that this process may use, but at most four, because then a disk is the limit.
 int threads_given(const Arguments& arguments);

@@ -145,6 +145,8 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob&
     prepared.num_samples = source.num_samples();
     prepared.total_steps = last_step_of(loaded.job, prepared.num_samples, beginning.at);
     prepared.end_sample = end_of_data(loaded.job.data, prepared.num_samples);
+    prepared.left_out =
+        samples_left_out(loaded.job, prepared.num_samples, prepared.total_steps, beginning.at);
     // Phases that wait for the length.
     if (prepared.lr_schedule)
       step_multiplier(*prepared.lr_schedule, ScheduleSteps(loaded.job, prepared.num_samples, beginning.at,
@@ -156,10 +158,12 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob&
 void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded);
+    const auto source =
+        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
+    prepared.evaluation_end = end_of_data(loaded.job.evaluation->data, source->num_samples());
     prepared.evaluation_source = source;
   });
 }

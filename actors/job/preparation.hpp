@@ -34,8 +34,10 @@ struct PreparedJob {
   std::optional<std::uint64_t> end_sample;     // where the data ends; nothing: it never does
   std::shared_ptr<const SampleSource> evaluation_source;  // null: the job evaluates nothing
   std::uint64_t evaluation_batches = 0;
-  TokenizerFiles tokenizer;           // to lie in every checkpoint
-  std::vector<std::string> warnings;  // what the user should know of, a line each
+  std::optional<std::uint64_t> evaluation_end;  // as end_sample
+  std::uint64_t left_out = 0;                   // samples_left_out()
+  TokenizerFiles tokenizer;                     // to lie in every checkpoint
+  std::vector<std::string> warnings;            // what the user should know of, a line each
 };
 
 // `loaded` and `disk` outlive the result. Makes and drops one task and one of each of the job's own actors,

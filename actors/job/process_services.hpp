@@ -51,8 +51,9 @@ struct ProcessServices {
   std::shared_ptr<const SampleSource> source;               // one for all loaders: a text is tokenised once
   std::shared_ptr<const SampleSource> evaluation_source{};  // null: the job evaluates nothing
   std::uint64_t evaluation_batches = 0;
-  std::shared_ptr<const Collation> collation{};  // null: samples are stacked
-  std::optional<ScheduleConfig> own_schedule{};  // a plugin's, made
+  std::optional<std::uint64_t> evaluation_end{};  // where its data ends; nothing: it never does
+  std::shared_ptr<const Collation> collation{};   // null: samples are stacked
+  std::optional<ScheduleConfig> own_schedule{};   // a plugin's, made
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
   ProgressDisplay* progress = nullptr;            // node 0
   DiskWatch* disk_watch = nullptr;                // for files that are not opened through `disk`

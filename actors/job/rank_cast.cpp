@@ -348,6 +348,8 @@ CastMember RankCast::evaluation_loader() const {
   evaluation.source = process.evaluation_source;
   evaluation.declare_metrics = [task = task](Compose& metrics) { task->create_metrics(metrics); };
   evaluation.cycle_steps = process.evaluation_batches;
+  evaluation.end_sample = process.evaluation_end;
+  evaluation.shortens_last = true;
   return {at(Role::evaluation_loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([evaluation] { return make_source_feed(evaluation); })), true};
 }

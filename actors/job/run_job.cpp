@@ -120,6 +120,9 @@ void leave_hanging_disk(const std::string& report) {
 
 void warn_of(const PreparedJob& prepared) {
   for (const std::string& warning : prepared.warnings) log::warn("{}", warning);
+  if (prepared.left_out > 0)
+    log::info("training leaves out {} at the end of the data, too few for a step",
+              counted(prepared.left_out, "sample"));
 }
 
 // What a process shares: for its life, and from when the job has formed.
@@ -297,6 +300,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .source = prepared.source,
                         .evaluation_source = prepared.evaluation_source,
                         .evaluation_batches = prepared.evaluation_batches,
+                        .evaluation_end = prepared.evaluation_end,
                         .collation = prepared.collation,
                         .own_schedule = prepared.schedule,
                         .progress = options.join ? nullptr : &progress,

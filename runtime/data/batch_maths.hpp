@@ -19,6 +19,10 @@ struct BatchMaths {
   std::uint64_t first_sample(std::uint64_t step_begin, std::int64_t data_rank) const {
     return step_begin + static_cast<std::uint64_t>(data_rank * samples_per_rank());
   }
+  std::uint64_t first_of_microbatch(std::uint64_t step_begin, std::int64_t data_rank,
+                                    std::int64_t microbatch) const {
+    return first_sample(step_begin, data_rank) + static_cast<std::uint64_t>(microbatch * microbatch_size);
+  }
 };
 
 // A size below 1 or a global batch that is not a multiple of dp x microbatch is an input error.

@@ -24,7 +24,7 @@ Source build(const SyntheticDataConfig& config, const SourceNeeds&) {
 }
 
 Source build(const TextDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TextSource>(config, needs.ids_below);
+  return std::make_shared<TextSource>(config, needs.ids_below, needs.rest);
 }
 
 Source build(const TokensDataConfig& config, const SourceNeeds& needs) {
@@ -39,11 +39,12 @@ Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
                           .shuffle = config.shuffle,
                           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
                           .vocab_size = needs.ids_below,
-                          .what = "the file"});
+                          .what = "the file",
+                          .rest = needs.rest});
 }
 
 Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<ChatSource>(config, needs.ids_below);
+  return std::make_shared<ChatSource>(config, needs.ids_below, needs.rest);
 }
 
 Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
@@ -51,7 +52,7 @@ Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
 }
 
 Source build(const TokenListsDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TokenListsSource>(config, needs.ids_below);
+  return std::make_shared<TokenListsSource>(config, needs.ids_below, needs.rest);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

@@ -7,6 +7,7 @@
 
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/corpus_source.hpp"
 
 namespace d9d {
 
@@ -15,6 +16,8 @@ struct SourceNeeds {
   // The model's vocabulary, where it is known: other ids are an input error, when the source is built or, for
   // files of ids, when they are read.
   std::optional<std::int64_t> ids_below{};
+  // Of samples that are rows of a stream: evaluation and inference look at all of it.
+  RestOfRows rest = RestOfRows::left_out;
   // Makes what a plugin registered.
   std::function<std::shared_ptr<const SampleSource>(const OwnDataConfig&)> make_own{};
 };

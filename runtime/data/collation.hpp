@@ -15,7 +15,8 @@ class Collation {
   virtual ~Collation() = default;
   // The batch that the task sees, on the CPU. A pure function of the samples, so that a run may go on with other
   // ranks. Where the mesh splits sequences (context parallelism), input_ids int64 [B, S] is among the tensors, and all
-  // tensors that begin with B and S are cut by token. Nested batches: tensor_tree.hpp.
+  // tensors that begin with B and S are cut by token. Where it fills rows up: token_mask bool [B, S], false for what
+  // fills them up, so that routers, throughput and the like do not count it. Nested batches: tensor_tree.hpp.
   virtual TensorMap collate(std::span<const Sample> samples) const = 0;
 };
 

@@ -19,7 +19,12 @@ LoadingRate loading_rate(const SampleSource& source, const BatchMaths& maths, co
                         number % maths.num_microbatches, collation);
     passed += Clock::now() - begin;
     const auto ids = batch.find("input_ids"), labels = batch.find("labels");
-    if (ids != batch.end()) rate.tokens += static_cast<std::uint64_t>(ids->second.numel());
+    const auto mask = batch.find("token_mask");
+    if (mask != batch.end()) {
+      rate.tokens += static_cast<std::uint64_t>(mask->second.sum().item<std::int64_t>());
+    } else if (ids != batch.end()) {
+      rate.tokens += static_cast<std::uint64_t>(ids->second.numel());
+    }
     if (labels == batch.end() || labels->second.scalar_type() != at::kLong) continue;
     const at::Tensor flat = labels->second.contiguous();
     const auto* const first = flat.const_data_ptr<std::int64_t>();

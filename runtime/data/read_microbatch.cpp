@@ -1,6 +1,7 @@
 #include "runtime/data/read_microbatch.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
 
 #include <algorithm>
 #include <vector>
@@ -18,6 +19,26 @@ bool has_documents(const Sample& sample) {
 void fill_starts(const Sample& sample, std::int64_t* starts, std::int64_t length) {
   std::fill(starts, starts + length, 0);
   std::ranges::copy(sample.document_starts, starts);
+}
+
+bool is_filled_up(const Sample& sample) {
+  return std::ranges::find(sample.token_mask, false) != sample.token_mask.end();
+}
+
+// Where nothing is filled up there is no mask.
+void add_token_mask(std::span<const Sample> samples, std::int64_t length, TensorMap& out) {
+  for (const Sample& sample : samples) {
+    D9D_REQUIRE(sample.token_mask.empty() || static_cast<std::int64_t>(sample.token_mask.size()) == length,
+                "sample {} of the microbatch has a token_mask of {}, expected {} or none",
+                &sample - samples.data(), sample.token_mask.size(), length);
+  }
+  if (std::ranges::none_of(samples, is_filled_up)) return;
+  at::Tensor& mask = out["token_mask"] = at::ones({std::ssize(samples), length}, at::kBool);
+  bool* row = mask.mutable_data_ptr<bool>();
+  for (const Sample& sample : samples) {
+    std::ranges::copy(sample.token_mask, row);
+    row += length;
+  }
 }
 
 void add_numbers(std::span<const Sample> samples, TensorMap& out) {
@@ -69,6 +90,7 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
       row("position_ids", b)[i] = i - (packed ? row("document_starts", b)[i] : 0);
     }
   }
+  add_token_mask(samples, length, out);
   add_numbers(samples, out);
   return out;
 }
@@ -89,19 +111,29 @@ void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_
         first + static_cast<std::uint64_t>(&sample - samples.data()), length);
     for (auto* const row : {&sample.input_ids, &sample.labels, &sample.document_starts})
       row->resize(std::min(row->size(), length));
+    sample.token_mask.resize(std::min(sample.token_mask.size(), length));
   }
 }
 
+bool is_filler(const BatchMaths& maths, std::int64_t data_rank, std::uint64_t step_begin,
+               std::int64_t microbatch, std::optional<std::uint64_t> end) {
+  return end && maths.first_of_microbatch(step_begin, data_rank, microbatch) >= *end;
+}
+
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
-                          std::uint64_t step_begin, std::int64_t microbatch, const Collation* collation) {
+                          std::uint64_t step_begin, std::int64_t microbatch, const Collation* collation,
+                          std::optional<std::uint64_t> end) {
   D9D_CHECK(data_rank >= 0 && data_rank < maths.num_data_ranks, "data rank {} of {}", data_rank,
             maths.num_data_ranks);
-  const std::uint64_t first = maths.first_sample(step_begin, data_rank) +
-                              static_cast<std::uint64_t>(microbatch * maths.microbatch_size);
-  std::uint64_t index = first;
+  std::uint64_t first = maths.first_of_microbatch(step_begin, data_rank, microbatch);
+  auto count = static_cast<std::uint64_t>(maths.microbatch_size);
+  if (end) {
+    first = std::min(first, *end - 1);
+    count = std::min(count, *end - first);
+  }
   std::vector<Sample> samples;
-  samples.reserve(static_cast<std::size_t>(maths.microbatch_size));
-  for (std::int64_t i = 0; i < maths.microbatch_size; ++i) samples.push_back(source.at(index++));
+  samples.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) samples.push_back(source.at(first + i));
   if (maths.cut_unit > 0) cut_to_longest(source, first, maths.cut_unit, samples);
   return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
 }

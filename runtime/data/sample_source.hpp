@@ -20,6 +20,9 @@ struct Sample {
   std::vector<std::int64_t> document_starts = {};
   // More of a plugin's sample, by name: a score, the pixels of an image. Tensors fp32 [B, n] of the batch.
   std::map<std::string, std::vector<float>> numbers = {};
+  // Of samples that are filled up [S]: false where a position holds no token. Empty: all hold one. Labels tell nothing of
+  // it: the question of a chat has none and is made of tokens.
+  std::vector<bool> token_mask = {};
   bool operator==(const Sample&) const = default;
 };
 

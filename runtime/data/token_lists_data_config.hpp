@@ -22,6 +22,7 @@ struct TokenListsDataConfig {
   RowFormat format = RowFormat::arrow;
   std::string ids_field = "input_ids";
   std::optional<std::string> labels_field;
+  std::optional<std::string> mask_field = "attention_mask";
   SampleUnit samples = SampleUnit::row;
   std::optional<std::string> cache;
   bool shuffle = false;
@@ -30,8 +31,8 @@ struct TokenListsDataConfig {
   SampleOrder order;
 };
 BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
-                      (files, sequence_length, format, ids_field, labels_field, samples, cache, shuffle, seed,
-                       epochs, order))
+                      (files, sequence_length, format, ids_field, labels_field, mask_field, samples, cache,
+                       shuffle, seed, epochs, order))
 constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   using config::Key;
   return std::array{
@@ -49,6 +50,10 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           "a column of labels, as long as the ids and beside them (not shifted): the id itself, or -100 "
           "where "
           "the token does not count in the loss; without it all count"},
+      Key{"mask_field", "",
+          "a column of 1 for tokens and 0 for the padding around them, which is left out; a file may lack "
+          "it; "
+          "null: no column says so"},
       data_keys::samples,
       data_keys::cache,
       data_keys::shuffle,

@@ -67,6 +67,8 @@ struct FamilyModel : ModelDescription {
   // Patterns of tensors that a folder with these tensors may hold and that are not parameters: a stored copy of a
   // tied head, buffers of old versions, modules that do not train.
   virtual std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const;
+  // Whether peft 0.21 fuses adapters of single experts as transformers 5 has these experts.
+  virtual bool peft_reads_adapters_of_experts() const { return true; }
 
   bool operator==(const FamilyModel&) const = default;
 };

@@ -13,7 +13,8 @@ namespace d9d {
 
 BOOST_DESCRIBE_ENUM(HiddenStateSummary, no, mean)
 BOOST_DESCRIBE_STRUCT(CausalLmHead, (), ())
-BOOST_DESCRIBE_STRUCT(ClassificationHead, (), (num_labels, dropout))
+BOOST_DESCRIBE_ENUM(ProblemType, single_label_classification, multi_label_classification, regression)
+BOOST_DESCRIBE_STRUCT(ClassificationHead, (), (num_labels, dropout, problem_type))
 BOOST_DESCRIBE_STRUCT(EmbeddingHead, (), (embedding_dim, normalize))
 
 constexpr auto keys_of(config::Tag<CausalLmHead>) {
@@ -23,7 +24,11 @@ constexpr auto keys_of(config::Tag<ClassificationHead>) {
   using namespace config;
   return std::array{
       Key{"num_labels", "", "scores of each token that is pooled", required, at_least(1)},
-      Key{"dropout", "", "share of the head's inputs that training sets to zero", optional, below_one()}};
+      Key{"dropout", "", "share of the head's inputs that training sets to zero", optional, below_one()},
+      Key{"problem_type", "",
+          "what the scores learn, as in transformers; null: one label is a regression (the mean squared "
+          "error of a "
+          "number), several are classes of which a text has one"}};
 }
 constexpr auto keys_of(config::Tag<EmbeddingHead>) {
   using namespace config;

@@ -90,7 +90,7 @@ MoeOptions SparseDecoder::moe() const {
 }
 
 BalanceOptions SparseDecoder::balance() const {
-  BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0};
+  BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0, num_experts_per_tok};
   for (std::int64_t index = 0; index < num_hidden_layers; ++index) options.layers += is_sparse_layer(index);
   return options;
 }
@@ -138,7 +138,20 @@ MapperPtr SparseDecoder::from_hugging_face(const std::set<std::string>& stored) 
 }
 
 MapperPtr SparseDecoder::to_hugging_face() const {
-  const StoredNames names = names_of_export();
+  return to_folder(names_of_export(), /*fused=*/false);
+}
+
+std::vector<FolderForm> SparseDecoder::folder_forms() const {
+  std::vector<FolderForm> forms = FamilyModel::folder_forms();
+  if (experts_per_layer() == 0) return forms;
+  forms.push_back({"experts_one_by_one", "a tensor for each expert and projection, for transformers 4 and 5",
+                   to_folder(names_of_export(), /*fused=*/false)});
+  forms.push_back({"experts_fused", "the experts of a layer in two tensors, for transformers 5",
+                   to_folder({}, /*fused=*/true)});
+  return forms;
+}
+
+MapperPtr SparseDecoder::to_folder(const StoredNames& names, bool fused) const {
   const std::vector<std::int64_t> layers = all_layers_of(*this);
   Mappers mappers = with_copies_of_prediction(*this);
   for_equal_tensors(*this, layers, names.block, [&](const std::string& theirs, const std::string& ours) {
@@ -150,7 +163,7 @@ MapperPtr SparseDecoder::to_hugging_face() const {
     add_experts_to(mappers,
                    {prefix + names.block + ".experts.", prefix + "mlp.experts.", num_experts, names.gate,
                     names.up, names.down},
-                   ExpertStorage::one_by_one);
+                   fused ? ExpertStorage::fused : ExpertStorage::one_by_one);
   }
   return parallel(std::move(mappers));
 }

@@ -45,6 +45,8 @@ struct SparseDecoder : DenseDecoder {
   virtual std::vector<std::string> tensors_beside_experts() const;
   // Writes the experts one by one.
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
+  // Experts one by one, or fused under the names that transformers 5 gives its modules.
+  std::vector<FolderForm> folder_forms() const override;
 
   bool operator==(const SparseDecoder&) const = default;
 
@@ -56,6 +58,9 @@ struct SparseDecoder : DenseDecoder {
   };
   virtual StoredNames names_in(const std::set<std::string>& stored) const;
   virtual StoredNames names_of_export() const { return {}; }
+
+ private:
+  std::shared_ptr<const StateMapper> to_folder(const StoredNames& names, bool fused) const;
 };
 
 // The router's keys: num_experts_per_tok, output_router_logits, router_aux_loss_coef, router_z_loss_coef.

@@ -62,6 +62,13 @@ void AdaptedModel::set_trainable(bool trainable) const {
   for (const StageParameter& parameter : parameters_) parameter.tensor.requires_grad_(trainable);
 }
 
+void AdaptedModel::let_train(const std::vector<std::string>& names) const {
+  for (const StageParameter& parameter : parameters_) {
+    if (std::find(names.begin(), names.end(), parameter.name) != names.end())
+      parameter.tensor.requires_grad_(true);
+  }
+}
+
 void AdaptedModel::insert_after(const at::Tensor& tensor, const std::vector<StageParameter>& added) {
   parameters_.insert(find(tensor) + 1, added.begin(), added.end());
 }

@@ -28,6 +28,7 @@ class AdaptedModel {
   // The parameter that has this tensor; a bug when there is none.
   const StageParameter& parameter(const at::Tensor& tensor) const;
   void set_trainable(bool trainable) const;  // all parameters
+  void let_train(const std::vector<std::string>& names) const;
 
   // New parameters of the stage, behind an old one: the order in which backward completes their gradients.
   void insert_after(const at::Tensor& tensor, const std::vector<StageParameter>& added);

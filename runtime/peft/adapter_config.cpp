@@ -5,7 +5,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
-#include "runtime/peft/module_pattern.hpp"
+#include "runtime/peft/adapter_options.hpp"
 
 namespace d9d {
 namespace {
@@ -58,33 +58,23 @@ double dropout_of(const std::vector<NamedAdapter>& adapters) {
   return adapters.front().adapter.config.params.dropout;
 }
 
-json read_config(const Disk& disk, const std::string& directory) {
+}  // namespace
+
+nlohmann::ordered_json read_adapter_config(const Disk& disk, const std::string& directory) {
   const std::string path = join_path(directory, adapter_config_name);
   D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
-  json config = json::parse(read_text(disk, path, 1 << 20), nullptr, false);
+  auto config = nlohmann::ordered_json::parse(read_text(disk, path, 1 << 20), nullptr, false);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object", path);
+  const auto type = config.value("peft_type", nlohmann::ordered_json());
+  D9D_REQUIRE(type == "LORA", "{} says peft_type = {}, expected \"LORA\"; other adapters are not computed",
+              path, type.dump());
+  require_computed_options(config, path);
   return config;
 }
 
-bool is_set(const json& config, const char* key) {
-  const json value = config.value(key, json());
-  return !value.is_null() && value != json(false) && value != json::object() && value != json::array();
-}
-
-// What peft reads for a module: the value of the first key of `patterns` that is the end of its path, as a
-// regular expression, else the common one.
-json of_module(const json& config, const char* patterns, const char* common, const std::string& path) {
-  const json all = config.value(patterns, json::object());
-  for (const auto& [pattern, value] : all.items()) {
-    if (ModulePattern("(.*\\.)?(" + pattern + ")").matches(path)) return value;
-  }
-  return config.value(common, json());
-}
-
-}  // namespace
-
 std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
-                                const std::vector<std::string>& others, const std::string& base) {
+                                const std::vector<std::string>& others, const std::string& base,
+                                const AdapterUse& use) {
   const LoraParameters& common = common_parameters(adapters);
   json ranks = json::object(), alphas = json::object();
   for (const auto& [adapter, modules] : adapters) {
@@ -97,8 +87,9 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
       alphas[module.path] = own.alpha;
     }
   }
+  const json saved = use.modules_to_save.empty() ? json() : json(use.modules_to_save);
   const json config = {{"peft_type", "LORA"},
-                       {"task_type", "CAUSAL_LM"},
+                       {"task_type", use.task_type},
                        {"base_model_name_or_path", base.empty() ? json() : json(base)},
                        {"r", common.r},
                        {"lora_alpha", common.alpha},
@@ -108,6 +99,7 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
                        {"target_modules", targets(adapters, others)},
                        {"rank_pattern", ranks},
                        {"alpha_pattern", alphas},
+                       {"modules_to_save", saved},
                        {"bias", "none"},
                        {"fan_in_fan_out", false},
                        {"inference_mode", true}};
@@ -116,25 +108,20 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
 
 void require_same_adapters(const Disk& disk, const std::string& directory,
                            const std::vector<const NamedAdapter*>& adapters) {
-  const json config = read_config(disk, directory);
+  const auto config = read_adapter_config(disk, directory);
   const std::string path = join_path(directory, adapter_config_name);
   const auto require = [&](const std::string& what, const json& found, const json& expected) {
     D9D_REQUIRE(found == expected, "{} says {} = {}, the job {}; give what the adapter was trained with",
                 path, what, found.dump(), expected.dump());
   };
-  require("peft_type", config.value("peft_type", json()), "LORA");
-  for (const char* key :
-       {"lora_bias", "modules_to_save", "target_parameters", "fan_in_fan_out", "trainable_token_indices"}) {
-    D9D_REQUIRE(!is_set(config, key), "{} says {} = {}, which cannot be started from", path, key,
-                config.at(key).dump());
-  }
   for (const NamedAdapter* named : adapters) {
     const LoraParameters& params = named->adapter.config.params;
-    require("use_rslora", is_set(config, "use_rslora"), params.use_rslora);
-    require("use_dora", is_set(config, "use_dora"), params.use_dora);
+    require("use_rslora", says_something(config, "use_rslora"), params.use_rslora);
+    require("use_dora", says_something(config, "use_dora"), params.use_dora);
     for (const AdaptedModule& module : named->modules) {
-      require("r", of_module(config, "rank_pattern", "r", module.path), params.r);
-      require("lora_alpha", of_module(config, "alpha_pattern", "lora_alpha", module.path), params.alpha);
+      require("r", option_of_module(config, "rank_pattern", "r", module.path), params.r);
+      require("lora_alpha", option_of_module(config, "alpha_pattern", "lora_alpha", module.path),
+              params.alpha);
     }
   }
 }

@@ -44,26 +44,34 @@ std::map<std::string, std::vector<const NamedAdapter*>> by_folder(const std::vec
   return folders;
 }
 
-std::string weights_in(const std::string& directory) {
-  return join_path(directory, adapter_weights_name);
+void require_shape(const SafetensorsReader& reader, const std::string& name, const Shape& shape) {
+  D9D_REQUIRE(reader.at(name).spec.shape == shape, "{} holds {} in the shape {}, the model has {}",
+              reader.path(), name, to_text(reader.at(name).spec.shape), to_text(shape));
+}
+
+const SavedTensor* saved_as(const std::vector<SavedTensor>& saved, const std::string& in_file) {
+  const std::string name = name_of_saved_tensor(in_file);
+  const auto found = std::find_if(saved.begin(), saved.end(),
+                                  [&](const SavedTensor& tensor) { return tensor.name == name; });
+  return found == saved.end() ? nullptr : &*found;
 }
 
 void check_folder(const Disk& disk, const std::string& directory,
-                  const std::vector<const NamedAdapter*>& adapters) {
+                  const std::vector<const NamedAdapter*>& adapters, const std::vector<SavedTensor>& saved) {
   require_same_adapters(disk, directory, adapters);
-  D9D_REQUIRE(disk.exists(weights_in(directory)),
-              "{} is not there; give the folder of an adapter that peft saved", weights_in(directory));
-  const SafetensorsReader reader(disk, weights_in(directory));
+  const SafetensorsReader reader(disk, adapter_weights_in(disk, directory));
   std::set<std::string> unread;
-  for (const std::string& name : reader.names()) unread.insert(name);
+  for (const std::string& name : reader.names()) {
+    const SavedTensor* const whole = saved_as(saved, name);
+    if (whole == nullptr) unread.insert(name);
+    if (whole != nullptr) require_shape(reader, name, whole->parameter.layout.global_shape());
+  }
   for (const NamedAdapter* named : adapters) {
     for (const StoredFactor& factor : stored_factors(*named)) {
       D9D_REQUIRE(reader.has(factor.name),
                   "{} has no {}; does module_name_pattern match more than it was trained on?", reader.path(),
                   factor.name);
-      D9D_REQUIRE(reader.at(factor.name).spec.shape == factor.shape(),
-                  "{} holds {} in the shape {}, the model has {}", reader.path(), factor.name,
-                  to_text(reader.at(factor.name).spec.shape), to_text(factor.shape()));
+      require_shape(reader, factor.name, factor.shape());
       unread.erase(factor.name);
     }
   }
@@ -84,12 +92,50 @@ void read_block(const SafetensorsReader& reader, const StoredFactor& factor, con
   if (block.numel() > 0) block.copy_(reader.read(factor.name, slice));
 }
 
+const StageParameter* parameter_named(const std::vector<StageParameter>& parameters,
+                                      const std::string& name) {
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const StageParameter& each) { return each.name == name; });
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+void read_saved(const SafetensorsReader& reader, const std::vector<SavedTensor>& saved,
+                const std::vector<StageParameter>& parameters) {
+  for (const std::string& name : reader.names()) {
+    const SavedTensor* const whole = saved_as(saved, name);
+    if (whole == nullptr) continue;
+    const StageParameter* const into = parameter_named(parameters, whole->parameter.name);
+    if (into != nullptr) read_block(reader, {name, into, {}}, *into);
+  }
+}
+
 }  // namespace
 
-void check_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters) {
+std::string adapter_weights_in(const Disk& disk, const std::string& directory) {
+  const std::string path = join_path(directory, adapter_weights_name);
+  D9D_REQUIRE(disk.exists(path) || !disk.exists(join_path(directory, "adapter_model.bin")),
+              "{} holds adapter_model.bin, which can be read by Python alone; save the adapter as {} "
+              "(save_pretrained with safe_serialization=True)",
+              directory, adapter_weights_name);
+  D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
+  return path;
+}
+
+std::vector<std::string> whole_tensors_in(const Disk& disk, const std::string& directory) {
+  const SafetensorsReader reader(disk, adapter_weights_in(disk, directory));
+  std::vector<std::string> names;
+  for (const std::string& stored : reader.names()) {
+    const std::string name = name_of_saved_tensor(stored);
+    if (!name.empty()) names.push_back(name);
+  }
+  return names;
+}
+
+void check_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,
+                    const std::vector<SavedTensor>& saved) {
   for (const auto& [directory, own] : by_folder(adapters)) {
     try {
-      check_folder(disk, directory, own);
+      check_folder(disk, directory, own, saved);
     } catch (const Error& error) {
       throw Error(error.kind(), error.what(), "model_provider.peft.from");
     }
@@ -97,30 +143,37 @@ void check_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters)
 }
 
 void load_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,
-                   const std::vector<StageParameter>& parameters) {
+                   const std::vector<StageParameter>& parameters, const std::vector<SavedTensor>& saved) {
   for (const auto& [directory, own] : by_folder(adapters)) {
-    const SafetensorsReader reader(disk, weights_in(directory));
+    const SafetensorsReader reader(disk, adapter_weights_in(disk, directory));
+    read_saved(reader, saved, parameters);
     for (const NamedAdapter* named : own) {
       for (const StoredFactor& factor : stored_factors(*named)) {
-        const auto is_it = [&](const StageParameter& each) { return each.name == factor.parameter->name; };
-        const auto into = std::find_if(parameters.begin(), parameters.end(), is_it);
-        if (into != parameters.end()) read_block(reader, factor, *into);
+        const StageParameter* const into = parameter_named(parameters, factor.parameter->name);
+        if (into != nullptr) read_block(reader, factor, *into);
       }
     }
   }
 }
 
 void write_adapters(Disk& disk, const std::string& directory, const std::vector<NamedAdapter>& adapters,
-                    const std::string& config_json,
+                    const std::vector<SavedTensor>& saved, const std::string& config_json,
                     const std::function<at::Tensor(const std::string& name)>& read) {
   std::vector<TensorSpec> specs;
+  for (const SavedTensor& tensor : saved) {
+    const auto options = tensor.parameter.tensor.options().device(at::kMeta).requires_grad(false);
+    specs.push_back(
+        spec_of(saved_tensor_name(tensor.name), at::empty(tensor.parameter.layout.global_shape(), options)));
+  }
   for (const NamedAdapter& named : adapters) {
     for (const StoredFactor& factor : stored_factors(named)) {
       const auto options = factor.parameter->tensor.options().device(at::kMeta).requires_grad(false);
       specs.push_back(spec_of(factor.name, at::empty(factor.shape(), options)));
     }
   }
-  SafetensorsWriter writer(disk, weights_in(directory), specs);
+  SafetensorsWriter writer(disk, join_path(directory, adapter_weights_name), specs);
+  for (const SavedTensor& tensor : saved)
+    writer.write(saved_tensor_name(tensor.name), read(tensor.parameter.name));
   for (const NamedAdapter& named : adapters) {
     std::map<const StageParameter*, at::Tensor> whole;
     for (const StoredFactor& factor : stored_factors(named)) {

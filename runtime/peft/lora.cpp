@@ -1,7 +1,9 @@
 #include "runtime/peft/lora.hpp"
 
 #include <ATen/ops/div.h>
+#include <ATen/ops/eq.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/nonzero.h>
 
 #include <algorithm>
 #include <cmath>
@@ -164,7 +166,10 @@ void list_factors(AdaptedModel& model, const StageParameter& weight, std::vector
   const double in = static_cast<double>(weight.layout.global_shape().back());
   factors[0].initial = {Initial::Kind::uniform, static_cast<float>(1 / std::sqrt(in))};
   factors[1].initial = {Initial::Kind::constant, 0.0F};
-  for (StageParameter& factor : factors) factor.of_adapter = true;
+  for (StageParameter& factor : factors) {
+    factor.of_adapter = true;
+    factor.role = weight.role;
+  }
   model.insert_after(weight.tensor, factors);
 }
 
@@ -236,6 +241,16 @@ const StageParameter* named(const std::vector<StageParameter>& parameters, const
   return found == parameters.end() ? nullptr : &*found;
 }
 
+// m divides by the length of the row: of zeros that is no number, here as in peft. `first`: the row of the first length.
+void require_directions(const at::Tensor& lengths, const StageParameter& weight, std::int64_t first) {
+  const at::Tensor zeros = at::nonzero(at::eq(lengths, 0)).flatten();
+  D9D_REQUIRE(
+      zeros.numel() == 0,
+      "{}: row {} is zeros, which have no direction for use_dora to keep (the loss would be NaN); leave the "
+      "module out of module_name_pattern, or set use_dora: false",
+      weight.name, first + zeros[0].item<std::int64_t>());
+}
+
 }  // namespace
 
 std::unique_ptr<PeftMethod> make_lora(const LoraConfig& config) {
@@ -262,7 +277,9 @@ void begin_magnitudes(const std::vector<LoraAdapter>& adapters,
               "this rank holds other rows of {} than of {}", weight->name, m->name);
     const at::Tensor block =
         weight->tensor.detach().narrow(0, rows.begin[0] - held.begin[0], rows.end[0] - rows.begin[0]);
-    m->tensor.detach().copy_(row_lengths(block));
+    const at::Tensor lengths = row_lengths(block);
+    if (!adapter.config.from) require_directions(lengths, *weight, rows.begin[0]);
+    m->tensor.detach().copy_(lengths);
   }
 }
 

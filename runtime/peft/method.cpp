@@ -43,9 +43,11 @@ std::unique_ptr<PeftMethod> make_peft_method(const PeftConfig& config) {
   return std::visit(MakeMethod{}, config);
 }
 
-void inject_peft_and_freeze(StageModule& stage, const PeftMethod& method) {
+void inject_peft_and_freeze(StageModule& stage, const PeftMethod& method,
+                            const std::vector<std::string>& beside) {
   AdaptedModel model(stage);
   model.set_trainable(method.begins_trainable());
+  model.let_train(beside);
   method.inject(model);
   model.finish();
 }

@@ -3,6 +3,8 @@
 // plugin's provider calls the same two functions that built-in models are adapted and merged by.
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/peft/adapted_model.hpp"
 #include "runtime/peft/peft_config.hpp"
@@ -25,9 +27,11 @@ class PeftMethod {
 // Input error: a pattern is no regular expression.
 std::unique_ptr<PeftMethod> make_peft_method(const PeftConfig& config);
 
-// Freezes all parameters of a stage (or none, see begins_trainable) and injects the method. Call it before
-// anything is sharded, on every stage of the model. Input error: the model takes no adapters.
-void inject_peft_and_freeze(StageModule& stage, const PeftMethod& method);
+// Freezes all parameters of a stage (or none, see begins_trainable) but those named in `beside`, such as a new
+// head, and injects the method, which may freeze these, too. Call it before anything is sharded, on every stage of
+// the model; of other stages there may be names. Input error: the model takes no adapters.
+void inject_peft_and_freeze(StageModule& stage, const PeftMethod& method,
+                            const std::vector<std::string>& beside = {});
 // Afterwards the stage has the parameters that it was built with. Fully sharded weights are a bug.
 void merge_peft(StageModule& stage, const PeftMethod& method);
 

@@ -10,8 +10,6 @@
 #include "runtime/nn/model/model_description.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
-#include "runtime/tensor/torch_dtype.hpp"
-#include "runtime/train/flat_parameters.hpp"
 #include "runtime/train/gradient_hook.hpp"
 
 namespace d9d {
@@ -92,15 +90,6 @@ RankContext rank_context(const PieceContext& job, const Plan& plan, int rank, st
     return RankGroup(open(domain_with(axes, plan.domains()), axes, "task"));
   };
   return context;
-}
-
-FlatOptions flat_options(const GradientManagerConfig& config) {
-  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
-  // Tensor parallel runs with sequence parallel: each of its ranks sees other tokens or heads, also with the
-  // parameters that all of them hold.
-  options.summed_axes.emplace_back("tp");
-  if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
-  return options;
 }
 
 }  // namespace d9d

@@ -16,7 +16,6 @@ class Compose;
 class GradientHook;
 class Plan;
 class TrainTask;
-struct FlatOptions;
 struct ModelDescription;
 struct PieceContext;
 struct RankContext;
@@ -42,9 +41,6 @@ inline constexpr const char* statistics_name = "statistics";
 // experts where logs_expert_load().
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
                      const std::vector<std::shared_ptr<GradientHook>>& hooks, Compose& metrics);
-
-// Of the gradients of a rank.
-FlatOptions flat_options(const GradientManagerConfig& config);
 
 using OpenTaskGroup = std::function<std::shared_ptr<Communicator>(
     const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;

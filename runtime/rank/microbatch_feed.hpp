@@ -12,8 +12,9 @@ namespace d9d {
 
 struct StepInputs {
   std::vector<Ticket> microbatches;  // MicrobatchParcel each, in order
-  std::uint64_t tokens = 0;          // of this rank's samples, whether they count in the loss or not
-  double flops = 0;  // of the model over these tokens, fill included; 0 where it is not asked for
+  std::uint64_t tokens =
+      0;             // of this rank's samples, whether they count in the loss or not; not what fills rows up
+  double flops = 0;  // of the model over these tokens; 0 where it is not asked for
   std::uint64_t next_sample = 0;  // the first global sample of the next step: what a checkpoint keeps
 };
 

@@ -83,8 +83,11 @@ StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<S
 
 void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, options_.phase};
-  context.metrics = &metrics_.of_losses();
+  // Computed all the same: a task's loss may talk with other ranks.
+  const bool is_filler = outputs.state.contains(filler_microbatch);
+  context.metrics = is_filler ? &metrics_.dropped() : &metrics_.of_losses();
   const Loss loss = options_.task->compute_loss(context);
+  if (is_filler) return;
   D9D_REQUIRE(loss.loss.defined() && loss.loss.numel() == 1, "the loss must be a tensor of one element");
   D9D_REQUIRE(std::isfinite(loss.weight) && loss.weight >= 0,
               "the loss has weight {}; expected a number >= 0", loss.weight);

@@ -8,7 +8,7 @@ namespace d9d {
 RankMetrics::RankMetrics(const Declare& declare, bool counts_loss)
     : counts_loss_(counts_loss), beside_(std::make_shared<TaskCounts>(declare)) {
   declare(here_);
-  if (!counts_loss) declare(dropped_);
+  declare(dropped_);
 }
 
 std::vector<std::string> RankMetrics::load(const std::vector<std::string>& states) {

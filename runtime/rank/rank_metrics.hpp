@@ -23,6 +23,7 @@ class RankMetrics {
   // Where the task counts beside its losses, and with them.
   Compose& here() { return here_; }
   Compose& of_losses() { return counts_loss_ ? here_ : dropped_; }
+  Compose& dropped() { return dropped_; }
   // What the task counts from any thread, in all() from then on; it may outlive this.
   const std::shared_ptr<TaskCounts>& beside() const { return beside_; }
 

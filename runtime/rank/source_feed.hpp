@@ -33,6 +33,9 @@ struct SourceFeedOptions {
   int phase = 0;
   // After so many steps the samples begin anew, as every evaluation has the same ones; 0: never.
   std::uint64_t cycle_steps = 0;
+  // The last batch of data that ends has the samples that are left, however few. A microbatch for which none is left is
+  // computed and counts nowhere: it is marked (microbatch_parcel.hpp).
+  bool shortens_last = false;
   // Of an inference job: the state of a microbatch gets the numbers of its samples, -1 for those from end_sample on,
   // which fill up the last step.
   bool numbers_samples = false;

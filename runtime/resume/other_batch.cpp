@@ -2,23 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/count.hpp"
 #include "runtime/resume/schedule_steps.hpp"
 
 namespace d9d {
-namespace {
-
-// Samples at the end of the data that make no whole step.
-std::uint64_t samples_over(const JobConfig& job, std::optional<std::uint64_t> num_samples,
-                           const JobPosition& at, std::uint64_t last_step) {
-  const auto end = end_of_data(job.data, num_samples);
-  if (!end || job.inference || job.trainer.schedule.total_steps) return 0;
-  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t used = at.sample + (last_step - at.steps) * batch;
-  return *end > used ? *end - used : 0;
-}
-
-}  // namespace
 
 std::string told_other_batch(const JobConfig& job, std::optional<std::uint64_t> num_samples,
                              const JobPosition& at, const std::string& state) {
@@ -26,7 +15,7 @@ std::string told_other_batch(const JobConfig& job, std::optional<std::uint64_t> 
   const auto before = batch_before(state);
   if (!before || *before == now) return {};
   const std::uint64_t last = last_step_of(job, num_samples, at);
-  const std::uint64_t over = samples_over(job, num_samples, at, last);
+  const std::uint64_t over = samples_left_out(job, num_samples, last, at);
   std::string text = fmt::format(
       "a step takes {}, and took {} before: step {} begins with sample {}, {} {} left",
       counted(now, "sample"), *before, at.steps + 1, at.sample,

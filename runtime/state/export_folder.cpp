@@ -31,7 +31,8 @@ std::vector<DirectoryEntry> entries_first(std::vector<DirectoryEntry> files) {
 
 void remove_older_model(Disk& disk, const std::string& target) {
   for (const auto& file : entries_first(disk.list(target)))
-    if (!file.is_directory && is_model_file(file.name)) disk.remove_all(join_path(target, file.name));
+    if (file.is_directory ? file.name == chat_templates_folder : is_model_file(file.name))
+      disk.remove_all(join_path(target, file.name));
 }
 
 void move_into(Disk& disk, const std::string& staging, const std::string& target) {
@@ -76,6 +77,8 @@ bool is_model_file(const std::string& name) {
                                 "vocab.txt",
                                 "merges.txt",
                                 "chat_template.*",
+                                "preprocessor_config.json",
+                                "processor_config.json",
                                 "model-writer-*.tmp"};
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });

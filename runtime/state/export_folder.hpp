@@ -46,6 +46,9 @@ void write_model_folder(Disk& disk, const std::string& target,
 // Whether an export was killed while it moved its files: `target` has parts of a model.
 bool has_half_a_model(const Disk& disk, const std::string& target);
 
+// A folder in a model's folder: chat templates beside the usual one, as transformers keeps them.
+inline constexpr const char* chat_templates_folder = "additional_chat_templates";
+
 // Whether a file of that name is part of a model folder in the Hugging Face layout.
 bool is_model_file(const std::string& name);
 

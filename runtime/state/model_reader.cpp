@@ -126,7 +126,7 @@ class Load {
 
   void put(const Piece& piece, const Destination& destination) {
     if (is_empty(piece.from)) return;
-    const at::Tensor source = files_.read(piece.input, piece.from);
+    const at::Tensor source = read(piece.input, piece.from);
     report_.bytes_read += source.nbytes();
     slice_view(destination.tensor.detach(), relative_to(piece.to, destination.slice))
         .copy_(view_of(piece, source));
@@ -137,7 +137,7 @@ class Load {
     if (applied.empty()) {
       TensorMap inputs;
       for (const auto& input : group.inputs) {
-        inputs[input] = files_.read(input);
+        inputs[input] = read(input, whole(files_.spec(input).shape));
         report_.bytes_read += inputs[input].nbytes();
       }
       applied = mapper_.apply(inputs);
@@ -146,10 +146,22 @@ class Load {
     applied.at(name).reset();
   }
 
+  // Blocks of one tensor follow each other: what replaces it is computed once.
+  at::Tensor read(const std::string& name, const Slice& slice) {
+    if (!options_.replaced) return files_.read(name, slice);
+    if (name != replaced_name_) {
+      replaced_ = options_.replaced(name);
+      replaced_name_ = name;
+    }
+    return replaced_ ? slice_view(*replaced_, slice) : files_.read(name, slice);
+  }
+
   const ModelFiles& files_;
   const StateMapper& mapper_;
   const Destinations& destinations_;
   const LoadOptions& options_;
+  std::string replaced_name_;
+  std::optional<at::Tensor> replaced_;
   LoadReport report_;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct LoadOptions {
   // The destinations are those of one pipeline stage: the
   // mapper's other outputs need no destination here.
   bool part_of_model = false;
+  // The whole values that stand in the place of a tensor of the files: an adapter's sum. None: the files' own.
+  std::function<std::optional<at::Tensor>(const std::string& name)> replaced;
   // Called after each tensor with the number of tensors done and the total.
   std::function<void(std::size_t done, std::size_t total)> progress;
 };

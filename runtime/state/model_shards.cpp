@@ -12,9 +12,6 @@ ModelShards::ModelShards(Disk& disk, std::string directory, const std::vector<Te
 }
 
 void ModelShards::plan(const TensorSpec& spec) {
-  D9D_REQUIRE(spec.bytes() <= options_.shard_bytes_max,
-              "export: \"{}\" has {} bytes, more than a shard may have ({}); allow larger shards", spec.name,
-              spec.bytes(), options_.shard_bytes_max);
   if (shards_.empty() || shards_.back().written.bytes + spec.bytes() > options_.shard_bytes_max) {
     shards_.emplace_back();
     shards_.back().written.temporary =
@@ -29,7 +26,7 @@ void ModelShards::plan(const TensorSpec& spec) {
 
 std::size_t ModelShards::index_of(const std::string& name) const {
   const auto found = index_of_.find(name);
-  D9D_CHECK(found != index_of_.end(), "export: \"{}\" is not in the plan", name);
+  D9D_CHECK(found != index_of_.end(), "\"{}\" is not in the plan", name);
   return found->second;
 }
 
@@ -39,7 +36,7 @@ bool ModelShards::writes(const std::string& name) const {
 
 ModelShards::File ModelShards::file_of(Shard& shard) {
   const std::lock_guard lock(mutex_);
-  D9D_CHECK(shard.num_left > 0, "export: {} is written again", shard.written.temporary);
+  D9D_CHECK(shard.num_left > 0, "{} is written again", shard.written.temporary);
   if (!shard.file)
     shard.file = std::make_shared<SafetensorsWriter>(disk_, join_path(directory_, shard.written.temporary),
                                                      shard.specs);
@@ -77,7 +74,7 @@ std::vector<WrittenShard> ModelShards::finish() {
   std::vector<WrittenShard> written;
   for (const auto& shard : shards_) {
     const bool done = shard.num_left == 0 || !writes(shard.specs.front().name);
-    D9D_CHECK(done, "export: {} planned tensors were not written, one of {}", shard.num_left,
+    D9D_CHECK(done, "{} planned tensors were not written, one of {}", shard.num_left,
               shard.specs.front().name);
     written.push_back(shard.written);
   }

@@ -15,16 +15,16 @@ ModelWriter::ModelWriter(Disk& disk, std::string directory, MapperPtr mapper,
   Names unused;
   TensorMap shapes;
   for (const auto& spec : inputs) {
-    D9D_REQUIRE(expected_.emplace(spec.name, spec).second, "export: \"{}\" is announced twice", spec.name);
+    D9D_REQUIRE(expected_.emplace(spec.name, spec).second, "\"{}\" is announced twice", spec.name);
     if (!group_of_.contains(spec.name)) unused.insert(spec.name);
     shapes[spec.name] = shape_only(spec);
   }
-  D9D_REQUIRE(unused.empty(), "export: {} without a place in the exported model: {}",
+  D9D_REQUIRE(unused.empty(), "{} without a place in the exported model: {}",
               counted(unused.size(), "tensor"), to_text(unused));
   Names missing;
   for (const auto& [name, group] : group_of_)
     if (!expected_.contains(name)) missing.insert(name);
-  D9D_REQUIRE(missing.empty(), "export: the mapper needs {}: {}", counted(missing.size(), "more tensor"),
+  D9D_REQUIRE(missing.empty(), "the mapper needs {}: {}", counted(missing.size(), "more tensor"),
               to_text(missing));
   shards_.emplace(disk, directory, planned_outputs(shapes, inputs, options), options);
   disk.make_directories(directory);
@@ -51,9 +51,9 @@ std::vector<TensorSpec> ModelWriter::planned_outputs(const TensorMap& shapes,
 
 void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
   const auto found = expected_.find(name);
-  D9D_REQUIRE(found != expected_.end(), "export: \"{}\" was not announced, or comes twice", name);
+  D9D_REQUIRE(found != expected_.end(), "\"{}\" was not announced, or comes twice", name);
   D9D_REQUIRE(spec_of(name, tensor) == found->second,
-              "export: \"{}\" was announced as {} {} and comes as {} {}", name,
+              "\"{}\" was announced as {} {} and comes as {} {}", name,
               safetensors_name(found->second.dtype), to_text(found->second.shape),
               c10::toString(tensor.scalar_type()), to_text(tensor.sizes().vec()));
   expected_.erase(found);
@@ -67,7 +67,7 @@ void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
 }
 
 std::vector<WrittenShard> ModelWriter::finish() {
-  D9D_CHECK(expected_.empty(), "export: {} announced tensors did not come, the first is \"{}\"",
+  D9D_CHECK(expected_.empty(), "{} announced tensors did not come, the first is \"{}\"",
             expected_.size(), expected_.begin()->first);
   return shards_->finish();
 }

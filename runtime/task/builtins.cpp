@@ -12,10 +12,13 @@
 #include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/family_provider.hpp"
 #include "runtime/task/generation_task.hpp"
+#include "runtime/task/head_rules.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
+#include "runtime/task/model_folder/carried_keys.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
+#include "runtime/task/scores/regression_task.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
@@ -87,6 +90,11 @@ std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
 }
 
+// The folder whose config.json an export goes on with.
+std::string described_by(const JobConfig& job, const FamilyProvider& provider) {
+  return provider.from.value_or(frozen_weights(job));
+}
+
 // A text ends behind what the model's config or the folder of its weights names, too.
 GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& disk,
                                          const InferencePlace& place) {
@@ -150,14 +158,17 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
       return make_family_provider(loaded.model, provider.dtype,
                                   {provider.enable_checkpointing, provider.offload_layers}, loaded.split,
-                                  disk, {provider.peft, frozen_weights(loaded.job)});
+                                  disk, {provider.peft, frozen_weights(loaded.job)},
+                                  carried_keys(disk, provider, described_by(loaded.job, provider)));
     });
   }
   registry.add_task("causal_lm", [&loaded](const config::Section&) {
     return std::make_shared<CausalLmTask>(loaded.model ? loaded.model->prediction_depths : 0);
   });
-  registry.add_task("classification",
-                    [](const config::Section&) { return std::make_shared<ClassificationTask>(); });
+  registry.add_task("classification", [&loaded](const config::Section&) -> std::shared_ptr<TrainTask> {
+    if (loaded.model && is_regression(*loaded.model)) return std::make_shared<RegressionTask>();
+    return std::make_shared<ClassificationTask>();
+  });
   registry.add_inference_task("causal_lm", [&loaded](const config::Section&, const InferencePlace& place) {
     return std::make_shared<CausalLmInference>(results_of<CausalLmConfig>(loaded, place));
   });
@@ -213,8 +224,9 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded) {
+                                                const LoadedJob& loaded, SourceUse use) {
   const JobConfig& job = loaded.job;
+  const bool all = use == SourceUse::evaluation || job.inference;
   const SourceContext context{registry.context(),
                               loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
                               tokenizer_of_model(job)};
@@ -222,8 +234,10 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
   };
-  return build_source(data,
-                      {.base_seed = context.seed, .ids_below = context.ids_below, .make_own = make_own});
+  return build_source(data, {.base_seed = context.seed,
+                             .ids_below = context.ids_below,
+                             .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                             .make_own = make_own});
 }
 
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job) {

@@ -20,9 +20,11 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
 // The hooks of one rank, in their order.
 std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
                                                                const JobConfig& job);
+// What a source is for: training leaves out what makes no whole row; inference and evaluation look at all of it.
+enum class SourceUse { of_job, evaluation };
 // What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded);
+                                                const LoadedJob& loaded, SourceUse use = SourceUse::of_job);
 // Null where the job names none: samples are stacked.
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job);
 // That of `trainer.pipelining`; a plugin's has been made.

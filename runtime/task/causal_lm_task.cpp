@@ -16,13 +16,17 @@ std::string loss_of_depth(std::int64_t depth) {
   return "loss_of_depth_" + std::to_string(depth);
 }
 
+// A plugin's model may give losses of 16 bits.
+at::Tensor sum_of(const at::Tensor& losses) {
+  return at::sum(losses, losses.element_size() < 4 ? at::kFloat : losses.scalar_type());
+}
+
 // With several depths of prediction the loss has more in it than the next token's.
 void update_perplexity(const LossContext& context, std::int64_t counted, Perplexity& perplexity) {
   const auto depths = context.outputs.find("depth_losses");
-  const at::Tensor sum =
-      depths != context.outputs.end()
-          ? depths->second[0][0]
-          : at::sum(tensor_at(context.outputs, "cross_entropy", "the last stage's output"));
+  const at::Tensor sum = depths != context.outputs.end()
+                             ? depths->second[0][0]
+                             : sum_of(tensor_at(context.outputs, "cross_entropy", "the last stage's output"));
   const auto tokens = static_cast<double>(counted);
   if (counted > 0) perplexity.update(sum.item<double>() / tokens, tokens);
 }
@@ -46,7 +50,7 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
   const auto counted =
       static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
   if (counted == 0) return {at::mul(at::sum(cross_entropy), 0), 0};
-  return {at::div(at::sum(cross_entropy), counted), counted};
+  return {at::div(sum_of(cross_entropy), counted), counted};
 }
 
 void CausalLmTask::create_metrics(Compose& metrics) const {
@@ -67,6 +71,7 @@ void CausalLmTask::update_metrics(const LossContext& context, Compose& metrics) 
   const at::Tensor sums = losses->second.cpu();
   for (std::int64_t depth = 0; depth <= prediction_depths_; ++depth) {
     const auto tokens = static_cast<double>(sums[depth][1].item<float>());
+    if (tokens == 0) continue;
     const double mean = static_cast<double>(sums[depth][0].item<float>()) / tokens;
     metrics.get<WeightedMean>(loss_of_depth(depth)).update(mean, tokens);
   }

@@ -16,12 +16,27 @@ std::optional<JobIssue> lost_updates(const OptimizerOptions& optimizer, Dtype pa
                   "leave it out, or choose stochastic_adamw, which loses none in the mean"};
 }
 
+namespace {
+
+std::optional<JobIssue> lost_gradients(const GradientManagerConfig& gradients) {
+  if (gradients.grad_dtype != Dtype::bfloat16) return std::nullopt;
+  return JobIssue{
+      "trainer.gradient_manager.grad_dtype",
+      "bfloat16, so what is less than 1/256 of the sum of a step's gradients is lost in it: the sum "
+      "of some hundred microbatches stands still",
+      "leave it out (float32, two bytes more for each parameter)"};
+}
+
+}  // namespace
+
 std::vector<JobIssue> cautions(const JobConfig& job) {
+  std::vector<JobIssue> found;
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
   const auto optimizer = known_optimizer(job.optimizer);
-  if (!family || !optimizer) return {};
-  const auto caution = lost_updates(*optimizer, family->dtype);
-  return caution ? std::vector{*caution} : std::vector<JobIssue>();
+  const auto updates = family && optimizer ? lost_updates(*optimizer, family->dtype) : std::nullopt;
+  if (updates) found.push_back(*updates);
+  if (const auto gradients = lost_gradients(job.trainer.gradient_manager)) found.push_back(*gradients);
+  return found;
 }
 
 }  // namespace d9d

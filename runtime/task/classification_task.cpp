@@ -36,6 +36,10 @@ Loss ClassificationTask::compute_loss(const LossContext& context) const {
   const at::Tensor& logits = tensor_at(context.outputs, "logits", "the last stage's output");
   const at::Tensor& classes = classes_of(context);
   if (classes.numel() == 0) return {at::mul(at::sum(logits), 0), 0};
+  D9D_REQUIRE(logits.size(-1) > 1,
+              "classification, but the model gives one score for each label that is read, so the loss is 0 "
+              "whatever it "
+              "is; give it a score for each class, or a task of a plugin with another loss");
   const auto largest = classes.max().item<std::int64_t>();
   D9D_REQUIRE(
       largest < logits.size(-1),
@@ -46,7 +50,9 @@ Loss ClassificationTask::compute_loss(const LossContext& context) const {
   D9D_REQUIRE(smallest >= 0, "a label is {}; labels count from 0, and {} stands for none: mend the data",
               smallest, ignored_label);
   const at::Tensor targets = upload(classes, device_of(logits.device()));
-  return {at::cross_entropy_loss(logits, targets), static_cast<double>(classes.numel())};
+  const at::Tensor wide =
+      logits.element_size() < 4 ? logits.to(at::kFloat) : logits;  // a plugin's may be narrow
+  return {at::cross_entropy_loss(wide, targets), static_cast<double>(classes.numel())};
 }
 
 void ClassificationTask::create_metrics(Compose& metrics) const {

@@ -1,5 +1,6 @@
 #pragma once
-// The built-in task `classification`, for a model with `head: {kind: classification}`. `labels` of the data hold
+// The built-in task `classification`, for a model with `head: {kind: classification}` of two labels or more (of one:
+// scores/regression_task.hpp). `labels` of the data hold
 // a class from 0 on at the tokens that the head reads (the last token of a text, or every token of a tagger)
 // and -100 elsewhere. Loss of a microbatch = mean cross entropy of the classes, weight = their number, so the
 // step's loss is the exact mean over all ranks. Metrics: accuracy, num_labels.

@@ -26,9 +26,8 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
       Key{"data", "", "where its samples come from: the keys of the section `data`", required},
       Key{"period_steps", "steps", "how often; also after the last step", required},
       Key{"batches", "",
-          "global batches of an evaluation, from the first sample on each time; null: as many whole ones as "
-          "the "
-          "data has",
+          "global batches of an evaluation, from the first sample on each time; null: all of the data, the "
+          "last one as it is",
           optional, above(0)},
       Key{"keep_best", "",
           "the checkpoint with the lowest loss is kept, of those that were written right after an "

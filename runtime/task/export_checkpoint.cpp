@@ -14,7 +14,10 @@ void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string
 
 void export_share(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
                   const std::string& folder, const ExportWork& work) {
-  if (work.share.index == 0) write_tokenizer_files(disk, folder, tokenizer_files_in(disk, checkpoint));
+  if (work.share.index == 0) {
+    disk.make_directories(folder);
+    add_tokenizer_files(disk, folder, tokenizer_files_in(disk, checkpoint));
+  }
   model.export_share(checkpoint, folder, work);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/state/disk.hpp"
+#include "runtime/task/model_folder/beside_adapters.hpp"
 
 namespace d9d {
 
@@ -22,15 +23,15 @@ class FamilyAdapter {
   FamilyAdapter(std::shared_ptr<const FamilyModel> model, const PeftConfig& config, std::string source,
                 const Disk& disk);
 
-  void adapt(StageModule& stage) const { inject_peft_and_freeze(stage, *method_); }
+  void adapt(StageModule& stage) const { inject_peft_and_freeze(stage, *method_, beside_); }
   // Copies the adapters to start from into the parameters of a stage, whose weights are there.
   void load(const std::vector<StageParameter>& parameters) const;
-  // Whether load() will find all it needs.
-  void check() const;
+  // Whether load() will find all it needs; returns what people should know of.
+  std::vector<std::string> check() const;
 
   // The model's weights with the adapters added to them. The checkpoint outlives them.
   std::unique_ptr<TensorSource> merged(const CheckpointReader& checkpoint) const;
-  // The adapters alone, in PEFT's format. Input error when other parameters train, too.
+  // The adapters alone, in PEFT's format, with the modules that train whole. Input errors: adapter_contents().
   void export_adapter(Disk& disk, const CheckpointReader& checkpoint, const std::string& target) const;
 
  private:
@@ -39,6 +40,7 @@ class FamilyAdapter {
     std::unique_ptr<StageModule> stage;
     std::vector<LoraAdapter> lora;
     std::vector<NamedAdapter> named;
+    std::vector<SavedTensor> beside;  // of beside_
   };
   const Whole& whole_model() const;  // built when it is needed first
 
@@ -46,7 +48,9 @@ class FamilyAdapter {
   const std::unique_ptr<const PeftMethod> method_;
   const std::string source_;
   const Disk& disk_;
-  mutable std::once_flag once_;  // guards what follows
+  const std::vector<std::string> beside_;   // parameters that train though no method names them
+  const std::vector<std::string> not_had_;  // modules that patterns name in vain: sentences
+  mutable std::once_flag once_;             // guards what follows
   mutable Whole whole_;
 };
 

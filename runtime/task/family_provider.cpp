@@ -15,8 +15,13 @@ namespace {
 class FamilyModelProvider final : public ModelProvider {
  public:
   FamilyModelProvider(std::shared_ptr<const FamilyModel> model, Dtype dtype, KeptActivations activations,
-                      StageSplit split, Disk& disk, const FamilyPeft& peft)
-      : model_(std::move(model)), dtype_(dtype), activations_(activations), split_(split), disk_(disk) {
+                      StageSplit split, Disk& disk, const FamilyPeft& peft, nlohmann::json carried)
+      : model_(std::move(model)),
+        dtype_(dtype),
+        activations_(activations),
+        split_(split),
+        disk_(disk),
+        carried_(std::move(carried)) {
     if (peft.config) adapter_.emplace(model_, *peft.config, peft.source, disk_);
   }
 
@@ -55,8 +60,10 @@ class FamilyModelProvider final : public ModelProvider {
 
   std::vector<std::string> check_source(const std::string& directory) const override {
     check_hugging_face_weights(disk_, directory, *model_);
-    if (adapter_) adapter_->check();
-    return config_differences(disk_, directory, *model_);
+    std::vector<std::string> warnings = config_differences(disk_, directory, *model_);
+    if (!adapter_) return warnings;
+    for (std::string& warning : adapter_->check()) warnings.push_back(std::move(warning));
+    return warnings;
   }
 
   void export_model(const std::string& checkpoint, const std::string& target) const override {
@@ -69,10 +76,8 @@ class FamilyModelProvider final : public ModelProvider {
     const std::unique_ptr<TensorSource> weights =
         adapter_ ? adapter_->merged(*reader) : std::make_unique<CheckpointSource>(*reader, "param");
     const WithBuffers all(*weights, *reader);
-    export_hugging_face(disk_, target, *model_, all, special_tokens_in(disk_, checkpoint), work);
+    export_hugging_face(disk_, target, *model_, all, special_tokens_in(disk_, checkpoint), work, carried_);
   }
-
-  void check_export(const ExportWork& work) const override { check_hugging_face_export(*model_, work); }
 
   void export_adapter(const std::string& checkpoint, const std::string& target) const override {
     if (!adapter_) return ModelProvider::export_adapter(checkpoint, target);
@@ -85,6 +90,7 @@ class FamilyModelProvider final : public ModelProvider {
   const KeptActivations activations_;
   const StageSplit split_;
   Disk& disk_;
+  const nlohmann::json carried_;          // keys of config.json that an export keeps
   std::optional<FamilyAdapter> adapter_;  // of model_provider.peft
 };
 
@@ -93,8 +99,9 @@ class FamilyModelProvider final : public ModelProvider {
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
                                                           Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,
-                                                          const FamilyPeft& peft) {
-  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, activations, split, disk, peft);
+                                                          const FamilyPeft& peft, nlohmann::json carried) {
+  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, activations, split, disk, peft,
+                                               std::move(carried));
 }
 
 }  // namespace d9d

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -25,10 +26,11 @@ struct KeptActivations {
   std::int64_t offload_layers = 0;
 };
 
-// `disk` outlives the provider.
+// `disk` outlives the provider. `carried`: keys of config.json that an export keeps (carried_keys.hpp).
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
                                                           Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,
-                                                          const FamilyPeft& peft = {});
+                                                          const FamilyPeft& peft = {},
+                                                          nlohmann::json carried = nlohmann::json::object());
 
 }  // namespace d9d

@@ -5,13 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/peft/merged_folder.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/export_folder.hpp"
 #include "runtime/state/folder_lock.hpp"
 #include "runtime/state/manifest.hpp"
+#include "runtime/state/mapper/adapters.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/pattern.hpp"
 #include "runtime/task/folder_mapper.hpp"
+#include "runtime/task/tokenizer_files.hpp"
 
 namespace d9d {
 namespace {
@@ -53,21 +56,61 @@ bool set_dtype(nlohmann::ordered_json& config, Dtype dtype) {
   return found;
 }
 
-void write_config(Disk& disk, const std::string& from, const std::string& to, Dtype dtype) {
+// What an adapter brings that its base does not have.
+struct NewHead {
+  std::string name = "score.weight";
+  std::int64_t labels = 0;  // 0: there is none
+};
+
+NewHead new_head_of(const AdapterFolder& adapter, const MergedFolder& merged) {
+  if (merged.added().empty()) return {};
+  const TensorSpec& spec = merged.added().front();
+  const NewHead head{.labels = spec.shape.empty() ? 0 : spec.shape.front()};
+  D9D_REQUIRE(merged.added().size() == 1 && spec.name == head.name && adapter.task_type() == "SEQ_CLS",
+              "{} holds {}, which the model's folder does not have; only the head of a classifier (task_type "
+              "SEQ_CLS, {}) can be added to one",
+              adapter.directory(), spec.name, head.name);
+  return head;
+}
+
+void set_head(nlohmann::ordered_json& config, const NewHead& head) {
+  const auto names = config.find("architectures");
+  if (names != config.end() && names->is_array() && !names->empty() && names->front().is_string()) {
+    std::string name = names->front();
+    if (const auto at = name.rfind("ForCausalLM"); at != std::string::npos) name.erase(at);
+    *names = {name + "ForSequenceClassification"};
+  }
+  if (config.contains("id2label") && std::ssize(config["id2label"]) == head.labels) return;
+  config["id2label"] = config["label2id"] = nlohmann::ordered_json::object();
+  for (std::int64_t label = 0; label < head.labels; ++label) {
+    const std::string text = fmt::format("LABEL_{}", label);
+    config["id2label"][std::to_string(label)] = text;
+    config["label2id"][text] = label;
+  }
+}
+
+void write_config(Disk& disk, const std::string& from, const std::string& to, std::optional<Dtype> dtype,
+                  const NewHead& head) {
   auto config = nlohmann::ordered_json::parse(read_text(disk, from, config_bytes_max), nullptr, false);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object; mend the file or remove it", from);
-  if (!set_dtype(config, dtype)) config["torch_dtype"] = std::string(name_of(dtype));
+  if (dtype && !set_dtype(config, *dtype)) config["torch_dtype"] = std::string(name_of(*dtype));
+  if (head.labels > 0) set_head(config, head);
   write_text(disk, to, config.dump(2) + "\n");
 }
 
-void carry_files(Disk& disk, const FolderConversion& conversion, std::optional<Dtype> dtype,
+void carry_files(Disk& disk, const std::string& source, std::optional<Dtype> dtype, const NewHead& head,
                  const std::string& folder) {
-  for (const DirectoryEntry& entry : disk.list(conversion.from)) {
+  for (const DirectoryEntry& entry : disk.list(source)) {
+    const std::string from = join_path(source, entry.name), to = join_path(folder, entry.name);
+    if (entry.is_directory && entry.name == chat_templates_folder) {
+      disk.make_directories(to);
+      carry_files(disk, from, {}, {}, to);
+    }
     if (entry.is_directory || entry.name.starts_with(".") || entry.name == lock_name) continue;
     if (holds_weights(entry.name)) continue;
-    const std::string from = join_path(conversion.from, entry.name), to = join_path(folder, entry.name);
-    if (dtype && entry.name == model_config_name)
-      write_config(disk, from, to, *dtype);
+    const bool changes = dtype || head.labels > 0;
+    if (changes && entry.name == model_config_name)
+      write_config(disk, from, to, dtype, head);
     else
       copy_file(disk, from, to);
   }
@@ -79,7 +122,7 @@ std::vector<std::string> files_left_by(const Disk& disk, const std::string& from
   std::vector<std::string> left;
   for (const DirectoryEntry& entry : disk.list(from)) {
     if (entry.name.starts_with(".") || used.contains(entry.name)) continue;
-    if (entry.is_directory) left.push_back(entry.name + "/");
+    if (entry.is_directory && entry.name != chat_templates_folder) left.push_back(entry.name + "/");
     if (!entry.is_directory && holds_weights(entry.name)) left.push_back(entry.name);
   }
   return left;
@@ -90,6 +133,8 @@ void require_folders(const Disk& disk, const FolderConversion& conversion) {
   D9D_REQUIRE(disk.exists(from), "{} is not there; give the folder of a Hugging Face model", from);
   D9D_REQUIRE(!disk.exists(join_path(from, manifest_name)),
               "{} is a training checkpoint; `d9d-node export` makes the folder of a model of it", from);
+  D9D_REQUIRE(conversion.base.empty() || !disk.exists(to) || !fs::equivalent(conversion.base, to),
+              "{} is the folder of the adapter's base; give another one for the result", to);
   D9D_REQUIRE(!disk.exists(to) || !fs::equivalent(from, to),
               "{} and {} are the same folder; give another one for the result", from, to);
   if (!disk.exists(to) || conversion.replace || has_half_a_model(disk, to)) return;
@@ -98,12 +143,52 @@ void require_folders(const Disk& disk, const FolderConversion& conversion) {
                 "{} holds {} already; give another folder, or --replace", to, entry.name);
 }
 
+// Where the weights come from.
+struct ConversionSource {
+  ConversionSource(const Disk& disk, const FolderConversion& conversion) {
+    if (is_adapter_folder(disk, conversion.from)) adapter.emplace(disk, conversion.from);
+    D9D_REQUIRE(adapter || conversion.base.empty(),
+                "--base is for the folder of an adapter, and {} is none; leave it out", conversion.from);
+    files.emplace(disk, adapter ? base_of_adapter(disk, *adapter, conversion.base) : conversion.from);
+    if (!adapter) return;
+    merged.emplace(*files, *adapter);
+    head = new_head_of(*adapter, *merged);
+    D9D_REQUIRE(
+        head.labels == 0 || conversion.mapper.empty(),
+        "{} brings a head of its own, which --mapper {} does not know; merge it first, and convert the "
+        "result",
+        conversion.from, conversion.mapper);
+  }
+  const TensorSource& tensors() const { return merged ? static_cast<const TensorSource&>(*merged) : *files; }
+
+  std::optional<AdapterFolder> adapter;
+  std::optional<ModelFiles> files;
+  std::optional<MergedFolder> merged;
+  NewHead head;
+};
+
+// A classifier has no head of words.
+FolderMapper with_new_head(const MergedFolder& merged) {
+  Names names = merged.names(), left;
+  if (names.erase("lm_head.weight") > 0) left.insert("lm_head.weight");
+  return {identities(names), {}, {}, left};
+}
+
+std::vector<const StateGroup*> groups_of(const ConversionSource& source, const StateMapper& mapper) {
+  if (source.head.labels == 0) return source.files->in_disk_order(mapper);
+  const Names names = inputs_of(mapper);
+  return groups_in_order(mapper, {names.begin(), names.end()});
+}
+
 }  // namespace
 
 ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion, const Registry& registry) {
   require_folders(disk, conversion);
-  const ModelFiles files(disk, conversion.from);
-  const FolderMapper chosen = choose_folder_mapper(files, conversion.mapper, registry);
+  const ConversionSource source(disk, conversion);
+  const ModelFiles& files = *source.files;
+  const FolderMapper chosen = source.head.labels > 0
+                                  ? with_new_head(*source.merged)
+                                  : choose_folder_mapper(files, conversion.mapper, registry);
   ConversionOptions options;
   options.shard_bytes_max = conversion.shard_bytes_max;
   options.dtype = conversion.dtype ? conversion.dtype : chosen.dtype;
@@ -113,15 +198,17 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
   options.progress = conversion.progress;
   ConversionSummary summary;
   summary.left_tensors.assign(chosen.left_out.begin(), chosen.left_out.end());
-  summary.left_files = files_left_by(disk, conversion.from, files);
+  summary.left_files = files_left_by(disk, files.directory(), files);
   write_model_folder(disk, conversion.to, [&](const std::string& folder) {
-    const auto shards = convert_model_state(files, chosen.mapper, disk, folder, options);
+    const auto shards = convert_model_state(source.tensors(), *chosen.mapper,
+                                            groups_of(source, *chosen.mapper), disk, folder, options);
     for (const auto& shard : shards) {
       summary.num_tensors += shard.tensors.size();
       summary.bytes += shard.bytes;
     }
     summary.num_shards = shards.size();
-    carry_files(disk, conversion, options.dtype, folder);
+    carry_files(disk, files.directory(), options.dtype, source.head, folder);
+    if (source.adapter) add_tokenizer_files(disk, folder, tokenizer_files_in(disk, conversion.from));
     publish_model_state(disk, folder, shards);
   });
   return summary;

@@ -15,7 +15,8 @@ namespace d9d {
 class Registry;
 
 struct FolderConversion {
-  std::string from;
+  std::string from;  // of a model, or of an adapter as peft saved it: then it is merged
+  std::string base;  // of an adapter; empty: what its adapter_config.json says
   std::string to;
   std::string mapper;          // a name or a file, as choose_folder_mapper() takes it
   std::optional<Dtype> dtype;  // of floating-point tensors; stands above the rules'
@@ -35,7 +36,8 @@ struct ConversionSummary {
 };
 
 // Fills `to` whole or not at all (state/export_folder.hpp). What is not weights is carried along byte for
-// byte, except that config.json tells the new dtype. Input errors: `from` is no folder of a model, `to` is
+// byte, except that config.json tells the new dtype; with an adapter, what is beside its base's weights, under
+// the files of a tokenizer that the adapter's folder has, and config.json tells of a head that the adapter brings. Input errors: `from` is no folder of a model, `to` is
 // the same folder or holds a model already, and those of choose_folder_mapper() and convert_model_state().
 ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion, const Registry& registry);
 

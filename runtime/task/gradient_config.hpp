@@ -55,7 +55,9 @@ BOOST_DESCRIBE_STRUCT(GradientManagerConfig, (), (grad_dtype, bucket_size_mb))
 constexpr auto keys_of(config::Tag<GradientManagerConfig>) {
   using namespace config;
   return std::array{
-      Key{"grad_dtype", "", "type in which gradients are summed and reduced; null: the parameters'"},
+      Key{"grad_dtype", "",
+          "type in which gradients are summed and reduced; null: float32 for parameters of 16 bits, else the "
+          "parameters'"},
       Key{"bucket_size_mb", "MiB",
           "gradients reduced at once, at most; a small model is cut into about eight parts", config::optional,
           at_least(1)}};

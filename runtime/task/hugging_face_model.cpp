@@ -9,10 +9,12 @@
 #include "runtime/base/log.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/nn/model/build_options.hpp"
+#include "runtime/peft/merged_folder.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
+#include "runtime/task/model_folder/carried_keys.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -64,6 +66,18 @@ std::map<std::string, Dtype> dtypes_of_buffers(StageModule& model, const StateMa
 
 constexpr std::uint64_t body_config_bytes_max = std::uint64_t{1} << 24;
 
+std::string_view name_of(ProblemType type) {
+  switch (type) {
+    case ProblemType::single_label_classification:
+      return "single_label_classification";
+    case ProblemType::multi_label_classification:
+      return "multi_label_classification";
+    case ProblemType::regression:
+      return "regression";
+  }
+  return {};
+}
+
 // What transformers calls the model with its head. A job with another one may begin from any of them.
 void set_architecture(const FamilyModel& config, nlohmann::json& json) {
   if (config.heads.empty()) return;
@@ -73,11 +87,18 @@ void set_architecture(const FamilyModel& config, nlohmann::json& json) {
   const auto* classes = std::get_if<ClassificationHead>(&head);
   json["architectures"] = {name + (classes != nullptr ? "ForSequenceClassification" : "Model")};
   if (classes == nullptr) return;
+  json["problem_type"] = std::string(name_of(classes->learns()));
   for (std::int64_t label = 0; label < classes->num_labels; ++label) {
     const std::string text = fmt::format("LABEL_{}", label);
     json["id2label"][std::to_string(label)] = text;
     json["label2id"][text] = label;
   }
+}
+
+std::int64_t labels_of(const FamilyModel& config) {
+  if (config.heads.empty()) return 0;
+  const auto* classes = std::get_if<ClassificationHead>(&config.heads.begin()->second);
+  return classes == nullptr ? 0 : classes->num_labels;
 }
 
 void require_exportable_head(const FamilyModel& config) {
@@ -89,6 +110,31 @@ void require_exportable_head(const FamilyModel& config) {
       !projects,
       "an embedding head with a projection has no form among Hugging Face's models: leave export_to or "
       "embedding_dim out");
+}
+
+// A folder with scores of its own says what they learnt, where it was trained.
+void require_same_problem(const Disk& disk, const std::string& directory, const FamilyModel& config) {
+  const std::string path = join_path(directory, "config.json");
+  const auto* classes =
+      config.heads.empty() ? nullptr : std::get_if<ClassificationHead>(&config.heads.begin()->second);
+  if (classes == nullptr || !disk.exists(path)) return;
+  const auto document = nlohmann::json::parse(read_text(disk, path, body_config_bytes_max), nullptr, false);
+  if (!document.is_object()) return;  // whoever reads the rest says so
+  const auto architectures = document.value("architectures", nlohmann::json::array());
+  const auto type = document.value("problem_type", nlohmann::json());
+  const bool has_scores = architectures.is_array() && !architectures.empty() &&
+                          architectures[0].is_string() &&
+                          architectures[0].get<std::string>().ends_with("ForSequenceClassification");
+  if (!has_scores || !type.is_string() || type == name_of(classes->learns())) return;
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "{}: problem_type is {}, but model_provider.head of the job learns {}{}", path,
+          type.get<std::string>(), name_of(classes->learns()),
+          type == "multi_label_classification"
+              ? "; texts of several labels are not supported: take the folder of a model without scores"
+              : "; give num_labels and problem_type as the folder has them, or take the folder of a "
+                "model without scores"));
 }
 
 // Whatever the folder's head.
@@ -123,19 +169,22 @@ class LoadNews {
 };
 
 // What the model says of them stays: training used its pad token.
-std::string config_with(const FamilyModel& config, const SpecialTokens& tokens) {
+std::string config_with(const FamilyModel& config, const SpecialTokens& tokens,
+                        const nlohmann::json& carried) {
   nlohmann::json json = nlohmann::json::parse(config.config_json());
   set_architecture(config, json);
+  add_carried_keys(carried, labels_of(config), json);
   if (tokens.eos.size() == 1) json["eos_token_id"] = tokens.eos.front();
   if (tokens.eos.size() > 1) json["eos_token_id"] = tokens.eos;
   if (tokens.bos && !config.bos_token_id) json["bos_token_id"] = *tokens.bos;
   return json.dump(2) + "\n";
 }
 
-}  // namespace
+using Replaced = decltype(LoadOptions::replaced);
 
-void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
-                               StagePosition position, const std::vector<StageParameter>& parameters) {
+void load_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
+                  StagePosition position, const std::vector<StageParameter>& parameters,
+                  const Replaced& replaced) {
   const Names stored = ModelFiles(disk, directory).names();
   const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Destination> destinations;
@@ -148,7 +197,36 @@ void load_hugging_face_weights(const Disk& disk, const std::string& directory, c
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   options.progress = LoadNews(directory);
+  options.replaced = replaced;
   load_model_state(disk, directory, mapper, destinations, options);
+}
+
+// An adapter and the folder that it is added to.
+struct Adapted {
+  Adapted(const Disk& disk, const std::string& directory, const std::string& base)
+      : adapter(disk, directory),
+        base(disk, base_of_adapter(disk, adapter, base)),
+        merged(this->base, adapter) {
+    D9D_REQUIRE(merged.added().empty(),
+                "{} holds {}, which {} does not have: a head of its own; give the model with that head "
+                "(model_provider.head) and the adapter (model_provider.peft.from) to a job with a section "
+                "`inference`",
+                directory, merged.added().front().name, this->base.directory());
+  }
+  std::optional<at::Tensor> replaced(const std::string& name) const {
+    return merged.is_changed(name) ? std::optional(merged.read(name)) : std::nullopt;
+  }
+
+  const AdapterFolder adapter;
+  const ModelFiles base;
+  const MergedFolder merged;
+};
+
+}  // namespace
+
+void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
+                               StagePosition position, const std::vector<StageParameter>& parameters) {
+  load_weights(disk, directory, config, position, parameters, {});
 }
 
 bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
@@ -168,6 +246,7 @@ void load_hugging_face_buffers(const Disk& disk, const std::string& directory, c
 }
 
 void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
+  require_same_problem(disk, directory, config);
   const Names stored = ModelFiles(disk, directory).names();
   const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Shape> parameters;
@@ -206,9 +285,14 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
   return differences;
 }
 
-LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory, at::ScalarType dtype,
-                                    c10::Device device) {
+LoadedModel load_hugging_face_model(const Disk& disk, const std::string& folder, at::ScalarType dtype,
+                                    c10::Device device, const std::string& base) {
   LoadedModel model;
+  std::optional<Adapted> adapted;
+  if (is_adapter_folder(disk, folder)) adapted.emplace(disk, folder, base);
+  D9D_REQUIRE(adapted || base.empty(), "--base is for the folder of an adapter, and {} is none; leave it out",
+              folder);
+  const std::string& directory = adapted ? adapted->base.directory() : folder;
   model.config = read_hugging_face_config(directory);
   auto& ends = model.config->eos_token_ids;
   for (const std::int64_t id : special_tokens_in(disk, directory).eos) {
@@ -218,14 +302,17 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directo
   options.dtype = dtype;
   options.device = device;
   model.stage = model.config->build_stage({}, options);
-  load_hugging_face_weights(disk, directory, *model.config, {}, model.stage->parameters());
+  Replaced replaced;
+  if (adapted) replaced = [&](const std::string& name) { return adapted->replaced(name); };
+  load_weights(disk, directory, *model.config, {}, model.stage->parameters(), replaced);
   load_hugging_face_buffers(disk, directory, *model.config, {}, model.stage->buffers());
   model.stage->set_training(false);
   return model;
 }
 
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
-                         const TensorSource& weights, const SpecialTokens& tokens, const ExportWork& work) {
+                         const TensorSource& weights, const SpecialTokens& tokens, const ExportWork& work,
+                         const nlohmann::json& carried) {
   require_exportable_head(config);
   const MapperPtr mapper = config.parameters_to_folder();
   const auto model = config.build_shapes();
@@ -240,27 +327,9 @@ void export_hugging_face(Disk& disk, const std::string& directory, const FamilyM
   options.progress = work.progress;
   const auto groups = groups_in_order(*mapper, names);
   const auto shards = convert_model_state(weights, *mapper, groups, disk, directory, options);
-  if (work.share.index == 0) write_text(disk, directory + "/config.json", config_with(config, tokens));
+  if (work.share.index == 0)
+    write_text(disk, directory + "/config.json", config_with(config, tokens, carried));
   publish_model_state(disk, directory, shards, work.share);
-}
-
-void check_hugging_face_export(const FamilyModel& config, const ExportWork& work) {
-  const MapperPtr mapper = config.parameters_to_folder();
-  TensorMap tensors;
-  const auto model = config.build_shapes();
-  for (const auto& [name, tensor] : tensors_of(*model)) tensors[name] = tensor;
-  const auto value_bytes = c10::elementSize(dtype_of_files(config));
-  for (const StateGroup& group : mapper->groups()) {
-    TensorMap inputs;
-    for (const std::string& name : group.inputs) inputs[name] = tensors.at(name);
-    for (const auto& [name, tensor] : mapper->apply(inputs)) {
-      const auto bytes = static_cast<std::uint64_t>(tensor.numel()) * value_bytes;
-      D9D_REQUIRE(bytes <= work.shard_bytes_max,
-                  "\"{}\" of the exported model has {} bytes, more than a file may have ({}); raise "
-                  "export_shard_gb",
-                  name, bytes, work.shard_bytes_max);
-    }
-  }
 }
 
 }  // namespace d9d

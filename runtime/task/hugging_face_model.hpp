@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ void check_hugging_face_weights(const Disk& disk, const std::string& directory, 
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
                                             const FamilyModel& config);
 
-// A whole model in one stage, for use without training.
+// A whole model in one stage, for use without training. `directory` may be that of an adapter as peft saved it: then the
+// model is that of its base folder (`base`, or what adapter_config.json says) with the adapter added.
 // Its config knows the ends of generation_config.json too. A device that is not the CPU is known to device_of().
 struct LoadedModel {
   std::shared_ptr<FamilyModel> config;
@@ -47,15 +49,15 @@ struct LoadedModel {
 };
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& directory,
                                     at::ScalarType dtype = at::kFloat,
-                                    c10::Device device = c10::Device(at::kCPU));
+                                    c10::Device device = c10::Device(at::kCPU), const std::string& base = "");
 
 // Writes `directory` as transformers 4 and 5 load it: config.json, sharded safetensors, index last; of several
 // shares the first writes what is not weights. `weights` has the model's parameters and buffers by their global
-// names. `config.dtype` is the dtype of the files; `tokens` go into config.json where they are known.
+// names. `config.dtype` is the dtype of the files; `tokens` go into config.json where they are known, and the
+// keys `carried` from the folder that the model came from (carried_keys.hpp).
 void export_hugging_face(Disk& disk, const std::string& directory, const FamilyModel& config,
                          const TensorSource& weights, const SpecialTokens& tokens = {},
-                         const ExportWork& work = {});
-// Whether export_hugging_face() can do that: an input error when a tensor is larger than a file may be.
-void check_hugging_face_export(const FamilyModel& config, const ExportWork& work);
+                         const ExportWork& work = {},
+                         const nlohmann::json& carried = nlohmann::json::object());
 
 }  // namespace d9d

@@ -61,11 +61,17 @@ ForwardInputs ClassificationInference::build_forward_inputs(const MicrobatchCont
 void ClassificationInference::process_outputs(const InferenceContext& context) {
   const at::Tensor logits = tensor_at(context.outputs, "logits", "the last stage's output").cpu();
   const at::Tensor places = tensor_at(context.state, "places", "the task state").cpu();
-  const auto [probability, chosen] = at::max(at::softmax(logits.to(at::kFloat), -1), -1);
   ResultRows made;
   for (std::int64_t i = 0; i < places.size(0); ++i)
     made.samples.push_back(context.samples.at(static_cast<std::size_t>(places[i][0].item<std::int64_t>())));
-  made.columns = {{"position", places.select(1, 1)}, {"class", chosen}, {"probability", probability}};
+  made.columns = {{"position", places.select(1, 1)}};
+  if (logits.size(-1) == 1) {  // of a regression
+    made.columns.emplace_back("score", logits.squeeze(-1));
+  } else {
+    const auto [probability, chosen] = at::max(at::softmax(logits.to(at::kFloat), -1), -1);
+    made.columns.emplace_back("class", chosen);
+    made.columns.emplace_back("probability", probability);
+  }
   results_->add(made);
 }
 

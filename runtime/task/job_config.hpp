@@ -84,7 +84,10 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
       Key{"gradient_hooks", "",
           "`clip_value` (`match`, `limit`) and hooks of your own, called in this order in every step"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
-      Key{"export_shard_gb", "GB", "the most that a file of export_to holds; nodes write whole files",
+      Key{"export_shard_gb", "GB",
+          "the most that a file of export_to holds (`--shard-size` of `export` and `convert`); a larger "
+          "tensor has "
+          "a file of its own; nodes write whole files",
           optional, above(0)},
       Key{"export_adapter_to", "",
           "folder of the adapter alone, in PEFT's format, written after the last step; null: none"},

@@ -105,6 +105,15 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
   return static_cast<std::uint64_t>(*wanted);
 }
 
+std::uint64_t samples_left_out(const JobConfig& job, std::optional<std::uint64_t> num_samples,
+                               std::uint64_t steps, const JobPosition& at) {
+  const auto end = end_of_data(job.data, num_samples);
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  if (job.inference || !end || steps < at.steps) return 0;
+  const std::uint64_t taken = at.sample + (steps - at.steps) * batch;
+  return *end <= taken || *end - taken >= batch ? 0 : *end - taken;
+}
+
 std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
                               const JobPosition& at) {
   const auto& wanted = job.trainer.schedule.total_steps;
@@ -139,14 +148,13 @@ std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64
                 num_samples ? " (evaluation.data.epochs is as_needed)" : "");
     return static_cast<std::uint64_t>(*evaluation.batches);
   }
-  const std::uint64_t given = *end / batch;
+  const std::uint64_t given = *end / batch + (*end % batch == 0 ? 0 : 1);
   const std::uint64_t wanted = evaluation.batches ? static_cast<std::uint64_t>(*evaluation.batches) : given;
   D9D_REQUIRE(
-      given > 0 && wanted <= given,
-      "evaluation.data has {}, which is {} of trainer.batching.global_batch_size = {}; expected {}. Give "
-      "more data, or lower evaluation.batches or the batch size",
-      counted(*end, "sample"), counted(given, "whole batch"), batch,
-      counted(std::max<std::uint64_t>(wanted, 1), "batch"));
+      wanted > 0 && wanted <= given,
+      "evaluation.batches = {}, but evaluation.data gives {} ({}, {} in a batch); leave it out, or give "
+      "at most {}",
+      wanted, given, counted(*end, "sample"), batch, given);
   return wanted;
 }
 

@@ -24,6 +24,10 @@ struct JobPosition {
 std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
                         const JobPosition& at = {});
 
+// Of a job that trains on its data to the end: the samples that make no whole step, which come too late for `steps`.
+std::uint64_t samples_left_out(const JobConfig& job, std::optional<std::uint64_t> num_samples,
+                               std::uint64_t steps, const JobPosition& at = {});
+
 // Of an inference job: total_steps, or as many as take all of the data in; the last one may be filled up.
 // Input errors as of job_steps().
 std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
@@ -31,8 +35,8 @@ std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t>
 // One of the two.
 std::uint64_t last_step_of(const JobConfig& job, std::optional<std::uint64_t> num_samples,
                            const JobPosition& at = {});
-// Global batches of each evaluation: evaluation.batches, or as many whole ones as its data gives. The job has the
-// section. Input error as of job_steps().
+// Global batches of each evaluation: evaluation.batches, or as many as take all of its data in; the last one may have
+// fewer samples. The job has the section. Input error as of job_steps().
 std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64_t> num_samples);
 
 }  // namespace d9d

@@ -46,6 +46,18 @@ bool check_mesh(const JobConfig& job, Issues& issues) {
   }
 }
 
+// A path of nothing would be the working directory, or no folder at all.
+void check_folders(const JobConfig& job, Issues& issues) {
+  const auto check = [&](const char* key, const std::optional<std::string>& folder) {
+    if (folder && folder->empty())
+      issues.push_back({key, "\"\", which names no folder", "name one, or leave the key out"});
+  };
+  check("export_to", job.export_to);
+  check("export_adapter_to", job.export_adapter_to);
+  check("output_dir", job.output_dir);
+  check("trainer.model_stage_factory.source_checkpoint", job.trainer.model_stage_factory.source_checkpoint);
+}
+
 void check_parallelism(const JobConfig& job, Issues& issues) {
   const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
   if (!job.parallelism.zero1 || shards == 1) return;
@@ -306,6 +318,7 @@ void check_names(const JobConfig& job, Issues& issues) {
 std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   Issues issues;
   check_run_name(job, issues);
+  check_folders(job, issues);
   if (check_mesh(job, issues)) {
     check_ranks(job, issues);
     check_processes(job.node, issues);

@@ -33,7 +33,10 @@ constexpr auto keys_of(config::Tag<MuonOptions>) {
       Key{"adamw_betas", "", "AdamW's decay rates of the first and second moment", optional,
           config::below_one()},
       Key{"adamw_eps", "", "AdamW's addition to the root of the second moment", optional, config::above(0)},
-      Key{"adamw_for", "", "names of matrices that AdamW updates, as in `rules`; vectors it updates always"},
+      Key{"adamw_for", "",
+          "names of matrices that AdamW updates, as in `rules`; null: those of embeddings and of output "
+          "layers, "
+          "whatever they are called. Vectors it updates always"},
       master_weights,
       rules};
 }

@@ -26,7 +26,7 @@ JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vecto
 std::string updated_by(const OptimizerOptions& optimizer, const StageParameter& parameter) {
   const std::vector<std::int64_t>& shape = parameter.layout.global_shape();
   if (const auto* muon = std::get_if<MuonOptions>(&optimizer))
-    return is_muon_matrix(*muon, parameter.name, shape) ? "muon" : "adamw";
+    return is_muon_matrix(*muon, parameter.name, shape, parameter.role) ? "muon" : "adamw";
   if (const auto* packed = std::get_if<AdamW8BitOptions>(&optimizer))
     return has_byte_moments(*packed, parameter.name, shape) ? "adamw_8bit" : "adamw";
   return {};

@@ -4,6 +4,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/peft/method.hpp"
+#include "runtime/task/model_folder/adapter_contents.hpp"
+#include "runtime/task/model_folder/beside_adapters.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -32,7 +34,30 @@ void inject_one(const std::string& path, const PeftConfig& config, AdaptedModel&
   }
 }
 
-void check_patterns(const PeftConfig& config, const FamilyModel& model, Issues& issues) {
+std::vector<std::string> beside_adapters(const JobConfig& job, const FamilyModel& model,
+                                         const PeftConfig& config) {
+  const std::string source = job.trainer.model_stage_factory.source_checkpoint.value_or("");
+  return trained_beside_adapters(PosixDisk(), model, config, source);
+}
+
+void inject(const JobConfig& job, const FamilyModel& model, StageModule& stage) {
+  if (const PeftConfig* const config = peft_of(job))
+    inject_peft_and_freeze(stage, *make_peft_method(*config), beside_adapters(job, model, *config));
+}
+
+// What the folder cannot hold is known before the first step.
+void check_adapter_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  try {
+    const auto stage = model.build_shapes();
+    inject(job, model, *stage);
+    adapter_contents(model, *stage, named_adapters(model, *stage), "");
+  } catch (const Error& error) {
+    issues.push_back({"export_adapter_to", error.what(), ""});
+  }
+}
+
+void check_patterns(const JobConfig& job, const PeftConfig& config, const FamilyModel& model,
+                    Issues& issues) {
   const auto stage = model.build_shapes();
   AdaptedModel adapted(*stage);
   const auto methods = methods_of(config);
@@ -41,6 +66,7 @@ void check_patterns(const PeftConfig& config, const FamilyModel& model, Issues& 
     return;
   }
   adapted.set_trainable(std::holds_alternative<FreezeConfig>(*methods.front().config));
+  adapted.let_train(beside_adapters(job, model, config));
   for (const auto& [path, method] : methods) inject_one(peft_section + path, *method, adapted, issues);
   const auto& parameters = adapted.parameters();
   const auto trains = [](const StageParameter& parameter) { return parameter.tensor.requires_grad(); };
@@ -63,7 +89,7 @@ bool any_lora(const PeftConfig* config, Condition condition) {
 
 std::vector<StageParameter> adapted_parameters(const JobConfig& job, const FamilyModel& model) {
   const auto stage = model.build_shapes();
-  if (const PeftConfig* config = peft_of(job)) inject_peft_and_freeze(*stage, *make_peft_method(*config));
+  inject(job, model, *stage);
   return stage->parameters();
 }
 
@@ -93,7 +119,7 @@ std::int64_t trained_head_elements(const JobConfig& job, const FamilyModel& mode
 std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model) {
   Issues issues;
   const PeftConfig* const config = peft_of(job);
-  if (config != nullptr) check_patterns(*config, model, issues);
+  if (config != nullptr) check_patterns(job, *config, model, issues);
   const ModelStageFactoryConfig& weights = job.trainer.model_stage_factory;
   if (weights.checkpoint_only_trainable_parameters && config != nullptr && !weights.source_checkpoint) {
     issues.push_back({"trainer.model_stage_factory.checkpoint_only_trainable_parameters",
@@ -109,6 +135,8 @@ std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model
   }
   if (job.export_adapter_to && !any_lora(config, [](const LoraConfig&) { return true; })) {
     issues.push_back({"export_adapter_to", "the model has no adapter", "give model_provider.peft a `lora`"});
+  } else if (job.export_adapter_to && issues.empty()) {
+    check_adapter_export(job, model, issues);
   }
   if (job.export_adapter_to && job.export_adapter_to == job.export_to) {
     issues.push_back({"export_adapter_to", "the same folder as export_to", "choose another one"});

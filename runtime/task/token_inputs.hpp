@@ -5,7 +5,7 @@
 
 namespace d9d {
 
-// input_ids for the first stage. For all stages, where the batch has them: position_ids, document_starts,
+// input_ids for the first stage. For all stages, where the batch has them: position_ids, document_starts, token_mask, next_token_mask,
 // sequence_length and hidden_states_agg_mask.
 ForwardInputs token_inputs(const TensorMap& batch);
 

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/state/export_folder.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 
 namespace d9d {
@@ -20,9 +21,26 @@ constexpr const char* vocabulary_name = "tokenizer.json";
 constexpr const char* settings_name = "tokenizer_config.json";
 constexpr const char* generation_name = "generation_config.json";
 constexpr const char* pieces_name = "tokenizer.model";
-constexpr std::array<const char*, 9> names{
-    vocabulary_name,     pieces_name,  settings_name, generation_name,      "special_tokens_map.json",
-    "added_tokens.json", "vocab.json", "merges.txt",  "chat_template.jinja"};
+constexpr std::array<const char*, 12> names{vocabulary_name,
+                                            pieces_name,
+                                            settings_name,
+                                            generation_name,
+                                            "special_tokens_map.json",
+                                            "added_tokens.json",
+                                            "vocab.json",
+                                            "merges.txt",
+                                            "chat_template.jinja",
+                                            "chat_template.json",
+                                            "preprocessor_config.json",
+                                            "processor_config.json"};
+
+// Files of chat_templates_folder where there are no folders: in a checkpoint.
+const std::string flat_templates = std::string(chat_templates_folder) + ".";
+constexpr std::string_view template_ending = ".jinja";
+
+bool is_flat_template(const std::string& name) {
+  return name.starts_with(flat_templates) && name.ends_with(template_ending);
+}
 
 Json object_in(const std::string& text, const std::string& path) {
   Json json = Json::parse(text, nullptr, false);
@@ -146,9 +164,20 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
 
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory) {
   TokenizerFiles files;
+  if (!disk.exists(directory)) return files;
   for (const char* name : names) {
     const std::string path = join_path(directory, name);
     if (disk.exists(path)) files[name] = read_text(disk, path, bytes_max);
+  }
+  for (const DirectoryEntry& entry : disk.list(directory)) {
+    if (!entry.is_directory && is_flat_template(entry.name))
+      files[entry.name] = read_text(disk, join_path(directory, entry.name), bytes_max);
+  }
+  const std::string templates = join_path(directory, chat_templates_folder);
+  if (!disk.exists(templates)) return files;
+  for (const DirectoryEntry& entry : disk.list(templates)) {
+    if (entry.is_directory || !entry.name.ends_with(template_ending)) continue;
+    files[flat_templates + entry.name] = read_text(disk, join_path(templates, entry.name), bytes_max);
   }
   return files;
 }
@@ -160,6 +189,18 @@ void write_tokenizer_files(Disk& disk, const std::string& directory, const Token
     if (!files.contains(name)) disk.remove_all(join_path(directory, name));
   }
   for (const auto& [name, contents] : files) write_text(disk, join_path(directory, name), contents);
+}
+
+void add_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files) {
+  const std::string templates = join_path(directory, chat_templates_folder);
+  const auto is_template = [](const auto& file) { return is_flat_template(file.first); };
+  if (std::ranges::any_of(files, is_template)) disk.make_directories(templates);
+  for (const auto& [name, contents] : files) {
+    const bool flat = is_flat_template(name);
+    write_text(disk,
+               flat ? join_path(templates, name.substr(flat_templates.size())) : join_path(directory, name),
+               contents);
+  }
 }
 
 SpecialTokens special_tokens_in(const Disk& disk, const std::string& directory) {

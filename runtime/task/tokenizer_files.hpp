@@ -13,7 +13,9 @@
 
 namespace d9d {
 
-using TokenizerFiles = std::map<std::string, std::string>;  // name in the folder -> contents
+// Name in the folder -> contents. Chat templates in a folder of their own (additional_chat_templates/NAME.jinja) are
+// called additional_chat_templates.NAME.jinja here and in checkpoints, whose files are in no folders.
+using TokenizerFiles = std::map<std::string, std::string>;
 
 // The files for a job: data.tokenizer with the files beside it, else the files of source_checkpoint,
 // else of model_provider.from. Makes tokenizer_config.json when there is none; generation_config.json
@@ -21,8 +23,11 @@ using TokenizerFiles = std::map<std::string, std::string>;  // name in the folde
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model);
 // The tokenizer's files in a checkpoint or in a model's folder.
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory);
-// Replaces the tokenizer of the folder, which is made if needed. Does nothing when `files` is empty.
+// For a checkpoint: replaces the tokenizer of the folder, which is made if needed. Does nothing when `files` is empty.
 void write_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);
+
+// For a model's folder: writes them over those that have the same names; the others stay.
+void add_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);
 
 struct SpecialTokens {
   std::vector<std::int64_t> eos;

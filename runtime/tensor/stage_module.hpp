@@ -10,6 +10,7 @@
 //                    sequence_length int64 [] where ranks share sequences (rank/context_split.hpp);
 //                    document_starts int64 [B, S] where rows hold several documents
 //                    (nn/model/document_starts.hpp): the model must not let them see each other
+//                    token_mask bool [B, S] where rows are filled up (nn/model/token_mask.hpp)
 //   last stage out   with labels: cross_entropy fp32 [B, S], 0 where ignored
 //                    without labels: logits [B, S, V]
 
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "runtime/tensor/layout.hpp"
+#include "runtime/tensor/parameter_role.hpp"
 #include "runtime/tensor/sharded_unit.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -46,6 +48,7 @@ struct StageParameter {
   std::shared_ptr<ShardedUnit> unit = {};
   // Added to the model by an adapter: folders of the model's weights do not hold it.
   bool of_adapter = false;
+  ParameterRole role = ParameterRole::unsaid;
 };
 
 // A tensor that is part of the trained model but gets no gradient: running statistics, a counter. It is what

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "runtime/base/error.hpp"
+#include "runtime/tensor/gradient.hpp"
 #include "runtime/tensor/tied.hpp"
 #include "runtime/train/flat_buffer.hpp"
 
@@ -30,6 +31,12 @@ std::vector<std::string> reduce_axes_of(const Layout& layout, const std::vector<
   return axes;
 }
 
+// A sum of 16 bits stands still long before the microbatches of a step are counted: bfloat16 has 8 bits, so what is less
+// than 1/256 of it is lost.
+at::ScalarType dtype_of_sum(at::ScalarType dtype) {
+  return c10::elementSize(dtype) < 4 ? at::kFloat : dtype;
+}
+
 FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
   const at::ScalarType dtype = parameter.tensor.scalar_type();
   return {reduce_axes_of(parameter.layout, options.summed_axes),
@@ -37,7 +44,7 @@ FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
           parameter.unit ? parameter.unit->axes() : std::vector<std::string>(),
           tied_copy(parameter.layout),
           dtype,
-          options.grad_dtype.value_or(dtype),
+          options.grad_dtype.value_or(dtype_of_sum(dtype)),
           parameter.tensor.device().str()};
 }
 
@@ -171,7 +178,7 @@ void FlatParameters::add_family(std::vector<GradientBucket> buckets, at::ScalarT
     for (const FlatSegment& segment : bucket.segments) {
       const at::Tensor& tensor = parameters_[segment.parameter].tensor;
       move_into(family.data.narrow(0, segment.begin, segment.count), tensor, keep_values);
-      tensor.mutable_grad() = family.grad.narrow(0, segment.begin, segment.count).view(tensor.sizes());
+      set_gradient(tensor, family.grad.narrow(0, segment.begin, segment.count).view(tensor.sizes()));
       bucket_of_[segment.parameter] = static_cast<int>(buckets_.size());
     }
     buckets_.push_back(std::move(bucket));

@@ -22,7 +22,7 @@
 namespace d9d {
 
 struct FlatOptions {
-  std::optional<at::ScalarType> grad_dtype;  // none: the parameter's
+  std::optional<at::ScalarType> grad_dtype;  // none: fp32 for parameters of 16 bits, else the parameter's
   // The most bytes of gradients in a bucket; a larger module gets a bucket alone.
   std::int64_t bucket_bytes = std::int64_t{32} << 20;
   // A small family is cut into about so many buckets of at least a MiB,
@@ -68,7 +68,7 @@ struct FlatFamily {
 class FlatParameters {
  public:
   // Moves the trainable parameters (requires_grad) into flat buffers: each tensor keeps its identity and
-  // values, and its grad() becomes a defined view, zero. The others stay as they are.
+  // values, and its grad() becomes a defined view, zero (tensor/gradient.hpp). The others stay as they are.
   FlatParameters(std::vector<StageParameter> parameters, const FlatOptions& options);
 
   const std::vector<StageParameter>& parameters() const { return parameters_; }

@@ -1,6 +1,6 @@
 #pragma once
 // A gradient hook of users' code: sees, and may change, the gradients of a step after their reduction and before norm,
-// clipping and update; or says that the step makes no update. Named in the job file under `gradient_hooks`, each
+// clipping and update; or says that the step makes no update. A step in which no label counts has none. Named in the job file under `gradient_hooks`, each
 // called in that order. Without one a step costs nothing more.
 
 #include <ATen/core/Tensor.h>

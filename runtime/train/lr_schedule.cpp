@@ -1,11 +1,23 @@
 #include "runtime/train/lr_schedule.hpp"
 
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
+namespace {
+
+// Rounded down, but for the last digits of a share that is no binary fraction: 0.29 of 100 is 29, not 28.999999999999996.
+std::int64_t steps_of_share(double share, std::int64_t steps) {
+  const double exact = share * static_cast<double>(steps), whole = std::round(exact);
+  const double noise = 4 * std::numeric_limits<double>::epsilon() * exact;
+  return static_cast<std::int64_t>(std::abs(exact - whole) <= noise ? whole : std::floor(exact));
+}
+
+}  // namespace
 
 PiecewiseLr::PiecewiseLr(std::vector<LrPhase> phases) : phases_(std::move(phases)) {
   D9D_REQUIRE(!phases_.empty(),
@@ -54,7 +66,7 @@ PiecewiseLrBuilder& PiecewiseLrBuilder::until_percentage(double percentage, doub
   const std::int64_t steps = total("percentage");
   D9D_REQUIRE(percentage >= 0.0 && percentage <= 1.0,
               "a learning-rate phase until percentage {}; give a share from 0 to 1", percentage);
-  const auto end_step = static_cast<std::int64_t>(percentage * static_cast<double>(steps));
+  const std::int64_t end_step = steps_of_share(percentage, steps);
   D9D_REQUIRE(end_step >= step_,
               "a learning-rate phase until percentage {} of {} steps (step {}) begins at step {}; raise the "
               "percentage "

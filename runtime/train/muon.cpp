@@ -21,7 +21,7 @@ namespace {
 
 bool is_matrix(const MuonOptions& options, const StageParameter& parameter) {
   return parameter.tensor.requires_grad() &&
-         is_muon_matrix(options, parameter.name, parameter.layout.global_shape());
+         is_muon_matrix(options, parameter.name, parameter.layout.global_shape(), parameter.role);
 }
 
 AdamWOptions adamw_of(const MuonOptions& options) {

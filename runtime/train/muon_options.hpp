@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tensor/parameter_role.hpp"
 #include "runtime/train/parameter_rules.hpp"
 
 namespace d9d {
@@ -18,7 +19,7 @@ namespace d9d {
 enum class MuonScale { original, match_rms_adamw };
 
 // Momentum, orthogonalised (newton_schulz.hpp), for weights that are matrices; experts one by one. AdamW for all
-// others: vectors, and what `adamw_for` names.
+// others: vectors, and embeddings and output layers or, in their place, what `adamw_for` names.
 struct MuonOptions {
   double lr = 0;
   double momentum = 0.95;
@@ -29,12 +30,12 @@ struct MuonOptions {
   std::optional<double> adamw_lr;  // none: lr
   std::array<double, 2> adamw_betas = {0.9, 0.95};
   double adamw_eps = 1e-8;
-  std::vector<std::string> adamw_for = {"*embed*", "*head*"};  // patterns as in rules
+  std::optional<std::vector<std::string>> adamw_for;  // patterns as in rules; none: embeddings and outputs
   bool master_weights = true;
   std::vector<ParameterRule> rules;
 };
-// Whether Muon updates the matrices of a parameter of this name and global shape.
+// Whether Muon updates the matrices of a parameter of this name, global shape and role.
 bool is_muon_matrix(const MuonOptions& options, const std::string& name,
-                    const std::vector<std::int64_t>& shape);
+                    const std::vector<std::int64_t>& shape, ParameterRole role);
 
 }  // namespace d9d

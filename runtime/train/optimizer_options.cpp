@@ -86,22 +86,29 @@ Moments moments_of(const OptimizerOptions& options) {
   return std::visit(Count{}, options);
 }
 
+bool matches_one_of(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return matches(pattern, name); });
+}
+
+bool is_end_of_model(ParameterRole role, const std::string& name) {
+  if (role == ParameterRole::unsaid) return matches_one_of({"*embed*", "*head*"}, name);
+  return role != ParameterRole::inside;
+}
+
 }  // namespace
 
 bool is_muon_matrix(const MuonOptions& options, const std::string& name,
-                    const std::vector<std::int64_t>& shape) {
+                    const std::vector<std::int64_t>& shape, ParameterRole role) {
   if (shape.size() < 2 || shape.size() > 3 || shape.back() == 1 || shape[shape.size() - 2] == 1) return false;
-  return std::none_of(options.adamw_for.begin(), options.adamw_for.end(),
-                      [&](const std::string& pattern) { return matches(pattern, name); });
+  return options.adamw_for ? !matches_one_of(*options.adamw_for, name) : !is_end_of_model(role, name);
 }
 
 bool has_byte_moments(const AdamW8BitOptions& options, const std::string& name,
                       const std::vector<std::int64_t>& shape) {
   const std::int64_t elements =
       std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  return elements >= options.float32_below &&
-         std::none_of(options.float32_for.begin(), options.float32_for.end(),
-                      [&](const std::string& pattern) { return matches(pattern, name); });
+  return elements >= options.float32_below && !matches_one_of(options.float32_for, name);
 }
 
 void validate(const OptimizerOptions& options) {

@@ -30,13 +30,17 @@ std::optional<StepResult> StepEnd::add(std::span<const double> values) {
     hook_skips = hooked && values.back() > 0;
   } else {
     sums_ = step_totals_from(values);
-    if (hooked || options_.clipping.norm_type == NormType::inf) return std::nullopt;
+    const bool nothing_to_hook = hooked && sums_->weight_sum <= 0;
+    if ((hooked && !nothing_to_hook) || (!hooked && options_.clipping.norm_type == NormType::inf))
+      return std::nullopt;
   }
   StepResult result{.totals = *std::exchange(sums_, std::nullopt), .scale = {}, .hook_skips = hook_skips};
   result.scale =
       step_scale(result.totals, options_.clipping, hooked ? GradientsAre::means : GradientsAre::sums);
-  if (hook_skips) ++skipped_;
-  result.skips = hook_skips || skips(result.scale);
+  result.counts = result.scale.counts;
+  const bool is_left_out = hook_skips || !result.counts;
+  if (is_left_out) ++skipped_;
+  result.skips = is_left_out || skips(result.scale);
   return result;
 }
 

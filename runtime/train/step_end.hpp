@@ -39,6 +39,7 @@ struct StepResult {
   StepScale scale;
   bool skips = false;       // the update
   bool hook_skips = false;  // because a gradient hook says so
+  bool counts = true;       // false: skipped because no token of the whole batch counts in the loss
 };
 
 class StepEnd {
@@ -48,11 +49,13 @@ class StepEnd {
   // What has to be reduced over all ranks, in this order.
   std::vector<StepReduction> reductions_of(const StepTotals& mine) const;
   // With hooks: the sums after the first reduction, when the hooks are due; null before it and in a step without hooks.
+  // A step in which nothing counts has no hooks: add() returns its result at once.
   const StepTotals* sums_for_hooks() const { return options_.has_hooks && sums_ ? &*sums_ : nullptr; }
   // After them: what is reduced then, of this rank's share of the norm, and whether a hook of it says skip.
   StepReduction reduction_of_hooked(double norm_share, bool skip) const;
-  // Takes the reduced values in that order; returns the result with the last of them. Input error when no token
-  // counts. Environment error, with what to try, when loss or norm is not finite and the job has to stop.
+  // Takes the reduced values in that order; returns the result with the last of them. A step in which no token counts
+  // is skipped, whatever the options say. Environment error, with what to try, when loss or norm is not finite and the
+  // job has to stop.
   std::optional<StepResult> add(std::span<const double> values);
 
   // Updates skipped so far, those before a resume included.

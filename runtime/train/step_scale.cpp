@@ -1,8 +1,7 @@
 #include "runtime/train/step_scale.hpp"
 
 #include <algorithm>
-
-#include "runtime/base/error.hpp"
+#include <limits>
 
 namespace d9d {
 namespace {
@@ -12,9 +11,12 @@ constexpr double norm_epsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
 }  // namespace
 
 StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping, GradientsAre gradients) {
-  D9D_REQUIRE(!(totals.weight_sum <= 0),
-              "no token of the whole batch counts in the loss (all labels are ignored); check the data");
   StepScale scale;
+  if (totals.weight_sum <= 0) {
+    scale.loss = std::numeric_limits<double>::quiet_NaN();
+    scale.counts = false;
+    return scale;
+  }
   scale.loss = totals.loss_sum / totals.weight_sum;
   const double divisor = gradients == GradientsAre::sums ? totals.weight_sum : 1;
   scale.norm = norm_of_share(clipping.norm_type, totals.norm_share) / divisor;

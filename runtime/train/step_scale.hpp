@@ -19,10 +19,11 @@ struct ClippingOptions {
 };
 
 struct StepScale {
-  double loss = 0;  // mean over the weights of the step
-  double norm = 0;  // of the mean loss's gradient, before clipping
-  double clip = 1;  // min(1, max_norm / (norm + 1e-6))
-  double grad = 0;  // clip / weight: what gradient sums are multiplied by
+  double loss = 0;     // mean over the weights of the step; NaN where nothing counts
+  double norm = 0;     // of the mean loss's gradient, before clipping
+  double clip = 1;     // min(1, max_norm / (norm + 1e-6))
+  double grad = 0;     // clip / weight: what gradient sums are multiplied by; 0 where nothing counts
+  bool counts = true;  // whether any token of the step counts in the loss
 
   bool is_finite() const { return std::isfinite(loss) && std::isfinite(norm); }
 };
@@ -31,7 +32,7 @@ struct StepScale {
 // weight (gradient hooks see means).
 enum class GradientsAre { sums, means };
 
-// `totals`: of all ranks. Input error when no token counts.
+// `totals`: of all ranks.
 StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping,
                      GradientsAre gradients = GradientsAre::sums);
 

@@ -70,6 +70,35 @@ TEST_F(Classification, LearnsOnTheBodyOfALanguageModelAndIsExported) {
   EXPECT_LT(job_.losses("again").front(), 2 * losses.back() + 0.1) << "its head was drawn anew";
 }
 
+TEST_F(Classification, ANewHeadTrainsBesideAdaptersOnEveryMeshAndTravelsWithThem) {
+  ASSERT_EQ(job_.run(named("source") + set("export_to", "source")).code, 0);
+  const Words tuned =
+      set("model_provider.peft", "{kind: lora, module_name_pattern: \".*_proj\", params: {r: 4, alpha: 8}}") +
+      set("trainer.model_stage_factory.source_checkpoint", "source") +
+      set("trainer.model_stage_factory.checkpoint_only_trainable_parameters", "true") +
+      set("trainer.schedule.total_steps", "20");
+
+  const Outcome outcome = job_.run(words("one") + tuned + mesh(1, 1) + set("export_adapter_to", "adapter") +
+                                   set("export_to", "merged"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ASSERT_EQ(job_.run(words("four") + tuned + mesh(2, 2)).code, 0);
+
+  EXPECT_THAT(outcome.err, HasSubstr("source has no score.weight"));
+  const std::vector<double> losses = job_.losses("one"), of_four = job_.losses("four");
+  ASSERT_EQ(losses.size(), of_four.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], of_four[i], 1e-4 * losses[i]) << i;
+  EXPECT_LT(losses.back(), 0.9 * losses.front());
+  const auto first = [&](const std::string& run, const Words& more) {
+    const Outcome again = job_.run(words(run) + more);
+    EXPECT_EQ(again.code, 0) << again.err;
+    return job_.losses(run).at(0);
+  };
+  const double adapted = first("adapted", tuned + set("model_provider.peft.from", "adapter"));
+  const double merged = first("merged", set("trainer.model_stage_factory.source_checkpoint", "merged"));
+  EXPECT_NEAR(adapted, merged, 1e-5 * merged);
+  EXPECT_LT(adapted, 0.9 * losses.front());
+}
+
 TEST_F(Classification, LearnsTheSameOnADelayedDevice) {
   const Words few =
       set("trainer.schedule.total_steps", "6") + mesh(2, 1) +

@@ -70,14 +70,16 @@ void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer
               "loss");
 }
 
-CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                                    RestOfRows rest) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
           .pad_id = eos_of_chat(config, tokenizer).value_or(0),
           .vocab_size = tokenizer.vocab_size(),
-          .what = "data.files"};
+          .what = "data.files",
+          .rest = rest};
 }
 
 }  // namespace
@@ -99,10 +101,10 @@ TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer
           }};
 }
 
-ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below)
-    : ChatSource(config, open_tokenizer_of_chat(config, ids_below)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest)
+    : ChatSource(config, open_tokenizer_of_chat(config, ids_below), rest) {}
 
-ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer)
-    : samples_(corpus_of(chat_recipe(config, tokenizer)), options_of_chat(config, tokenizer)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest)
+    : samples_(corpus_of(chat_recipe(config, tokenizer)), options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

@@ -16,7 +16,8 @@ class ChatSource final : public SampleSource {
  public:
   // Reads and tokenises everything. Input errors: those of TextSource and of chat_parts(), and data of which
   // no token counts. `config.seed` chooses the shuffled orders; none counts as 0.
-  explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {},
+                      RestOfRows rest = RestOfRows::left_out);
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
@@ -26,7 +27,7 @@ class ChatSource final : public SampleSource {
   }
 
  private:
-  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer);
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest);
 
   const CorpusSource samples_;
 };

@@ -4,21 +4,31 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 
 namespace d9d {
 namespace {
 
 constexpr std::uint64_t scanned_at_once = 1 << 16;
 
+DocumentPieces told_pieces(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
+  DocumentPieces pieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
+  if (pieces.num_left_out() > 0) {
+    log::info("{}: {} of fewer than two tokens give no sample, because nothing follows a token there",
+              options.what, counted(pieces.num_left_out(), "document"));
+  }
+  return pieces;
+}
+
 std::optional<DocumentPieces> pieces_of(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
   if (options.samples != SampleUnit::document) return std::nullopt;
-  return DocumentPieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
+  return told_pieces(corpus, options);
 }
 
 std::optional<PackedRows> packed_rows_of(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
   if (options.samples != SampleUnit::packed) return std::nullopt;
   const auto length = static_cast<std::uint64_t>(options.sequence_length);
-  return PackedRows(DocumentPieces(corpus, length), length);
+  return PackedRows(told_pieces(corpus, options), length);
 }
 
 std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& options,
@@ -31,9 +41,11 @@ std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& o
     return count;
   }
   const auto length = static_cast<std::uint64_t>(options.sequence_length);
-  D9D_REQUIRE(corpus.num_tokens() > length, "{} has {}, expected more than data.sequence_length = {}",
-              options.what, counted(corpus.num_tokens(), "token"), length);
-  return (corpus.num_tokens() - 1) / length;
+  const bool all = options.rest == RestOfRows::filled_up;
+  D9D_REQUIRE(corpus.num_tokens() > (all ? 1 : length), "{} has {}, expected more than {}", options.what,
+              counted(corpus.num_tokens(), "token"),
+              all ? "one" : fmt::format("data.sequence_length = {}", length));
+  return (corpus.num_tokens() - 1 + (all ? length - 1 : 0)) / length;
 }
 
 }  // namespace
@@ -58,6 +70,12 @@ void CorpusSource::add(const DocumentPieces::Piece& piece, Sample& sample) const
   if (packed_) sample.document_starts.resize(sample.labels.size(), static_cast<std::int64_t>(start));
 }
 
+DocumentPieces::Piece CorpusSource::row(std::uint64_t item) const {
+  const auto length = static_cast<std::uint64_t>(options_.sequence_length);
+  const std::uint64_t begin = item * length;
+  return {begin, std::min(length, corpus_->num_tokens() - 1 - begin)};
+}
+
 Sample CorpusSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::uint64_t>(options_.sequence_length);
   const std::uint64_t item = order_.item_at(index);
@@ -66,7 +84,11 @@ Sample CorpusSource::at(std::uint64_t index) const {
     for (const DocumentPieces::Piece& piece : packed_->at(item)) add(piece, sample);
     sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
   } else {
-    add(pieces_ ? pieces_->at(item) : DocumentPieces::Piece{item * length, length}, sample);
+    add(pieces_ ? pieces_->at(item) : row(item), sample);
+  }
+  if (sample.input_ids.size() < length) {
+    sample.token_mask.assign(sample.input_ids.size(), true);
+    sample.token_mask.resize(length, false);
   }
   sample.input_ids.resize(length, options_.pad_id);
   sample.labels.resize(length, ignored_label);

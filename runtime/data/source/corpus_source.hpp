@@ -1,13 +1,13 @@
 #pragma once
 // Samples of a row of documents t, of S tokens each.
 // row:      sample i has the inputs t[iS, iS + S) and the labels t[iS + 1, iS + S + 1). What is left after
-//           the last whole sample is not used.
+//           the last whole sample is not used, or is a sample that is filled up, as the options say.
 // document: the same of each document alone; its last sample is filled up at its end with inputs `pad_id` and
 //           labels ignored_label. Under causal attention no token sees them. A document of one token has no
 //           sample.
 // packed:   several documents one after the other, as packed_rows.hpp puts them, filled up in the same way.
 //           The sample says where each document begins, and what fills it up.
-// Labels that the corpus does not count are ignored_label.
+// Labels that the corpus does not count are ignored_label. token_mask is false for what fills a sample up.
 
 #include <memory>
 #include <vector>
@@ -20,6 +20,9 @@
 
 namespace d9d {
 
+// What becomes of the tokens after the last whole row.
+enum class RestOfRows { left_out, filled_up };
+
 struct CorpusSourceOptions {
   std::int64_t sequence_length = 0;
   SampleUnit samples = SampleUnit::row;
@@ -28,6 +31,7 @@ struct CorpusSourceOptions {
   std::int64_t pad_id = 0;
   std::optional<std::int64_t> vocab_size;
   const char* what = "the text";  // in errors
+  RestOfRows rest = RestOfRows::left_out;
 };
 
 class CorpusSource final : public SampleSource {
@@ -44,6 +48,7 @@ class CorpusSource final : public SampleSource {
 
  private:
   void add(const DocumentPieces::Piece& piece, Sample& sample) const;
+  DocumentPieces::Piece row(std::uint64_t item) const;
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSourceOptions options_;

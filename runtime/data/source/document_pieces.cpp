@@ -17,7 +17,9 @@ DocumentPieces::DocumentPieces(const TokenCorpus& corpus, std::uint64_t length)
   before_.reserve(documents / stride + 1);
   for (std::uint64_t document = 0; document < documents; ++document) {
     if (document % stride == 0) before_.push_back(count_);
-    count_ += of_document(document);
+    const std::uint64_t pieces = of_document(document);
+    count_ += pieces;
+    left_out_ += pieces == 0 ? 1 : 0;
   }
 }
 

@@ -15,6 +15,8 @@ class DocumentPieces {
  public:
   DocumentPieces(const TokenCorpus& corpus, std::uint64_t length);
   std::uint64_t count() const { return count_; }
+  // Documents without a piece, because no token of theirs has a next one.
+  std::uint64_t num_left_out() const { return left_out_; }
 
   struct Piece {
     std::uint64_t begin = 0;   // token of the row
@@ -31,6 +33,7 @@ class DocumentPieces {
   const std::uint64_t length_;
   std::vector<std::uint64_t> before_;  // pieces before each 64th document
   std::uint64_t count_ = 0;
+  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace d9d

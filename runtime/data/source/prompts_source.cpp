@@ -38,6 +38,10 @@ Sample PromptsSource::at(std::uint64_t index) const {
   sample.document_starts.assign(ids.size(), 0);
   sample.document_starts.resize(length, std::ssize(ids));
   sample.input_ids.resize(length, ids.back());
+  if (ids.size() < length) {
+    sample.token_mask.assign(ids.size(), true);
+    sample.token_mask.resize(length, false);
+  }
   return sample;
 }
 

@@ -21,13 +21,14 @@ std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, con
   return corpus_of(text_recipe(config, tokenizer));
 }
 
-CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
+CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
           .pad_id = eos_of(config, tokenizer).value_or(0),
-          .vocab_size = tokenizer.vocab_size()};
+          .vocab_size = tokenizer.vocab_size(),
+          .rest = rest};
 }
 
 }  // namespace
@@ -48,10 +49,10 @@ TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer
           }};
 }
 
-TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below)
-    : TextSource(config, open_tokenizer(config, ids_below)) {}
+TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest)
+    : TextSource(config, open_tokenizer(config, ids_below), rest) {}
 
-TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer)
-    : corpus_(read_tokens(config, tokenizer)), samples_(corpus_, options_of(config, tokenizer)) {}
+TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest)
+    : corpus_(read_tokens(config, tokenizer)), samples_(corpus_, options_of(config, tokenizer, rest)) {}
 
 }  // namespace d9d

@@ -19,7 +19,8 @@ class TextSource final : public SampleSource {
   // tokenizer does not have, a text too short for one sample, a tokenizer with ids that are not below
   // `ids_below` (found before any text is read).
   // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
-  explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {},
+                      RestOfRows rest = RestOfRows::left_out);
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
@@ -31,7 +32,7 @@ class TextSource final : public SampleSource {
   std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
 
  private:
-  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer);
+  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest);
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSource samples_;

@@ -1,5 +1,6 @@
 #include "runtime/data/source/token_lists_source.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@ constexpr std::int64_t all_ids = std::int64_t{std::numeric_limits<std::int32_t>:
 struct ListRow {
   std::span<const std::int64_t> ids;
   std::span<const std::int64_t> labels;
+  std::optional<std::span<const std::int64_t>> mask;
   std::string where;
   std::uint64_t bytes_read;
 };
@@ -35,12 +37,27 @@ std::vector<std::int64_t> integers_at(const Record& row, const std::string& key,
   return out;
 }
 
+std::optional<std::vector<std::int64_t>> mask_of(const Record& row, const TokenListsDataConfig& config) {
+  if (!config.mask_field) return std::nullopt;
+  const auto found = row.columns.find(*config.mask_field);
+  if (found == row.columns.end() || found->is_null()) return std::nullopt;
+  if (!found->is_array() ||
+      !std::ranges::all_of(*found, [](const auto& value) { return value.is_boolean(); }))
+    return integers_at(row, *config.mask_field, "data.mask_field");
+  std::vector<std::int64_t> mask;
+  for (const nlohmann::json& value : *found) mask.push_back(value.get<bool>() ? 1 : 0);
+  return mask;
+}
+
 void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use) {
   for_each_record(config.files, config.format, {}, [&](const Record& row) {
     const auto ids = integers_at(row, config.ids_field, "data.ids_field");
     std::vector<std::int64_t> labels;
     if (config.labels_field) labels = integers_at(row, *config.labels_field, "data.labels_field");
-    use({ids, labels, row.where, row.bytes_read});
+    ListRow made{ids, labels, {}, row.where, row.bytes_read};
+    const std::optional<std::vector<std::int64_t>> mask = mask_of(row, config);
+    if (mask) made.mask = *mask;
+    use(made);
   });
 }
 
@@ -50,14 +67,41 @@ void use_table_lists(const TokenListsDataConfig& config, TableFormat format, con
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
     D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
-    for_each_table_ids(
-        file, format, {config.ids_field, config.labels_field},
-        [&](std::span<const std::int64_t> ids, std::span<const std::int64_t> labels, const TableRow& row) {
-          const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
-          use({ids, labels, fmt::format("{}, row {}", file, row.number), bytes_before + read});
-        });
+    for_each_table_ids(file, format, {config.ids_field, config.labels_field, config.mask_field},
+                       [&](const TableIds& lists, const TableRow& row) {
+                         const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
+                         use({lists.ids, lists.labels, lists.mask,
+                              fmt::format("{}, row {}", file, row.number), bytes_before + read});
+                       });
     bytes_before += bytes;
   }
+}
+
+// The row without the padding at its ends.
+ListRow without_padding(ListRow row, const TokenListsDataConfig& config) {
+  if (!row.mask) return row;
+  const std::span<const std::int64_t> mask = *row.mask;
+  const std::string& name = *config.mask_field;
+  D9D_REQUIRE(mask.size() == row.ids.size(), "{}: {} ids and {} values of \"{}\", expected as many",
+              row.where, row.ids.size(), mask.size(), name);
+  D9D_REQUIRE(!config.labels_field || row.labels.size() == row.ids.size(),
+              "{}: {} ids and {} labels, expected as many", row.where, row.ids.size(), row.labels.size());
+  const auto is_token = [](std::int64_t value) { return value != 0; };
+  const auto begin = std::ranges::find_if(mask, is_token) - mask.begin();
+  std::ptrdiff_t end = std::ssize(mask);
+  while (end > begin && mask[static_cast<std::size_t>(end - 1)] == 0) --end;
+  for (std::ptrdiff_t i = begin; i < end; ++i) {
+    const std::int64_t value = mask[static_cast<std::size_t>(i)];
+    D9D_REQUIRE(
+        value == 1,
+        "{}: \"{}\" is {} at {}, expected 1 for tokens, and 0 for padding before and behind them alone; "
+        "mend the file, or set data.mask_field to null to take all ids for tokens",
+        row.where, name, value, i);
+  }
+  const auto first = static_cast<std::size_t>(begin), count = static_cast<std::size_t>(end - begin);
+  row.ids = row.ids.subspan(first, count);
+  if (config.labels_field) row.labels = row.labels.subspan(first, count);
+  return row;
 }
 
 void narrow(const ListRow& row, std::optional<std::int64_t> ids_below, std::vector<std::int32_t>& out) {
@@ -88,7 +132,8 @@ void make_lists(const TokenListsDataConfig& config, std::optional<std::int64_t> 
                 const UseMadeDocument& use) {
   std::vector<std::int32_t> ids;
   std::vector<bool> counted;
-  const UseListRow use_row = [&](const ListRow& row) {
+  const UseListRow use_row = [&](const ListRow& given) {
+    const ListRow row = without_padding(given, config);
     if (row.ids.empty()) return;
     narrow(row, ids_below, ids);
     if (config.labels_field) counted_by(row, counted);
@@ -103,7 +148,9 @@ std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& config
   const TokenRecipe recipe = token_lists_recipe(config, ids_below);
   if (config.format != RowFormat::arrow || config.labels_field) return corpus_of(recipe);
   if (auto cached = find_tokens(recipe)) return cached;
-  return map_arrow_ids(recipe.files, config.ids_field, ids_below);
+  if (auto mapped = map_arrow_ids(recipe.files, config.ids_field, ids_below, config.mask_field))
+    return mapped;
+  return corpus_of(recipe);
 }
 
 }  // namespace
@@ -111,7 +158,7 @@ std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& config
 TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below) {
   const config::Json all = config::encode(config);
   config::Json keys = {{"source", "token_lists"}};
-  for (const char* key : {"format", "ids_field", "labels_field"}) keys[key] = all.at(key);
+  for (const char* key : {"format", "ids_field", "labels_field", "mask_field"}) keys[key] = all.at(key);
   return {.cache = config.cache,
           .files = files_of(config.files, config.format),
           .keys = std::move(keys),
@@ -121,12 +168,14 @@ TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional
           .make = [config, ids_below](const UseMadeDocument& use) { make_lists(config, ids_below, use); }};
 }
 
-TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below)
+TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below,
+                                   RestOfRows rest)
     : samples_(read_lists(config, ids_below), {.sequence_length = config.sequence_length,
                                                .samples = config.samples,
                                                .shuffle = config.shuffle,
                                                .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
                                                .vocab_size = ids_below,
-                                               .what = "data.files"}) {}
+                                               .what = "data.files",
+                                               .rest = rest}) {}
 
 }  // namespace d9d

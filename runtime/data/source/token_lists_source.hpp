@@ -1,6 +1,7 @@
 #pragma once
 // Lists of token ids, a row a document: those of Arrow files are read where they are mapped; others are made here and
-// kept in memory, or mapped where data.cache has them. Samples of a CorpusSource.
+// kept in memory, or mapped where data.cache has them. Padding that a row's attention mask tells is left out, so that a row
+// that was padded on the left begins at position 0 all the same. Samples of a CorpusSource.
 
 #include "runtime/data/source/corpus_source.hpp"
 #include "runtime/data/source/token_recipe.hpp"
@@ -16,7 +17,8 @@ class TokenListsSource final : public SampleSource {
  public:
   // Input errors: those of the files (tables.hpp), ids that are negative or that the model does not have (those of
   // mapped files when they are read), labels of another length than the ids, or other than the id or -100.
-  explicit TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  explicit TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
+                            RestOfRows rest = RestOfRows::left_out);
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }

@@ -1,12 +1,17 @@
 #include "runtime/data/source/tokens_source.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
 namespace {
 
 void require_integers(const NpyArray& array, const char* key) {
-  D9D_REQUIRE(is_integer(array.type()), "{}: {} holds {}, expected integers (numpy: array.astype(\"int32\"))",
+  D9D_REQUIRE(is_integer(array.type()),
+              "{}: {} holds {}, expected integers (numpy: array.astype(\"int32\")); numbers to learn are "
+              "data.targets",
               key, array.path().string(), name_of(array.type()));
 }
 
@@ -19,11 +24,19 @@ NpyArray open_tokens(const TokensDataConfig& config) {
   return tokens;
 }
 
+void require_floats(const NpyArray& array, const char* key) {
+  D9D_REQUIRE(
+      !is_integer(array.type()),
+      "{}: {} holds {}, expected floats, NaN where a token has none (numpy: array.astype(\"float32\"))", key,
+      array.path().string(), name_of(array.type()));
+}
+
 std::optional<NpyArray> open_beside(const std::optional<std::string>& path, const char* key,
-                                    const NpyArray& tokens) {
+                                    const NpyArray& tokens,
+                                    void (*require_type)(const NpyArray&, const char*) = require_integers) {
   if (!path) return std::nullopt;
   NpyArray array(*path);
-  require_integers(array, key);
+  require_type(array, key);
   D9D_REQUIRE(array.shape() == tokens.shape(), "{}: {} has shape [{}], expected that of data.tokens, [{}]",
               key, *path, fmt::join(array.shape(), ", "), fmt::join(tokens.shape(), ", "));
   return array;
@@ -34,10 +47,14 @@ std::optional<NpyArray> open_beside(const std::optional<std::string>& path, cons
 TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
     : tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
+      targets_(open_beside(config.targets, "data.targets", tokens_, require_floats)),
       positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),
+      mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
-      ids_below_(ids_below) {}
+      ids_below_(ids_below) {
+  D9D_REQUIRE(!labels_ || !targets_, "data.targets: given beside data.labels; leave one of the two out");
+}
 
 void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char* what,
                             std::vector<std::int64_t>& out) const {
@@ -56,6 +73,18 @@ void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char*
   }
 }
 
+void TokensSource::read_targets(std::int64_t row, Sample& sample) const {
+  std::vector<float>& targets = sample.numbers["targets"];
+  targets.resize(sample.labels.size());
+  targets_->read(row * sequence_length(), std::span(targets));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    D9D_REQUIRE(!std::isinf(targets[i]),
+                "{}: row {} holds {} at position {}, expected a number, or NaN for none",
+                targets_->path().string(), row, targets[i], i);
+    sample.labels[i] = std::isnan(targets[i]) ? ignored_label : 0;
+  }
+}
+
 std::vector<std::int64_t> TokensSource::read_starts(std::int64_t row) const {
   std::vector<std::int64_t> starts(static_cast<std::size_t>(sequence_length()));
   positions_->read(row * sequence_length(), starts);
@@ -71,6 +100,29 @@ std::vector<std::int64_t> TokensSource::read_starts(std::int64_t row) const {
   return starts;
 }
 
+void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
+  std::vector<std::int64_t> mask(static_cast<std::size_t>(sequence_length()));
+  mask_->read(row * sequence_length(), mask);
+  const auto begin = std::find_if(mask.begin(), mask.end(), [](auto value) { return value != 0; });
+  const auto end = std::find_if(begin, mask.end(), [](auto value) { return value != 1; });
+  const auto wrong = std::find_if(end, mask.end(), [](auto value) { return value != 0; });
+  D9D_REQUIRE(
+      wrong == mask.end(),
+      "{}: row {} holds a {} at position {}, expected 1 for tokens, and 0 for padding before and behind them "
+      "alone",
+      mask_->path().string(), row, *wrong, wrong - mask.begin());
+  if (begin == mask.begin() && end == mask.end()) return;
+  sample.token_mask.assign(mask.begin(), mask.end());
+  const auto first = begin - mask.begin(), last = end - mask.begin();
+  std::fill(sample.labels.begin(), sample.labels.begin() + first, ignored_label);
+  // The last token has none either, unless a file gives it one.
+  const std::ptrdiff_t labelled = labels_ ? last : std::max(first, last - 1);
+  std::fill(sample.labels.begin() + labelled, sample.labels.end(), ignored_label);
+  if (first == 0 || !sample.document_starts.empty()) return;
+  sample.document_starts.assign(mask.size(), 0);
+  std::fill(sample.document_starts.begin() + first, sample.document_starts.end(), first);
+}
+
 Sample TokensSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::size_t>(sequence_length());
   const auto row = static_cast<std::int64_t>(order_.item_at(index));
@@ -78,14 +130,16 @@ Sample TokensSource::at(std::uint64_t index) const {
   read_row(tokens_, row, "token", sample.input_ids);
   if (labels_) {
     read_row(*labels_, row, "label", sample.labels);
+  } else if (targets_) {
+    read_targets(row, sample);
   } else {
     std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
   }
-  if (!positions_) return sample;
-  sample.document_starts = read_starts(row);
-  for (std::size_t i = 1; i < length && !labels_; ++i) {
+  if (positions_) sample.document_starts = read_starts(row);
+  for (std::size_t i = 1; i < sample.document_starts.size() && !labels_ && !targets_; ++i) {
     if (sample.document_starts[i] == static_cast<std::int64_t>(i)) sample.labels[i - 1] = ignored_label;
   }
+  if (mask_) apply_mask(row, sample);
   return sample;
 }
 

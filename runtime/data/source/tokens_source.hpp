@@ -2,7 +2,10 @@
 // Samples that were tokenised before: an .npy file of integers [samples, length], mapped. With a labels file
 // (same shape, already shifted, -100 ignored) sample i is row i of both. Without, the label of a position is
 // the token after it and the last position has none, so the length stays. With a file of positions (same
-// shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either.
+// shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either. With a file of
+// targets (same shape, floats) a sample has these as its numbers `targets`; a label then says whether there is one. With a
+// file of attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it,
+// and their positions begin behind it.
 
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"
@@ -29,12 +32,19 @@ class TokensSource final : public SampleSource {
   // Row `row` of `array`, checked; `what` is what an element is called.
   void read_row(const NpyArray& array, std::int64_t row, const char* what,
                 std::vector<std::int64_t>& out) const;
+  // The targets of a row as the sample's numbers `targets`, with label 0 where there is one.
+  void read_targets(std::int64_t row, Sample& sample) const;
   // Where the documents of a row begin.
   std::vector<std::int64_t> read_starts(std::int64_t row) const;
 
+  // Marks what pads the row, and takes its labels.
+  void apply_mask(std::int64_t row, Sample& sample) const;
+
   const NpyArray tokens_;
   const std::optional<NpyArray> labels_;
+  const std::optional<NpyArray> targets_;
   const std::optional<NpyArray> positions_;
+  const std::optional<NpyArray> mask_;
   const EpochOrder order_;
   const std::optional<std::int64_t> ids_below_;
 };

@@ -85,11 +85,14 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
     column_of(*schema.columns, *columns.labels, file, "data.labels_field");
     names.push_back(*columns.labels);
   }
+  const bool has_mask = columns.mask && schema.columns->GetFieldIndex(*columns.mask) >= 0;
+  if (has_mask) names.push_back(*columns.mask);
   const auto lists_of = [&](const arrow::RecordBatch& batch, const std::string& name) {
     return IntegerLists(*batch.GetColumnByName(name), fmt::format("{}: column \"{}\"", file, name));
   };
   std::vector<std::int64_t> ids;
   std::vector<std::int64_t> labels;
+  std::vector<std::int64_t> mask;
   const auto read = [](const IntegerLists& lists, std::uint64_t row, std::vector<std::int64_t>& out) {
     out.resize(lists.begin_of(row + 1) - lists.begin_of(row));
     lists.read(lists.begin_of(row), out);
@@ -98,10 +101,18 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
     const Rows rows(first, schema.rows);
     const IntegerLists id_lists = lists_of(*batch, columns.ids);
     const IntegerLists label_lists = lists_of(*batch, columns.labels.value_or(columns.ids));
+    const IntegerLists masks =
+        has_mask ? IntegerLists(
+                       *batch->GetColumnByName(*columns.mask),
+                       fmt::format("{}: column \"{}\" (data.mask_field; null: none)", file, *columns.mask))
+                 : id_lists;
     for (std::uint64_t row = 0; row < id_lists.rows(); ++row) {
       read(id_lists, row, ids);
       if (columns.labels) read(label_lists, row, labels);
-      use(ids, labels, rows.at(row));
+      if (has_mask) read(masks, row, mask);
+      TableIds lists{ids, labels, {}};
+      if (has_mask) lists.mask = mask;
+      use(lists, rows.at(row));
     }
   });
 }

@@ -27,7 +27,8 @@ void for_each_record(const std::string& file, TableFormat format, const std::vec
 void for_each_ids(const std::string& file, TableFormat format, const IdColumns& columns,
                   const UseTableIds& use);
 std::shared_ptr<const TokenCorpus> map_ids(const std::vector<std::string>& files, const std::string& column,
-                                           std::optional<std::int64_t> ids_below);
+                                           std::optional<std::int64_t> ids_below,
+                                           const std::optional<std::string>& mask);
 TableOutline outline(const std::string& file, TableFormat format);
 }  // namespace arrow_tables
 

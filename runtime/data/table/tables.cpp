@@ -63,8 +63,9 @@ void for_each_table_ids(const std::string& file, TableFormat format, const IdCol
 
 std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
                                                  const std::string& column,
-                                                 std::optional<std::int64_t> ids_below) {
-  return readers(files.front()).map_ids(files, column, ids_below);
+                                                 std::optional<std::int64_t> ids_below,
+                                                 const std::optional<std::string>& mask) {
+  return readers(files.front()).map_ids(files, column, ids_below, mask);
 }
 
 TableOutline outline_of_table(const std::string& file, TableFormat format) {

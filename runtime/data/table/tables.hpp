@@ -42,17 +42,25 @@ void for_each_table_record(const std::string& file, TableFormat format,
 struct IdColumns {
   std::string ids;
   std::optional<std::string> labels;  // as long as the ids
+  std::optional<std::string> mask{};  // as long as the ids, where the file has such a column
 };
-using UseTableIds = std::function<void(std::span<const std::int64_t> ids,
-                                       std::span<const std::int64_t> labels, const TableRow& row)>;
+struct TableIds {
+  std::span<const std::int64_t> ids;
+  std::span<const std::int64_t> labels;
+  std::optional<std::span<const std::int64_t>> mask;
+};
+using UseTableIds = std::function<void(const TableIds& lists, const TableRow& row)>;
 void for_each_table_ids(const std::string& file, TableFormat format, const IdColumns& columns,
                         const UseTableIds& use);
 
 // Lists of token ids in Arrow files, a list a document, read where they are mapped: memory holds a table entry per
-// batch of the files. Ids that are not below `ids_below`, or negative, are found when they are read.
+// batch of the files. Ids that are not below `ids_below`, or negative, are found when they are read. So is padding: ids
+// beside which `mask` (a column that a file may have) is 0; null where the first ids have some, which mapped lists cannot
+// leave out.
 std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
                                                  const std::string& column,
-                                                 std::optional<std::int64_t> ids_below);
+                                                 std::optional<std::int64_t> ids_below,
+                                                 const std::optional<std::string>& mask = {});
 
 // What a file holds, without its rows.
 struct TableOutline {

@@ -11,6 +11,7 @@ struct Qwen2MoeConfig final : SparseDecoder {
 
   AttentionOptions attention() const override;
   std::string config_json() const override;
+  bool peft_reads_adapters_of_experts() const override { return false; }
 
   bool operator==(const Qwen2MoeConfig&) const = default;
 };

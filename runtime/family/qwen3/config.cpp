@@ -62,7 +62,7 @@ MoeOptions Qwen3Config::moe() const {
 }
 
 BalanceOptions Qwen3Config::balance() const {
-  BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0};
+  BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0, num_experts_per_tok};
   for (std::int64_t index = 0; index < num_hidden_layers; ++index) options.layers += is_sparse_layer(index);
   return options;
 }

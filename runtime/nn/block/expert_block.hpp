@@ -22,13 +22,13 @@ class ExpertBlock {
   // order, for the tokens of all ranks of the group (shard/token_dispatch.hpp).
   virtual void spread_experts(std::shared_ptr<Communicator> group) = 0;
   // Of the last forward, handed over once, for losses on the routing; undefined in a block that does not
-  // keep them, and after a forward that is not for training. fp32 [3, E], sums over this rank's tokens:
+  // keep them, and after a forward that is not for training. fp32 [3, E], sums over this rank's tokens that count:
   // choices of each expert; the softmax of the router's logits z; a share for each expert of (log sum exp
   // z)^2. The latter two are differentiable.
   virtual at::Tensor take_router_sums() { return {}; }
 
   // How many of this rank's tokens were routed to each expert since the start or the last reset, int64 [E].
-  // Recomputed forwards do not count.
+  // Recomputed forwards do not count, nor does what fills rows up.
   virtual const at::Tensor& expert_tokens() const = 0;
   virtual void reset_expert_tokens() = 0;
   // Whether balance() changes anything.

@@ -22,17 +22,20 @@
 namespace d9d {
 namespace {
 
-// How often each expert was chosen, int64 [E]. bincount would wait for a device.
-at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts) {
+// How often each expert was chosen by a token that counts, int64 [E]. bincount would wait for a device.
+at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask) {
   const at::Tensor flat = experts.flatten();
-  if (flat.is_cpu()) return at::bincount(flat, {}, num_experts);
-  return at::zeros({num_experts}, flat.options()).index_add_(0, flat, at::ones_like(flat));
+  if (!token_mask.defined() && flat.is_cpu()) return at::bincount(flat, {}, num_experts);
+  const at::Tensor ones = token_mask.defined()
+                              ? token_mask.reshape({-1, 1}).expand_as(experts).reshape({-1}).to(at::kLong)
+                              : at::ones_like(flat);
+  return at::zeros({num_experts}, flat.options()).index_add_(0, flat, ones);
 }
 
-void count_tokens(const at::Tensor& experts, at::Tensor& counts) {
-  if (!experts.is_cpu()) {
+void count_tokens(const at::Tensor& experts, const at::Tensor& token_mask, at::Tensor& counts) {
+  if (!experts.is_cpu() || token_mask.defined()) {
     if (counts.device() != experts.device()) counts = counts.to(experts.device());
-    counts.add_(choices_of(experts, counts.size(0)));
+    counts.add_(choices_of(experts, counts.size(0), token_mask));
     return;
   }
   const at::Tensor ids = experts.contiguous();
@@ -50,12 +53,19 @@ kernels::RouterRule rule_of(const MoeOptions& options) {
           .scale = options.score_factor};
 }
 
-at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts) {
+// Rows that do not count are left out by a product: which they are is known on the device alone.
+at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts, const at::Tensor& token_mask) {
   const auto wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor choices = choices_of(experts, logits.size(1)).to(wide);
-  const at::Tensor squares = at::square(at::logsumexp(logits.to(wide), -1)).sum();
-  const at::Tensor shares = at::div(squares, logits.size(1)).expand_as(choices);
-  return at::stack({choices, at::softmax(logits, -1, wide).sum(0), shares});
+  const at::Tensor choices = choices_of(experts, logits.size(1), token_mask).to(wide);
+  at::Tensor squares = at::square(at::logsumexp(logits.to(wide), -1));
+  at::Tensor probabilities = at::softmax(logits, -1, wide);
+  if (token_mask.defined()) {
+    const at::Tensor counts = token_mask.reshape({-1}).to(wide);
+    squares = at::mul(squares, counts);
+    probabilities = at::mul(probabilities, counts.unsqueeze(-1));
+  }
+  const at::Tensor shares = at::div(squares.sum(), logits.size(1)).expand_as(choices);
+  return at::stack({choices, probabilities.sum(0), shares});
 }
 
 }  // namespace
@@ -76,7 +86,7 @@ void SwiGlu::shard(TensorParallel& tensor, const ActivationShards& tokens) {
   tokens_ = tokens;
 }
 
-at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/) {
+at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/, const at::Tensor& /*token_mask*/) {
   const at::Tensor all = tokens_.gather(x);
   const auto inner = linear_multi(all, {*gate_proj_, *up_proj_});
   const auto gated = activation_ == Activation::silu ? kernels::silu_mul : kernels::gelu_mul;
@@ -112,19 +122,19 @@ void MixtureOfExperts::shard(TensorParallel& tensor, const ActivationShards& tok
   if (shared_expert_) shared_expert_->shard(tensor, tokens);
 }
 
-at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute) {
-  const at::Tensor all = routed(x.reshape({-1, options_.hidden_size}), recompute).view(x.sizes());
+at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask) {
+  const at::Tensor all = routed(x.reshape({-1, options_.hidden_size}), recompute, token_mask).view(x.sizes());
   if (!shared_expert_) return all;
   if (!shared_expert_gate_) return at::add(all, shared_expert_->forward(x, recompute));
   const at::Tensor share = at::sigmoid(shared_expert_gate_->forward(x));
   return at::add(all, at::mul(shared_expert_->forward(x, recompute), share));
 }
 
-at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute) {
+at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute, const at::Tensor& token_mask) {
   const at::Tensor logits = gate_->forward(rows);
   const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
-  if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts);
-  if (!recompute && is_training()) count_tokens(experts, expert_tokens_);
+  if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts, token_mask);
+  if (!recompute && is_training()) count_tokens(experts, token_mask, expert_tokens_);
   if (!group_) return run_experts(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
   const at::Tensor shares = run_experts(here.x, here.probs, here.experts);

@@ -15,7 +15,9 @@ namespace d9d {
 class FeedForward : public torch::nn::Module {
  public:
   // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second time.
-  virtual at::Tensor forward(const at::Tensor& x, bool recompute) = 0;
+  // `token_mask`: bool [B, S], false where a row is only filled up; undefined: nowhere. Such positions are computed, and
+  // nothing counts them.
+  virtual at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) = 0;
   // Makes the block tensor-parallel. Afterwards x and the result hold this rank's tokens, as `tokens` says. A
   // block that keeps whole weights and works on single tokens needs no change.
   virtual void shard(TensorParallel& /*tensor*/, const ActivationShards& /*tokens*/) {}
@@ -28,7 +30,7 @@ class SwiGlu final : public FeedForward {
  public:
   SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size,
          Activation activation = Activation::silu);
-  at::Tensor forward(const at::Tensor& x, bool recompute) override;
+  at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) override;
   // Shards over the intermediate dimension: the rows of gate and up, the columns of down.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
 
@@ -45,7 +47,7 @@ class SwiGlu final : public FeedForward {
 class MixtureOfExperts final : public FeedForward, public ExpertBlock {
  public:
   MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);
-  at::Tensor forward(const at::Tensor& x, bool recompute) override;
+  at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) override;
   // Shards the shared expert. The routed ones stay whole: expert parallelism spreads them.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
   ExpertBlock* experts() override { return this; }
@@ -62,7 +64,7 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   void balance(const at::Tensor& tokens) override;
 
  private:
-  at::Tensor routed(const at::Tensor& rows, bool recompute);
+  at::Tensor routed(const at::Tensor& rows, bool recompute, const at::Tensor& token_mask);
   at::Tensor run_experts(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts) const;
 
   MoeOptions options_;

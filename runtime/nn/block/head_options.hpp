@@ -14,10 +14,19 @@ namespace d9d {
 struct CausalLmHead {
   bool operator==(const CausalLmHead&) const = default;
 };
+// What the scores of labels learn, as transformers calls it.
+enum class ProblemType { single_label_classification, multi_label_classification, regression };
+
 // pooled_heads.hpp: a score for each label.
 struct ClassificationHead {
   std::int64_t num_labels = 0;
-  double dropout = 0;  // of the head's input, in training
+  double dropout = 0;                       // of the head's input, in training
+  std::optional<ProblemType> problem_type = {};  // none: a regression of one label, one class of several
+
+  ProblemType learns() const {
+    const bool one = num_labels == 1;
+    return problem_type.value_or(one ? ProblemType::regression : ProblemType::single_label_classification);
+  }
 
   bool operator==(const ClassificationHead&) const = default;
 };

@@ -15,6 +15,7 @@
 #include "runtime/device/upload.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
 #include "runtime/nn/model/document_starts.hpp"
+#include "runtime/nn/model/token_mask.hpp"
 
 namespace d9d {
 namespace {
@@ -34,7 +35,8 @@ std::vector<at::Tensor> not_of_layer(const DecoderLayer& layer, const Residual& 
                                      const LayerContext& context) {
   std::vector<at::Tensor> found = layer.parameters();
   for (const at::Tensor& buffer : layer.buffers()) found.push_back(buffer);
-  for (const at::Tensor& shared : {context.cos, context.sin, context.window_cos, context.window_sin})
+  for (const at::Tensor& shared :
+       {context.cos, context.sin, context.window_cos, context.window_sin, context.token_mask})
     found.push_back(shared);
   for (const at::Tensor& entering : {state.residual, state.delta}) {
     if (entering.defined() && entering.is_leaf()) found.push_back(entering);
@@ -141,7 +143,8 @@ at::Tensor CausalLm::router_sums(const TensorMap& inputs, const at::Tensor& hidd
 void CausalLm::add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const {
   const auto losses = outputs.find("cross_entropy");
   if (!state.router_sums.defined() || losses == outputs.end()) return;
-  const std::int64_t tokens = state.residual.size(0) * state.residual.size(1);
+  std::optional<std::int64_t> tokens;
+  if (!shared.contains("token_mask")) tokens = state.residual.size(0) * state.residual.size(1);
   const at::Tensor balance = balance_.loss(state.router_sums, tokens, tokens_);
   const at::Tensor counts = at::ne(shared.at("labels"), -100).to(balance.scalar_type());
   losses->second = at::add(losses->second, at::mul(counts, balance));
@@ -179,11 +182,14 @@ TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared, const 
   TensorMap outputs = head_->forward(normed, shared);
   for (auto& [name, output] : outputs) output = head_unit_.leave({output}, false)[0];
   if (!prediction_ || !is_training() || !outputs.contains("cross_entropy")) return outputs;
-  const PredictingModel model{[this](const at::Tensor& ids, const Unit& unit) { return embed(ids, unit); },
-                              [this, &context](const auto& layer, const at::Tensor& x) {
-                                return run_layer(layer, {x, {}}, context);
-                              },
-                              *head_};
+  const PredictingModel model{
+      [this](const at::Tensor& ids, const Unit& unit) { return embed(ids, unit); },
+      [this, &context](const auto& layer, const at::Tensor& x, const at::Tensor& token_mask) {
+        LayerContext own = context;
+        if (token_mask.defined()) own.token_mask = token_mask;
+        return run_layer(layer, {x, {}}, own);
+      },
+      *head_, has_experts_ ? next_token_mask(shared, normed, prediction_->depths(), tokens_) : at::Tensor()};
   prediction_->add_losses(outputs, head_unit_.leave({normed}, false)[0], shared, model);
   return outputs;
 }
@@ -284,6 +290,7 @@ TensorMap CausalLm::run(const TensorMap& inputs, const TensorMap& shared, const 
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
   LayerContext context = angles(shared, hidden);
   context.pass = pass;
+  if (has_experts_ && is_training()) context.token_mask = token_mask(shared, hidden, tokens_);
   const at::Tensor sums = router_sums(inputs, hidden);
   const at::Tensor earlier = snapshot(inputs, hidden);
   HiddenStateAggregator summary(summary_, shared, tokens_);

@@ -9,7 +9,7 @@
 //            in training with a balance loss, router_sums [3, E].
 // Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where ranks share
 //            sequences and the RoPE depends on their length, sequence_length int64 []; of rows of several documents
-//            document_starts; with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot, an output, too.
+//            document_starts; where rows are filled up, token_mask (token_mask.hpp); with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot, an output, too.
 // Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
 
 #include "runtime/nn/block/embedding.hpp"

@@ -61,6 +61,14 @@ std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torc
   });
 }
 
+// A tied table is an end in either way.
+void say_roles(StageParameters& parameters, const std::vector<at::Tensor>& tables,
+               const std::vector<at::Tensor>& of_heads) {
+  for (StageParameter& parameter : parameters) parameter.role = ParameterRole::inside;
+  for (const at::Tensor& table : tables) parameter_of(parameters, table).role = ParameterRole::embedding;
+  for (const at::Tensor& weight : of_heads) parameter_of(parameters, weight).role = ParameterRole::output;
+}
+
 }  // namespace
 
 CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
@@ -83,6 +91,8 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
   parameters_ = make.parameters();
+  say_roles(parameters_, embed_tokens_ ? embed_tokens_->tables() : std::vector<at::Tensor>(),
+            head_ ? head_->weights() : std::vector<at::Tensor>());
   if (embed_tokens_ && model.embeds_on_last_stage() && position.num_stages > 1) {
     for (const at::Tensor& table : embed_tokens_->tables())
       place(parameter_of(parameters_, table), axis_of_tied_copy(position.is_first() ? 0 : 1));

@@ -28,6 +28,7 @@ struct LayerContext {
   at::Tensor cos, sin;
   at::Tensor window_cos, window_sin;  // of layers that turn by the windows' RoPE; undefined without any
   at::Tensor document_starts = {};    // see AttentionRule
+  at::Tensor token_mask = {};         // of this rank's tokens, see FeedForward
   // In generation, otherwise null: the pass, and what the layer keeps of earlier ones.
   const CachedPass* pass = nullptr;
   BlockCache* cache = nullptr;

@@ -31,10 +31,10 @@ std::string name_of(std::int64_t layer, const std::string& name) {
 
 LayeredStage::LayeredStage(const LayeredSizes& sizes, StagePosition position)
     : sizes_(sizes), position_(position), layers_(layers_at(sizes, position)) {
-  if (position.is_first()) add("embedding", {sizes.vocab_size, sizes.width}, {});
+  if (position.is_first()) add("embedding", {sizes.vocab_size, sizes.width}, {}, ParameterRole::embedding);
   if (!position.is_last()) return;
-  add("norm", {sizes.width}, {Initial::Kind::constant, 1});
-  add("head", {sizes.vocab_size, sizes.width}, {});
+  add("norm", {sizes.width}, {Initial::Kind::constant, 1}, ParameterRole::inside);
+  add("head", {sizes.vocab_size, sizes.width}, {}, ParameterRole::output);
 }
 
 TensorMap LayeredStage::forward(const TensorMap& inputs, const TensorMap& shared) {
@@ -76,13 +76,15 @@ std::vector<std::int64_t> LayeredStage::layers() const {
 
 void LayeredStage::add(std::int64_t layer, const std::string& name, std::vector<std::int64_t> shape,
                        Initial initial) {
-  add(name_of(layer, name), std::move(shape), initial);
+  add(name_of(layer, name), std::move(shape), initial, ParameterRole::inside);
 }
 
-void LayeredStage::add(const std::string& name, std::vector<std::int64_t> shape, Initial initial) {
+void LayeredStage::add(const std::string& name, std::vector<std::int64_t> shape, Initial initial,
+                       ParameterRole role) {
   D9D_REQUIRE(index_.emplace(name, parameters_.size()).second, "the model adds the parameter {} twice", name);
   at::Tensor tensor = at::empty(shape, at::TensorOptions(at::kFloat)).requires_grad_();
   parameters_.push_back({name, std::move(tensor), Layout::local(std::move(shape)), initial});
+  parameters_.back().role = role;
 }
 
 const at::Tensor& LayeredStage::weight(std::int64_t layer, const std::string& name) const {

@@ -66,7 +66,7 @@ class LayeredStage : public StageModule {
   at::Tensor scatter_sum(const at::Tensor& share) const { return tokens_.scatter_sum(share); }
 
  private:
-  void add(const std::string& name, std::vector<std::int64_t> shape, Initial initial);
+  void add(const std::string& name, std::vector<std::int64_t> shape, Initial initial, ParameterRole role);
   const at::Tensor& weight(const std::string& name) const;
 
   const LayeredSizes sizes_;

@@ -21,6 +21,7 @@ struct BalanceOptions {
   double z_weight = 0;  // of the z-loss; 0: there is none
   std::int64_t num_experts = 0;
   std::int64_t layers = 0;  // that have experts
+  std::int64_t top_k = 1;   // experts of a token
 };
 
 struct ModelDescription {

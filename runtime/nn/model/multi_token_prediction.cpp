@@ -82,10 +82,11 @@ std::vector<UnitUse> MultiTokenPrediction::unit_uses(const std::vector<at::Tenso
 
 // The layer's own unit has no hook: it lies within the module's, in forward and in backward.
 at::Tensor MultiTokenPrediction::run(const Depth& module, const at::Tensor& embedded,
-                                     const at::Tensor& hidden, const PredictingModel& model) {
+                                     const at::Tensor& hidden, const PredictingModel& model,
+                                     const at::Tensor& token_mask) {
   const std::vector<at::Tensor> entered = module.unit.enter({embedded, hidden}, false);
   const at::Tensor both = at::cat({module.enorm->forward(entered[0]), module.hnorm->forward(entered[1])}, -1);
-  const Residual after = model.run_layer(module.layer, module.eh_proj->forward(both));
+  const Residual after = model.run_layer(module.layer, module.eh_proj->forward(both), token_mask);
   const at::Tensor normed = add_and_norm({after.residual, after.delta}, *module.norm).first;
   return module.unit.leave({normed}, false)[0];
 }
@@ -100,9 +101,11 @@ void MultiTokenPrediction::add_losses(TensorMap& outputs, at::Tensor normed, con
   at::Tensor& total = outputs.at("cross_entropy");
   std::vector<at::Tensor> counted{sum_and_count(total, shared.at("labels"))};
   at::Tensor sum;
+  const at::Tensor& masks = model.token_masks;
   for (std::size_t k = 0; k < modules_.size(); ++k) {
     const Depth& module = modules_[k];
-    normed = run(module, of_depth[k], normed, model);
+    const at::Tensor mask = masks.defined() ? masks.select(-1, static_cast<std::int64_t>(k)) : at::Tensor();
+    normed = run(module, of_depth[k], normed, model, mask);
     const at::Tensor entered = module.head_unit.enter({normed}, false)[0];
     const at::Tensor found = model.head.forward(entered, {{"labels", labels[k]}}).at("cross_entropy");
     const at::Tensor losses = module.head_unit.leave({found}, false)[0];

@@ -22,8 +22,12 @@ namespace d9d {
 struct PredictingModel {
   // ids int64 [N, S] -> this rank's tokens [N, S / ranks, H]; computed within `unit`.
   std::function<at::Tensor(const at::Tensor& ids, const Unit& unit)> embed;
-  std::function<Residual(const std::shared_ptr<DecoderLayer>& layer, const at::Tensor& x)> run_layer;
+  // `token_mask`: of the depth, see FeedForward; undefined: that of the model's own tokens.
+  std::function<Residual(const std::shared_ptr<DecoderLayer>& layer, const at::Tensor& x,
+                         const at::Tensor& token_mask)>
+      run_layer;
   const Head& head;
+  at::Tensor token_masks = {};  // next_token_mask() of all depths
 };
 
 class MultiTokenPrediction {
@@ -32,6 +36,7 @@ class MultiTokenPrediction {
   MultiTokenPrediction(ParameterMaker& make, torch::nn::Module& layers, const ModelDescription& model,
                        const MakeLayer& make_layer);
 
+  std::int64_t depths() const { return static_cast<std::int64_t>(modules_.size()); }
   // Of the modules, in their order.
   std::vector<std::shared_ptr<DecoderLayer>> layers() const;
   // `tables`, `head`: the weights of embedding and head.
@@ -55,7 +60,7 @@ class MultiTokenPrediction {
     Unit head_unit;
   };
   static at::Tensor run(const Depth& module, const at::Tensor& embedded, const at::Tensor& hidden,
-                        const PredictingModel& model);
+                        const PredictingModel& model, const at::Tensor& token_mask);
 
   std::vector<Depth> modules_;
   Unit embedding_unit_;

@@ -3,11 +3,14 @@
 // Load balancing (Switch Transformer, Fedus et al. 2021, arXiv 2101.03961, eq. 4 to 6, as in transformers):
 // weight * E * sum over experts e of f_e P_e, with f_e the choices of e per token and P_e the mean of the
 // router's softmax for e. z-loss (ST-MoE, Zoph et al. 2022, arXiv 2202.08906, eq. 5): z_weight * mean of
-// (log sum exp z)^2 of the router's logits z. All means are over all tokens of the microbatch and all layers
-// with experts. Layers on other stages and tokens on other ranks count: the sums go from stage to
+// (log sum exp z)^2 of the router's logits z. All means are over all tokens of the microbatch (not over what fills
+// its rows up) and all layers with experts. Layers on other stages and tokens on other ranks count: the sums go from stage to
 // stage beside the hidden states, and the last stage adds them over the ranks that share the tokens.
 
 #include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
 
 #include "runtime/nn/model/model_description.hpp"
 #include "runtime/nn/shard/activation_shards.hpp"
@@ -24,10 +27,14 @@ class RouterBalance {
   // The ranks that hold other tokens of the same sequences; null: there are none.
   void set_sequence_group(SharedCommunicator group) { sequence_group_ = std::move(group); }
   // The loss, one element. `sums`: of all layers, over this rank's tokens, of which there are `tokens`, as
-  // many as on every other rank. `shards`: the ranks of tensor parallelism that hold others.
-  at::Tensor loss(const at::Tensor& sums, std::int64_t tokens, const ActivationShards& shards) const;
+  // many as on every other rank; nothing: rows are filled up, and the choices tell how many tokens count. All ranks give
+  // the same. `shards`: the ranks of tensor parallelism that hold others.
+  at::Tensor loss(const at::Tensor& sums, std::optional<std::int64_t> tokens,
+                  const ActivationShards& shards) const;
 
  private:
+  at::Tensor masked_loss(const at::Tensor& sums) const;
+
   BalanceOptions options_;
   SharedCommunicator sequence_group_;
 };

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/device/work_log.hpp"
 #include "runtime/device/work_name.hpp"
+#include "runtime/tensor/gradient.hpp"
 
 namespace d9d {
 namespace {
@@ -61,7 +62,7 @@ void GatheredUnit::attach() {
   for (const UnitWeight& each : weights_) {
     at::Tensor weight = each.weight;
     // Always defined, so that kernels add into it; it has memory from open_gradient() on.
-    weight.mutable_grad() = gradients_.view(begin, weight.sizes());
+    set_gradient(weight, gradients_.view(begin, weight.sizes()));
     begin += weight.numel();
   }
 }

@@ -140,9 +140,9 @@ std::vector<const StateGroup*> groups_in_order(const StateMapper& mapper,
     else if (seen.insert(group->second).second)
       groups.push_back(group->second);
   }
-  D9D_REQUIRE(unused.empty(), "export: {} without a place in the exported model: {}",
+  D9D_REQUIRE(unused.empty(), "{} without a place in the exported model: {}",
               counted(unused.size(), "tensor"), to_text(unused));
-  D9D_REQUIRE(missing.empty(), "export: the mapper needs {}: {}", counted(missing.size(), "more tensor"),
+  D9D_REQUIRE(missing.empty(), "the mapper needs {}: {}", counted(missing.size(), "more tensor"),
               to_text(missing));
   return groups;
 }

@@ -52,6 +52,31 @@ TEST_F(CliConvert, CutsFilesAsLargeAsTold) {
   EXPECT_TRUE(std::filesystem::exists(to_ + "/model.safetensors.index.json"));
 }
 
+TEST_F(CliConvert, TakesSizesInEveryUnit) {
+  for (const char* size : {"0.02MB", "20KB", "20kB", "20000B", "19.53125KiB", "2e4"}) {
+    const bool is_taken = std::string(size) != "2e4";
+    EXPECT_EQ(call({"--shard-size", size, "--replace"}).code, is_taken ? 0 : 2) << size;
+    std::size_t shards = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(to_))
+      shards += entry.path().extension() == ".safetensors" ? 1 : 0;
+    EXPECT_GE(shards, 4U) << size;
+  }
+  // Each larger tensor has a file of its own.
+  EXPECT_EQ(call({"--shard-size", "100", "--replace"}).code, 0);
+  EXPECT_EQ(ModelFiles(PosixDisk(), to_).names(), ModelFiles(PosixDisk(), moe_folder).names());
+}
+
+// Logits of peft: tests/runtime/task/folder_conversion_test.cpp.
+TEST_F(CliConvert, MergesAnAdapter) {
+  const std::string adapter = std::string(D9D_SOURCE_DIR) + "/tests/golden/peft/moe";
+
+  const auto called = call({"--base", moe_folder}, adapter);
+
+  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_EQ(ModelFiles(PosixDisk(), to_).names(), ModelFiles(PosixDisk(), moe_folder).names());
+  EXPECT_THAT(call({"--replace"}, adapter).err, HasSubstr("does not say which model it belongs to"));
+}
+
 TEST_F(CliConvert, NamesWhatIsWrong) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> table{
       {{"--dtype", "int8"}, "--dtype int8: expected float32, bfloat16 or float16"},
@@ -59,7 +84,8 @@ TEST_F(CliConvert, NamesWhatIsWrong) {
       {{"--shard-size", "4 GB"}, "--shard-size 4 GB: expected a size such as 500MB"},
       {{"--shard-size", "0"}, "--shard-size 0: expected a size"},
       {{"--shard-size", "99999999999999GB"}, "expected a size"},
-      {{"--shard-size", "100"}, "more than a shard may have (100); allow larger shards"},
+      {{"--shard-size", "1.2.3MB"}, "--shard-size 1.2.3MB: expected a size"},
+      {{"--base", "."}, "--base is for the folder of an adapter"},
       {{"--mapper", "nothing"}, "no mapper for "},
       {{"--mapper", "./nowhere.yaml"}, "cannot read ./nowhere.yaml"},
       {{"--maper", "x"}, "unknown option --maper; did you mean \"--mapper\"?"},

@@ -1,5 +1,5 @@
-"""Writes the golden files of tests/golden/heads: a tiny Qwen3 classifier and a tiny Qwen3 without a head, run by Hugging
-Face transformers in fp32.
+"""Writes the golden files of tests/golden/heads: a tiny Qwen3 classifier, one of one label, and a tiny Qwen3 without
+a head, run by Hugging Face transformers in fp32.
 
 Usage: python make.py   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
@@ -70,6 +70,21 @@ def classifier(rng):
         loss=numpy_of(output.loss.reshape(1))))
 
 
+def regressor(rng):
+    config = Qwen3Config(**{**OPTIONS, "num_labels": 1})
+    model = Qwen3ForSequenceClassification._from_config(config, attn_implementation="eager", dtype=torch.float32)
+    draw_weights(model, rng)
+    ids, mask, last = batch(rng)
+    targets = np.array([0.5, -2.25, 7.0], dtype=np.float32)
+    output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask),
+                   labels=torch.from_numpy(targets))
+    assert config.problem_type == "regression", config.problem_type  # as transformers makes of one label
+    output.loss.backward()
+    write("regressor", config, model, dict(
+        input_ids=ids, pooling_mask=last, targets=targets, logits=numpy_of(output.logits),
+        loss=numpy_of(output.loss.reshape(1))))
+
+
 def embedding(rng):
     """The normalised hidden state of the last token, as embedding models made from Qwen3 pool it, and means of the hidden
     states before the last layer over all tokens that are no padding."""
@@ -94,3 +109,4 @@ if __name__ == "__main__":
     rng = np.random.default_rng(SEED)
     classifier(rng)
     embedding(rng)
+    regressor(rng)

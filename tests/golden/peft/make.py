@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors.numpy import load_file, save_file
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
 HERE = pathlib.Path(__file__).parent
 MODELS = HERE.parent / "qwen3"
@@ -23,6 +23,9 @@ CASES = {
                   modules=["q_proj", "v_proj", "o_proj", *EXPERTS]),
     "rslora": dict(model="dense_bias_yarn", r=4, alpha=6, rslora=True, modules=["k_proj", "down_proj"]),
     "dora": dict(model="dense_bias_yarn", r=4, alpha=8, rslora=False, dora=True, modules=["k_proj", "o_proj", "up_proj"]),
+    # a norm and a new head, which peft adds by itself, whole beside the adapters, on the body of a language model
+    "classifier": dict(model="dense_bias_yarn", r=4, alpha=8, rslora=False, labels=3, modules=["q_proj", "down_proj"],
+                       save=["model.norm"]),
     # experts one by one, as peft saves them with transformers 4
     "moe": dict(model="moe", r=2, alpha=3, rslora=False, modules=["q_proj", *EXPERTS]),
 }
@@ -32,8 +35,11 @@ def numpy_of(tensor):
     return np.ascontiguousarray(tensor.detach().numpy())
 
 
-def base_model(name):
+def base_model(name, labels=None):
     extra = dict(experts_implementation="eager") if name == "moe" else {}
+    if labels:
+        return AutoModelForSequenceClassification.from_pretrained(
+            MODELS / name, num_labels=labels, dtype=torch.float32, attn_implementation="eager", pad_token_id=0)
     return AutoModelForCausalLM.from_pretrained(MODELS / name, dtype=torch.float32, attn_implementation="eager", **extra)
 
 
@@ -64,9 +70,9 @@ def write_expert_adapter(folder, case, rng):
 
 
 def write_adapter(folder, case, rng):
-    config = LoraConfig(task_type="CAUSAL_LM", r=case["r"], lora_alpha=case["alpha"], lora_dropout=0.0,
+    config = LoraConfig(task_type="SEQ_CLS" if "labels" in case else "CAUSAL_LM", modules_to_save=case.get("save"), r=case["r"], lora_alpha=case["alpha"], lora_dropout=0.0,
                         use_rslora=case["rslora"], use_dora=case.get("dora", False), target_modules=case["modules"])
-    model = get_peft_model(base_model(case["model"]), config)
+    model = get_peft_model(base_model(case["model"], case.get("labels")), config)
     with torch.no_grad():
         for name, parameter in sorted(model.named_parameters()):
             noise = torch.from_numpy(0.3 * rng.standard_normal(tuple(parameter.shape)).astype(np.float32))
@@ -74,12 +80,16 @@ def write_adapter(folder, case, rng):
                 parameter.mul_(1 + noise)
             elif "lora_" in name:
                 parameter.copy_(noise)
+            elif "modules_to_save" in name:
+                parameter.copy_(noise + (1 if "norm" in name else 0))
     model.save_pretrained(folder)
     (folder / "README.md").unlink(missing_ok=True)
     # Without what differs from one machine or run to the next: a path, the order of a set.
     file = folder / "adapter_config.json"
     saved = json.loads(file.read_text())
     saved.update(base_model_name_or_path=None, target_modules=sorted(saved["target_modules"]))
+    if saved["modules_to_save"]:
+        saved["modules_to_save"] = sorted(set(saved["modules_to_save"]))
     file.write_text(json.dumps(saved, indent=2) + "\n")
 
 
@@ -95,6 +105,23 @@ def outputs(model, ids, labels):
     target = torch.from_numpy(labels)
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=-100)
     return logits, loss
+
+
+def classes_of(folder, case, rng):
+    """Logits of texts of several lengths, padding behind them, and the merged weights."""
+    model = PeftModel.from_pretrained(base_model(case["model"], case["labels"]), folder)
+    lengths = np.array([9, 13, 4])
+    ids = rng.integers(3, model.config.vocab_size, (3, 13))
+    mask = (np.arange(13)[None, :] < lengths[:, None]).astype(np.int64)
+    ids[mask == 0] = 0
+    last = np.zeros_like(mask)
+    last[np.arange(3), lengths - 1] = 1
+    with torch.no_grad():
+        logits = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask)).logits
+    merged = model.merge_and_unload().state_dict()
+    names = ["score.weight", "model.norm.weight", "model.layers.0.self_attn.q_proj.weight"]
+    return dict(input_ids=ids, pooling_mask=last, logits=numpy_of(logits),
+                **{f"merged.{name}": numpy_of(merged[name]) for name in names})
 
 
 def one_step(model, loss, lr):
@@ -124,6 +151,9 @@ def make_case(name, case):
     folder.mkdir(exist_ok=True)
     experts = case["model"] == "moe"
     (write_expert_adapter if experts else write_adapter)(folder, case, rng)
+    if "labels" in case:
+        save_file(classes_of(folder, case, rng), folder / "expect.safetensors")
+        return finish(name, folder)
     model = PeftModel.from_pretrained(base_model(case["model"]), folder, is_trainable=True)
     ids, labels = batch_of(case, model.config, rng)
     logits, loss = outputs(model, ids, labels)
@@ -132,9 +162,13 @@ def make_case(name, case):
         expect.update(one_step(model, loss, lr=0.01))
         expect.update(merged_weights(folder, case))
     save_file(expect, folder / "expect.safetensors")
+    finish(name, folder)
+
+
+def finish(name, folder):
     for file in folder.iterdir():
         file.chmod(0o644)
-    print(name, "loss", loss.item(), "bytes", {f.name: f.stat().st_size for f in sorted(folder.iterdir())})
+    print(name, "bytes", {f.name: f.stat().st_size for f in sorted(folder.iterdir())})
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ at::Tensor row(const std::vector<std::int64_t>& values) {
 // Of one sample and one depth.
 void expect_depth(const TensorMap& batch, const char* name, std::int64_t depth,
                   const std::vector<std::int64_t>& expected) {
-  EXPECT_TRUE(at::equal(batch.at(name).select(2, depth - 1), row(expected))) << name << " of " << depth;
+  EXPECT_TRUE(at::equal(batch.at(name).select(2, depth - 1).to(at::kLong), row(expected)))
+      << name << " of " << depth;
 }
 
 TEST(NextTokens, AreThoseBehindEachToken) {
@@ -40,6 +41,21 @@ TEST(NextTokens, OfAnotherDocumentDoNotCount) {
 
   expect_depth(batch, "next_labels", 1, {7, ignored_label, 9, 10, ignored_label});
   expect_depth(batch, "next_labels", 2, {ignored_label, ignored_label, 10, ignored_label, ignored_label});
+}
+
+// The first four positions are two documents of two tokens, the last one fills the row up.
+TEST(NextTokens, AreThereWhereADocumentGoesOnAndNothingIsFilledUp) {
+  const at::Tensor mask = row({1, 1, 1, 1, 0}).to(at::kBool);
+  TensorMap batch{{"input_ids", row({5, 6, 7, 8, 0})},
+                  {"labels", row({ignored_label, ignored_label, 8, ignored_label, ignored_label})},
+                  {"position_ids", row({0, 1, 0, 1, 2})},
+                  {"token_mask", mask}};
+
+  add_next_tokens(batch, 1);
+  expect_depth(batch, "next_token_mask", 1, {1, 0, 1, 0, 0});
+  batch.erase("token_mask");
+  add_next_tokens(batch, 1);
+  expect_depth(batch, "next_token_mask", 1, {1, 0, 1, 1, 0});
 }
 
 TEST(NextTokens, ReachBeyondShortSamples) {

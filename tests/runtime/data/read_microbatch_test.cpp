@@ -72,6 +72,41 @@ TEST(Microbatch, HoldsInputsLabelsAndPositionsAsInt64) {
   EXPECT_EQ(microbatch.at("position_ids").const_data_ptr<std::int64_t>()[5], 2);
 }
 
+TEST(Microbatch, HasAMaskWhereARowIsFilledUp) {
+  std::vector<Sample> samples{{{5, 6, 7}, {6, 7, 8}}, {{1, 2, 0}, {-100, -100, -100}}};
+  EXPECT_FALSE(make_microbatch(samples).contains("token_mask"));
+  samples[0].token_mask = {true, true, true};
+  EXPECT_FALSE(make_microbatch(samples).contains("token_mask"));
+
+  samples[1].token_mask = {true, true, false};
+  const at::Tensor mask = make_microbatch(samples).at("token_mask");
+
+  EXPECT_EQ(mask.scalar_type(), at::kBool);
+  EXPECT_EQ(mask.sizes(), (at::IntArrayRef{2, 3}));
+  const auto* const first = mask.const_data_ptr<bool>();
+  EXPECT_EQ(std::vector<bool>(first, first + 6), (std::vector<bool>{true, true, true, true, true, false}));
+  samples[1].token_mask = {true};
+  EXPECT_THROW(make_microbatch(samples), Error);
+}
+
+TEST(ReadMicrobatch, EndsWithTheSamplesThatAreLeft) {
+  const BatchMaths maths = batch_maths(8, 2, 2);
+  const auto rows_before = [&](std::uint64_t end, std::int64_t data_rank, std::int64_t microbatch) {
+    const at::Tensor ids =
+        read_microbatch(CountingSource(), maths, data_rank, 8, microbatch, nullptr, end).at("input_ids");
+    Rows rows;
+    for (std::int64_t b = 0; b < ids.size(0); ++b) rows.push_back(ids[b][0].item<std::int64_t>());
+    EXPECT_EQ(is_filler(maths, data_rank, 8, microbatch, end),
+              rows.front() != 8 + data_rank * 4 + microbatch * 2);
+    return rows;
+  };
+
+  EXPECT_EQ(rows_before(11, 0, 0), (Rows{8, 9}));
+  EXPECT_EQ(rows_before(11, 0, 1), (Rows{10}));
+  EXPECT_EQ(rows_before(11, 1, 0), (Rows{10})) << "a rank without samples computes one, which counts nowhere";
+  EXPECT_EQ(rows_before(16, 1, 1), (Rows{14, 15}));
+}
+
 TEST(Microbatch, OfPackedDocumentsCountsPositionsFromTheirStarts) {
   const std::vector<Sample> samples{{{5, 6, 7}, {6, 7, 8}, {0, 1, 1}}, {{1, 2, 3}, {2, 3, 4}}};
 

@@ -93,8 +93,7 @@ TEST_F(AdapterFolder, IsRefusedByTheKeyThatDiffers) {
   EXPECT_THAT(error_of({{"use_rslora", true}}, params), HasSubstr("use_rslora = true, the job false"));
   EXPECT_THAT(error_of({{"peft_type", "IA3"}}, params), HasSubstr("peft_type = \"IA3\""));
   EXPECT_THAT(error_of({{"use_dora", true}}, params), HasSubstr("use_dora = true, the job false"));
-  EXPECT_THAT(error_of({{"lora_bias", true}}, params),
-              HasSubstr("lora_bias = true, which cannot be started from"));
+  EXPECT_THAT(error_of({{"lora_bias", true}}, params), HasSubstr("lora_bias = true, which is not computed"));
   EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj", 2}}}}, params), HasSubstr("says r = 2, the job 4"));
   EXPECT_EQ(error_of({{"rank_pattern", {{"0.self_attn.q_proj", 2}}}}, params), "none");
   EXPECT_EQ(error_of({{"r", 2}, {"rank_pattern", {{"layers.1.*proj", 4}}}}, params), "none");

@@ -31,7 +31,7 @@ class AdapterFiles : public testing::Test {
       values[parameter.name] = parameter.tensor.detach();
     }
     const auto adapters = named(stage);
-    write_adapters(disk_, folder_.path(), adapters, adapter_config_json(adapters, {}, ""),
+    write_adapters(disk_, folder_.path(), adapters, {}, adapter_config_json(adapters, {}, ""),
                    [&](const std::string& name) { return values.at(name); });
   }
 

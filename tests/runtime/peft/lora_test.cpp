@@ -10,6 +10,7 @@
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/train/optimizer.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -127,6 +128,17 @@ TEST(Dora, BeginsAsTheModelItself) {
   begin_magnitudes(lora_adapters(*stage), stage->parameters());
 
   EXPECT_LT(difference(loss_of(*stage).detach(), before), 1e-6);
+}
+
+// m / |W| of such a row is 0 / 0, and so is the loss of peft's DoRA.
+TEST(Dora, NamesARowOfZeros) {
+  const auto stage = adapted_stage(dora(R"(.*\.0\..*q_proj)"));
+  const std::vector<LoraAdapter> adapters = lora_adapters(*stage);
+  adapters.at(0).weight.tensor.detach()[5].zero_();
+
+  EXPECT_THAT(
+      error_of([&] { begin_magnitudes(adapters, stage->parameters()); }, ErrorKind::input),
+      testing::HasSubstr("model.layers.0.self_attn.q_proj.weight: row 5 is zeros, which have no direction"));
 }
 
 TEST(Dora, BeginsInTheRowsOfARank) {

@@ -81,6 +81,63 @@ TEST_F(SourceFeedTest, CountsTheModelsOperationsAtTheLengthOfTheWholeSequences) 
   EXPECT_EQ(make_source_feed(options)->load(1)->flops, 8 * 400);
 }
 
+// Samples of as many tokens as their number, and one.
+class FilledSource final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return 4; }
+  std::int64_t sequence_length() const override { return 4; }
+  std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
+  Sample at(std::uint64_t index) const override {
+    Sample sample{{1, 2, 3, 4}, {2, 3, 4, 5}};
+    for (std::uint64_t i = 0; i < 4; ++i) sample.token_mask.push_back(i <= index % 4);
+    return sample;
+  }
+};
+
+TEST_F(SourceFeedTest, CountsNothingThatFillsRowsUp) {
+  options.source = std::make_shared<FilledSource>();
+  options.maths = batch_maths(4, 4, 1);
+  options.flops_per_token = [](std::int64_t length) { return 100.0 * static_cast<double>(length); };
+  const auto load = [&] { return *make_source_feed(options)->load(1); };
+
+  const StepInputs inputs = load();
+  EXPECT_EQ(inputs.tokens, 1U + 2 + 3 + 4);
+  EXPECT_EQ(inputs.flops, 100 * (1 + 4 + 9 + 16)) << "each row as if it stood alone";
+  EXPECT_TRUE(
+      table.take_as<MicrobatchParcel>(inputs.microbatches.front())->tensors.shared.contains("token_mask"))
+      << "the task hands on nothing of it";
+  options.place = {.rank = 1, .ranks = 2, .order = TokenOrder::contiguous};
+  const StepInputs behind = load();
+  EXPECT_EQ(behind.tokens, 0U + 0 + 1 + 2);
+  EXPECT_EQ(behind.flops, 100 * (3 + 2 * 4));
+}
+
+TEST_F(SourceFeedTest, TheLastStepOfAnEvaluationHasWhatIsLeft) {
+  options.maths = batch_maths(8, 2, 2);
+  options.end_sample = 11;
+  options.cycle_steps = 2;
+  options.shortens_last = true;
+  const auto load = [&](int data_rank) {
+    options.data_rank = data_rank;
+    return *make_source_feed(options)->load(2);
+  };
+
+  const StepInputs first = load(0);
+  EXPECT_EQ(first.tokens, 3U * 4);
+  EXPECT_EQ(rows(first), (Rows{8, 9, 10}));
+  const StepInputs filler = load(1);
+  EXPECT_EQ(filler.tokens, 0U);
+  for (const Ticket ticket : filler.microbatches)
+    EXPECT_TRUE(table.take_as<MicrobatchParcel>(ticket)->tensors.state.contains(filler_microbatch));
+}
+
+TEST_F(SourceFeedTest, TheLastStepOfAnInferenceCountsNoRowThatFillsItUp) {
+  options.end_sample = 11;
+  options.numbers_samples = true;
+
+  EXPECT_EQ(make_source_feed(options)->load(2)->tokens, 3U * 4);
+}
+
 TEST_F(SourceFeedTest, WhatTheTaskCountsGoesWithItsMicrobatchOnOneOfTheRanks) {
   task->counts = true;
   options.declare_metrics = [task = task](Compose& metrics) { task->create_metrics(metrics); };

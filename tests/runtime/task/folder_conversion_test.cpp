@@ -95,6 +95,78 @@ TEST_F(FolderConversions, TellTheNewDtypeInConfigJsonAndKeepItsOtherKeys) {
   EXPECT_EQ(text(to_, "tokenizer.json"), text(from_, "tokenizer.json"));
 }
 
+// The logits of peft, from the merged folder; the sums are fp32's whatever the dtype of the folder is.
+TEST_F(FolderConversions, OfAnAdapterAreItsBaseMerged) {
+  const std::string adapter = golden_folder("peft/moe"), fused = folder_ / "fused";
+  convert_folder(disk_, {.from = golden_folder("moe"), .to = fused, .mapper = "experts_fused", .dtype = {}},
+                 registry_);
+  const TensorMap expect = read_safetensors(adapter + "/expect.safetensors");
+
+  for (const std::string& base : {from_, fused}) {
+    disk_.remove_all(to_);
+    convert_folder(disk_, {.from = adapter, .base = base, .to = to_, .mapper = "", .dtype = {}}, registry_);
+
+    EXPECT_EQ(ModelFiles(disk_, to_).names(), ModelFiles(disk_, base).names());
+    const LoadedModel merged = load_hugging_face_model(disk_, to_);
+    const auto outputs = merged.stage->forward({{"input_ids", expect.at("input_ids")}}, {});
+    EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits")), 1e-5) << base;
+    EXPECT_FALSE(disk_.exists(to_ + "/adapter_config.json"));
+  }
+}
+
+TEST_F(FolderConversions, OfAClassifiersAdapterAreAClassifier) {
+  const std::string adapter = golden_folder("peft/classifier");
+
+  convert_folder(disk_, {.from = adapter, .base = golden_folder("dense_bias_yarn"), .to = to_, .dtype = {}},
+                 registry_);
+
+  const ModelFiles merged(disk_, to_);
+  for (const auto& [key, values] : read_safetensors(adapter + "/expect.safetensors")) {
+    if (key.starts_with("merged."))
+      EXPECT_LT(relative_difference(merged.read(key.substr(7)), values), 1e-6) << key;
+  }
+  EXPECT_FALSE(merged.names().contains("lm_head.weight"));
+  const auto config = nlohmann::json::parse(text(to_, "config.json"));
+  EXPECT_EQ(config["architectures"], nlohmann::json({"Qwen3ForSequenceClassification"}));
+  EXPECT_EQ(config["id2label"].size(), 3U);
+}
+
+TEST_F(FolderConversions, CarryChatTemplatesInTheirFolder) {
+  disk_.make_directories(from_ + "/additional_chat_templates");
+  write_text(disk_, from_ + "/additional_chat_templates/tool_use.jinja", "{{ tools }}");
+
+  const ConversionSummary summary = convert();
+
+  EXPECT_EQ(text(to_, "additional_chat_templates/tool_use.jinja"), "{{ tools }}");
+  EXPECT_TRUE(summary.left_files.empty());
+}
+
+// In the names that transformers 5 gives its modules, with the same weights.
+TEST_F(FolderConversions, FuseTheExpertsOfEveryFamily) {
+  for (const char* family : {"sparse_families/mixtral", "sparse_families/qwen2_moe",
+                             "latent_families/deepseek_v3", "qwen3_next/mixed"}) {
+    disk_.remove_all(to_);
+    const std::string golden = golden_folder(family);
+
+    convert_folder(disk_, {.from = golden, .to = to_, .mapper = "experts_fused", .dtype = {}}, registry_);
+
+    const LoadedModel before = load_hugging_face_model(disk_, golden),
+                      after = load_hugging_face_model(disk_, to_);
+    const auto parameters = before.stage->parameters(), again = after.stage->parameters();
+    ASSERT_EQ(parameters.size(), again.size());
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      EXPECT_TRUE(bitwise_equal(parameters[i].tensor, again[i].tensor))
+          << family << " " << parameters[i].name;
+    std::size_t fused = 0, single = 0;
+    for (const std::string& name : ModelFiles(disk_, to_).names()) {
+      fused += name.ends_with(".mlp.experts.gate_up_proj") ? 1 : 0;
+      single += name.find(".experts.0.") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(fused, 0U) << family;
+    EXPECT_EQ(single, 0U) << family;
+  }
+}
+
 TEST_F(FolderConversions, SayWhatTheyLeaveBehind) {
   write_text(disk_, from_ + "/consolidated.safetensors", "of another program");
   write_text(disk_, from_ + "/rules.yaml", "rules: [{do: drop, from: lm_head.weight}]\n");

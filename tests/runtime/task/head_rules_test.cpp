@@ -45,6 +45,25 @@ TEST(HeadRules, RefuseHeadsThatContradictEachOther) {
               HasSubstr("choose one without a dot"));
 }
 
+TEST(HeadRules, MakeOneLabelARegressionAndNameWhatIsNotComputed) {
+  const auto head = [](const std::string& keys) {
+    return "model_provider.head={kind: classification, " + keys + "}";
+  };
+  const std::string targets = "data={source: tokens, tokens: t.npy, targets: n.npy}";
+
+  EXPECT_TRUE(is_regression(*load({head("num_labels: 1"), classification, targets}).model));
+  EXPECT_TRUE(is_regression(*load({head("num_labels: 1, problem_type: regression"), classification}).model));
+  EXPECT_FALSE(is_regression(*load({classifies, classification}).model));
+  EXPECT_THAT(error_of({head("num_labels: 3, problem_type: multi_label_classification"), classification}),
+              HasSubstr("model_provider.head.problem_type: multi_label_classification is not supported"));
+  EXPECT_THAT(error_of({head("num_labels: 3, problem_type: regression"), classification}),
+              HasSubstr("regression of 3 numbers is not supported"));
+  EXPECT_THAT(error_of({head("num_labels: 1, problem_type: single_label_classification"), classification}),
+              HasSubstr("single_label_classification of one label learns nothing"));
+  EXPECT_THAT(error_of({classifies, classification, targets}),
+              HasSubstr("data.targets: numbers to learn, which neither task nor head of this job do"));
+}
+
 TEST(HeadRules, RefuseExportsWithoutAForm) {
   const std::vector<std::string> own{"task=mine", "plugins=[libmine.so]", "export_to=out"};
   const auto error = [&](const std::string& key) {

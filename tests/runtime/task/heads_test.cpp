@@ -12,6 +12,8 @@ using FoldersOfHeads = Heads;
 TEST_F(FoldersOfHeads, AreExportedAsTransformersLoadsThem) {
   for (const auto& [name, heads, architecture] :
        {std::tuple{"classifier", classifier, "Qwen3ForSequenceClassification"},
+        std::tuple{"regressor", HeadMap{{"", ClassificationHead{.num_labels = 1}}},
+                   "Qwen3ForSequenceClassification"},
         std::tuple{"embedding", normalised, "Qwen3Model"}}) {
     const std::string golden = std::string("heads/") + name;
     const auto model = model_with(golden, heads);
@@ -27,7 +29,11 @@ TEST_F(FoldersOfHeads, AreExportedAsTransformersLoadsThem) {
     for (const auto& [tensor, values] : theirs) EXPECT_TRUE(bitwise_equal(ours.at(tensor), values)) << tensor;
     const auto config = nlohmann::json::parse(read_text(disk_, folder_ + name + "/config.json", 1 << 20));
     EXPECT_EQ(config["architectures"][0], architecture);
-    EXPECT_EQ(config.contains("id2label"), !heads.empty() && name == std::string("classifier"));
+    EXPECT_EQ(config.contains("id2label"), name != std::string("embedding"));
+    EXPECT_EQ(config.value("problem_type", ""), name == std::string("regressor") ? "regression"
+                                                : name == std::string("classifier")
+                                                    ? "single_label_classification"
+                                                    : "");
     std::filesystem::remove_all(folder_ + name);
   }
 }

@@ -9,6 +9,7 @@
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/runtime/state/held_tensors.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -131,15 +132,32 @@ TEST_F(HuggingFaceFolder, SeveralProcessesWriteWhatOneWrites) {
   }
 }
 
-TEST_F(HuggingFaceFolder, ATensorLargerThanAFileIsToldBeforeTheJobBegins) {
-  const GoldenModel golden = golden_model("moe");
-  EXPECT_NO_THROW(check_hugging_face_export(*golden.model, {}));
-  try {
-    check_hugging_face_export(*golden.model, {.shard_bytes_max = 100});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("more than a file may have (100); raise export_shard_gb"));
+// The logits of peft, from the adapter's folder and that of its base.
+TEST_F(HuggingFaceFolder, MayBeThatOfAnAdapter) {
+  for (const auto& [name, base] : {std::pair{"dense", "dense_bias_yarn"},
+                                   {"rslora", "dense_bias_yarn"},
+                                   {"dora", "dense_bias_yarn"},
+                                   {"moe", "moe"}}) {
+    const std::string adapter = golden_folder(std::string("peft/") + name);
+
+    const LoadedModel model =
+        load_hugging_face_model(disk_, adapter, at::kFloat, at::kCPU, golden_folder(base));
+
+    const TensorMap expect = read_safetensors(adapter + "/expect.safetensors");
+    const auto outputs = model.stage->forward({{"input_ids", expect.at("input_ids")}}, {});
+    EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits")), 1e-5) << name;
   }
+}
+
+TEST_F(HuggingFaceFolder, OfAnAdapterWithAHeadOfItsOwnIsForAJob) {
+  const auto load = [&](const std::string& folder, const std::string& base) {
+    return error_of([&] { load_hugging_face_model(disk_, folder, at::kFloat, at::kCPU, base); });
+  };
+
+  EXPECT_THAT(load(golden_folder("peft/classifier"), golden_folder("dense_bias_yarn")),
+              HasSubstr("holds score.weight"));
+  EXPECT_THAT(load(golden_folder("moe"), golden_folder("moe")),
+              HasSubstr("--base is for the folder of an adapter"));
 }
 
 TEST_F(HuggingFaceFolder, ChecksItsHeadersAheadAgainstTheWholeModel) {

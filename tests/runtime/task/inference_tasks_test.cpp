@@ -85,5 +85,19 @@ TEST_F(InferenceTasksTest, ClassificationWritesAClassForEachLabel) {
                        "\n");
 }
 
+TEST_F(InferenceTasksTest, ClassificationByOneScoreWritesTheScore) {
+  ClassificationInference task(lines_);
+  const TensorMap given = batch();
+  const ForwardInputs made = task.build_forward_inputs({1, 0, given});
+
+  task.process_outputs({1, 0, {{"logits", at::tensor({0.5F, -2.0F}).view({2, 1})}}, made.state, {7, 8}});
+  task.finalize();
+
+  EXPECT_EQ(written(), R"({"sample":7,"position":1,"score":0.5})"
+                       "\n"
+                       R"({"sample":7,"position":2,"score":-2.0})"
+                       "\n");
+}
+
 }  // namespace
 }  // namespace d9d

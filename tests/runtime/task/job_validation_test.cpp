@@ -238,5 +238,11 @@ TEST(JobValidation, CollectsEverythingThatDoesNotFit) {
               AllOf(HasSubstr("global_batch_size"), HasSubstr("node.ranks"), HasSubstr("data.vocab_size")));
 }
 
+TEST(JobValidation, RefusesFoldersWithoutAName) {
+  for (const char* key : {"export_to", "export_adapter_to", "output_dir"})
+    EXPECT_THAT(error_of({std::string(key) + "=''"}),
+                HasSubstr(std::string(key) + ": \"\", which names no folder"));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -77,6 +77,37 @@ TEST(PeftRules, RefuseKeysThatNeedAnotherOne) {
               HasSubstr("choose another"));
 }
 
+TEST(PeftRules, RefuseBeforeTheFirstStepWhatAnAdaptersFolderCannotHold) {
+  const auto stack = [](const std::string& more) {
+    return "model_provider.peft={kind: stack, methods: [{kind: lora, module_name_pattern: '.*q_proj', "
+           "params: {r: 4, "
+           "alpha: 8}}, " +
+           more + "]}";
+  };
+  const std::string both = "export_adapter_to=adapter";
+  const std::string norms = stack("{kind: full_tune, module_name_pattern: '.*norm'}");
+  const std::string adapted = stack("{kind: full_tune, module_name_pattern: '.*layers.0.*q_proj'}");
+  const std::string other_r =
+      stack("{kind: lora, module_name_pattern: '.*k_proj', params: {r: 4, alpha: 8, use_rslora: true}}");
+
+  EXPECT_EQ(error_of({norms, both}), "no error") << "peft saves whole modules";
+  EXPECT_THAT(error_of({adapted, both, "export_to=model"}),
+              AllOf(HasSubstr("export_adapter_to: "), HasSubstr("trains too, but has an adapter")));
+  EXPECT_EQ(error_of({adapted, "export_to=model"}), "no error");
+  EXPECT_THAT(error_of({other_r, both}), HasSubstr("export_adapter_to: some adapters have use_rslora"));
+}
+
+TEST(PeftRules, ANewHeadTrainsBesideAdapters) {
+  const LoadedJob loaded = load({adapter_on(".*q_proj"), "task={name: classification}",
+                                 "model_provider.head={kind: classification, num_labels: 3}"});
+
+  std::vector<std::string> trained;
+  for (const StageParameter& parameter : adapted_parameters(loaded.job, *loaded.model)) {
+    if (parameter.tensor.requires_grad() && !parameter.of_adapter) trained.push_back(parameter.name);
+  }
+  EXPECT_EQ(trained, std::vector<std::string>{"score.weight"});
+}
+
 TEST(PeftRules, OptimizerRulesSeeWhatTrains) {
   const std::string rule = "optimizer.rules=[{match: '*lora_B*', lr_multiplier: 2}]";
 

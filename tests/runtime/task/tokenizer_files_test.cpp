@@ -61,6 +61,22 @@ TEST_F(TokenizerFilesOf, ATextWithAnEndTokenNamesItWhereverOthersLook) {
   EXPECT_EQ(settings["model_max_length"], 32768);
 }
 
+// Through a checkpoint, which has no folders, into an export.
+TEST_F(TokenizerFilesOf, ChatTemplatesInTheirFolderComeBackThere) {
+  const std::string own =
+      folder("own", {{"tokenizer.json", vocabulary_}, {"preprocessor_config.json", "{}"}});
+  disk_.make_directories(own + "/additional_chat_templates");
+  write_text(disk_, own + "/additional_chat_templates/tool_use.jinja", "{{ tools }}");
+  const std::string checkpoint = (folder_ / "save-1").string(), exported = folder("export", {});
+
+  write_tokenizer_files(disk_, checkpoint, files_of(job(text_data(own + "/tokenizer.json"))));
+  for (const DirectoryEntry& entry : disk_.list(checkpoint)) EXPECT_FALSE(entry.is_directory) << entry.name;
+  add_tokenizer_files(disk_, exported, tokenizer_files_in(disk_, checkpoint));
+
+  EXPECT_EQ(read_text(disk_, exported + "/additional_chat_templates/tool_use.jinja", 100), "{{ tools }}");
+  EXPECT_EQ(read_text(disk_, exported + "/preprocessor_config.json", 100), "{}");
+}
+
 TEST_F(TokenizerFilesOf, WhatLiesBesideATokenizerGoesWithItAndKeepsItsWords) {
   const std::string own = folder("own", {{"tokenizer.json", vocabulary_},
                                          {"tokenizer_config.json", R"({"eos_token": "<|im_end|>", "x": 1})"},

@@ -3,6 +3,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
@@ -108,6 +109,33 @@ TEST(FlatParameters, SumGradientsInTheTypeThatIsAsked) {
   for (int i = 0; i < 300; ++i) at::linear(x, stage[0].tensor).sum().backward();
 
   EXPECT_EQ(flat.families()[0].grad.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(flat.families()[0].grad, at::ones({16}).mul(300.0 / 256)));
+}
+
+TEST(FlatParameters, SumGradientsOf16BitsInFp32UnlessOtherwiseAsked) {
+  const auto type_of_sums = [](at::ScalarType dtype, const FlatOptions& options) {
+    return FlatParameters({make_parameter("a.b.weight", Layout::local({4, 4}), dtype)}, options)
+        .families()[0]
+        .grad.scalar_type();
+  };
+
+  EXPECT_EQ(type_of_sums(at::kBFloat16, {}), at::kFloat);
+  EXPECT_EQ(type_of_sums(at::kHalf, {}), at::kFloat);
+  EXPECT_EQ(type_of_sums(at::kFloat, {}), at::kFloat);
+  EXPECT_EQ(type_of_sums(at::kDouble, {}), at::kDouble);
+  EXPECT_EQ(type_of_sums(at::kBFloat16, {.grad_dtype = at::kBFloat16}), at::kBFloat16);
+}
+
+// Autograd adds up the uses of a leaf by itself: in bf16 1 + 1/256 rounds to 1.
+TEST(FlatParameters, SumTheUsesOfAWeightInOneBackwardPassInTheTypeOfTheBuffer) {
+  const std::vector<StageParameter> stage{make_parameter("a.b.weight", Layout::local({4, 4}), at::kBFloat16)};
+  const FlatParameters flat(stage, {});
+  const at::Tensor x = at::ones({1, 4}, at::kBFloat16).mul(1.0 / 256);
+
+  std::vector<at::Tensor> uses;
+  for (int i = 0; i < 300; ++i) uses.push_back(at::linear(x, stage[0].tensor).sum());
+  at::stack(uses).sum().backward();
+
   EXPECT_TRUE(at::equal(flat.families()[0].grad, at::ones({16}).mul(300.0 / 256)));
 }
 

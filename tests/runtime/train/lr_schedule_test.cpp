@@ -79,6 +79,23 @@ TEST(LrBuilder, RoundsAPercentageDown) {
   EXPECT_EQ(lr.phases()[0].end_step, 3);
 }
 
+// 0.29 is a little less than 29 hundredths in binary.
+TEST(LrBuilder, TakesAShareAsItIsWritten) {
+  const auto end = [](double share, std::int64_t steps) {
+    return PiecewiseLrBuilder(0.0, steps)
+        .until_percentage(share, 1.0, LinearCurve{})
+        .build()
+        .phases()[0]
+        .end_step;
+  };
+
+  for (std::int64_t hundredths = 1; hundredths <= 100; ++hundredths)
+    EXPECT_EQ(end(static_cast<double>(hundredths) / 100, 100), hundredths);
+  EXPECT_EQ(end(0.007, 1'000'000), 7000);
+  EXPECT_EQ(end(0.2899999, 100), 28);
+  EXPECT_EQ(end(0.999999, 1000), 999);
+}
+
 TEST(LrBuilder, SkipsAPhaseThatRoundsToNoStep) {
   const PiecewiseLr lr = PiecewiseLrBuilder(0.0, 4)
                              .until_percentage(0.1, 1.0, LinearCurve{})

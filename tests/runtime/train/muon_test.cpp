@@ -41,6 +41,15 @@ void expect_close(const at::Tensor& got, const at::Tensor& expected, const std::
   EXPECT_LT(distance, 1e-5 * expected.abs().max().item<double>()) << what;
 }
 
+std::vector<StageParameter> stage_of(const std::map<std::string, ParameterRole>& roles) {
+  std::vector<StageParameter> stage;
+  for (const auto& [name, role] : roles) {
+    stage.push_back(make_parameter(name, {6, 4}));
+    stage.back().role = role;
+  }
+  return stage;
+}
+
 TEST(Muon, MakesTheStepsOfTorch) {
   std::ifstream file(D9D_SOURCE_DIR "/tests/golden/optimizer/expect.muon.json");
   const auto golden = nlohmann::json::parse(file);
@@ -139,7 +148,8 @@ TEST(Muon, LeavesVectorsAndWhatTheJobNamesToAdamW) {
   const FlatParameters flat(stage, {});
   std::map<std::string, std::set<std::string>> kinds;
   for (const StateEntry& entry :
-       make_optimizer(MuonOptions{.lr = 1, .adamw_for = {"*embed*", "*.o.*"}}, flat)->state_entries())
+       make_optimizer(MuonOptions{.lr = 1, .adamw_for = std::vector<std::string>{"*embed*", "*.o.*"}}, flat)
+           ->state_entries())
     kinds[entry.name].insert(entry.kind);
 
   const std::set<std::string> muon{"param", "momentum_buffer"};
@@ -150,6 +160,27 @@ TEST(Muon, LeavesVectorsAndWhatTheJobNamesToAdamW) {
        {"layers.0.o.weight", "embed_tokens.weight", "layers.0.norm.weight", "layers.0.shared_gate.weight"})
     EXPECT_EQ(kinds[name], adamw) << name;
   EXPECT_EQ(kinds.size(), stage.size());
+}
+
+// Both a head that is not called so, and a matrix inside that is.
+TEST(Muon, LeavesTheEndsOfAModelToAdamWWhateverTheyAreCalled) {
+  auto stage = stage_of({{"score.weight", ParameterRole::output},
+                         {"wte.weight", ParameterRole::embedding},
+                         {"multihead.q.weight", ParameterRole::inside},
+                         {"lm_head.weight", ParameterRole::unsaid},
+                         {"embedding", ParameterRole::unsaid},
+                         {"mix.weight", ParameterRole::unsaid}});
+  const FlatParameters flat(stage, {});
+  const auto by_muon = [&](const MuonOptions& options) {
+    std::set<std::string> names;
+    for (const StateEntry& entry : make_optimizer(options, flat)->state_entries())
+      if (entry.kind == "momentum_buffer") names.insert(entry.name);
+    return names;
+  };
+
+  EXPECT_EQ(by_muon({.lr = 1}), (std::set<std::string>{"multihead.q.weight", "mix.weight"}));
+  EXPECT_EQ(by_muon({.lr = 1, .adamw_for = std::vector<std::string>{"*head*", "mix*"}}),
+            (std::set<std::string>{"score.weight", "wte.weight", "embedding"}));
 }
 
 // What AdamW updates is what it would be in a job with AdamW alone.

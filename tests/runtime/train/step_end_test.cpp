@@ -87,6 +87,37 @@ TEST(StepEnd, GivesUpAfterTooManySkippedStepsInARow) {
             HasSubstr("trainer.non_finite_gradients.max_in_a_row"), HasSubstr("Lower the learning rate")));
 }
 
+TEST(StepEnd, SkipsAStepInWhichNoTokenCountsWhateverTheOptionsSay) {
+  const StepTotals nothing{.tokens = 40, .saves = 1};
+  for (const NormType type : {NormType::l2, NormType::inf}) {
+    for (const bool hooked : {false, true}) {
+      StepEnd end({.clipping = {.max_norm = 1.0, .norm_type = type},
+                   .non_finite = {NonFiniteAction::stop, 1},
+                   .skipped_before = 2,
+                   .has_hooks = hooked});
+      std::optional<StepResult> result;
+      for (const StepReduction& reduction : end.reductions_of(nothing)) result = end.add(reduction.values);
+
+      ASSERT_TRUE(result) << "hooks have nothing to see";
+      EXPECT_TRUE(result->skips && !result->counts && !result->hook_skips);
+      EXPECT_TRUE(std::isnan(result->scale.loss));
+      EXPECT_EQ(result->scale.norm, 0);
+      EXPECT_EQ(result->scale.grad, 0);
+      EXPECT_EQ(result->totals.saves, 1);
+      EXPECT_EQ(end.skipped(), 3U);
+      EXPECT_EQ(end.sums_for_hooks(), nullptr) << "the next step begins anew";
+    }
+  }
+}
+
+TEST(StepEnd, AStepInWhichNothingCountsIsNoneOfThoseThatAreNotFinite) {
+  StepEnd end = skipping(1);
+
+  EXPECT_TRUE(end.add(to_values(nan_gradient))->skips);
+  EXPECT_TRUE(end.add(to_values(StepTotals{}))->skips);
+  EXPECT_THROW(end.add(to_values(nan_gradient)), Error) << "two in a row, with one between that says nothing";
+}
+
 TEST(StepEnd, TakesTheNormAndASkipFromTheHooksAfterTheSums) {
   StepEnd hooked({.clipping = {.max_norm = 1.0}, .has_hooks = true});
 

@@ -123,7 +123,7 @@ TEST(TiedGradients, RefusesCopiesThatAreNotAlike) {
 TEST(TiedGradients, LeadToTheSameBitsInBothCopies) {
   const std::vector<OptimizerOptions> optimizers{
       AdamWOptions{.lr = 0.1}, SgdOptions{.lr = 0.1, .momentum = 0.9},
-      MuonOptions{.lr = 0.1, .adamw_for = {}}, StochasticAdamWOptions{.lr = 0.1}};
+      MuonOptions{.lr = 0.1, .adamw_for = std::vector<std::string>()}, StochasticAdamWOptions{.lr = 0.1}};
   for (const OptimizerOptions& options : optimizers) {
     const bool in_half = std::holds_alternative<StochasticAdamWOptions>(options);
     std::array<std::vector<at::Tensor>, 2> tables;

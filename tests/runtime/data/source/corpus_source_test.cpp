@@ -45,10 +45,11 @@ TEST(CorpusSource, OfDocumentsFillsUpTheirEndsAndLosesNone) {
   const CorpusSource source = source_of({2, 1, 4, 6, 0}, SampleUnit::document);
 
   ASSERT_EQ(source.num_samples(), 4U);
-  EXPECT_EQ(source.at(0), (Sample{{1, 99, 99}, {2, -100, -100}}));
+  EXPECT_EQ(source.at(0), (Sample{{1, 99, 99}, {2, -100, -100}, {}, {}, {true, false, false}}));
   EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, 7}})) << "a document of one token has nothing to predict";
   EXPECT_EQ(source.at(2), (Sample{{8, 9, 10}, {9, 10, 11}}));
-  EXPECT_EQ(source.at(3), (Sample{{11, 12, 99}, {12, 13, -100}})) << "a long document goes on";
+  EXPECT_EQ(source.at(3), (Sample{{11, 12, 99}, {12, 13, -100}, {}, {}, {true, true, false}}))
+      << "a long document goes on";
 }
 
 TEST(CorpusSource, OfManyDocumentsHasEveryLabelOnce) {
@@ -79,7 +80,27 @@ TEST(CorpusSource, OfPackedDocumentsSaysWhereTheyBegin) {
   ASSERT_EQ(source.num_samples(), 3U);
   EXPECT_EQ(source.at(0), (Sample{{1, 2, 14, 15, 16}, {2, 3, 15, 16, 17}, {0, 0, 2, 2, 2}}));
   EXPECT_EQ(source.at(1), (Sample{{5, 6, 7, 8, 9}, {6, 7, 8, 9, 10}, {0, 0, 0, 0, 0}}));
-  EXPECT_EQ(source.at(2), (Sample{{11, 12, 99, 99, 99}, {12, 13, -100, -100, -100}, {0, 0, 2, 2, 2}}));
+  EXPECT_EQ(source.at(2), (Sample{{11, 12, 99, 99, 99},
+                                  {12, 13, -100, -100, -100},
+                                  {0, 0, 2, 2, 2},
+                                  {},
+                                  {true, true, false, false, false}}));
+}
+
+TEST(CorpusSource, OfRowsHasTheRestWhereItIsAskedFor) {
+  const auto rows_of = [](int tokens) {
+    return CorpusSource(corpus_of({tokens}),
+                        {.sequence_length = 3, .pad_id = 99, .rest = RestOfRows::filled_up});
+  };
+  const CorpusSource source = rows_of(9);
+
+  ASSERT_EQ(source.num_samples(), 3U);
+  EXPECT_EQ(source.at(1), (Sample{{4, 5, 6}, {5, 6, 7}}));
+  EXPECT_EQ(source.at(2), (Sample{{7, 8, 99}, {8, 9, -100}, {}, {}, {true, true, false}}));
+  EXPECT_EQ(rows_of(10).num_samples(), 3U) << "nothing is left";
+  EXPECT_EQ(rows_of(2).at(0), (Sample{{1, 99, 99}, {2, -100, -100}, {}, {}, {true, false, false}}));
+  EXPECT_THAT(test::error_of([&] { rows_of(1); }, ErrorKind::input),
+              HasSubstr("the text has 1 token, expected more than one"));
 }
 
 TEST(CorpusSource, RefusesACorpusWithoutOneSample) {

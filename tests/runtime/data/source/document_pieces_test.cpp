@@ -29,6 +29,7 @@ TEST(DocumentPieces, CutLongDocumentsAndLeaveOutThoseOfOneToken) {
   const DocumentPieces pieces(corpus, 3);
 
   EXPECT_EQ(pieces.count(), 5U);
+  EXPECT_EQ(pieces.num_left_out(), 2U);
   EXPECT_EQ(places_from(pieces, 0), (Places{{0, 1}, {3, 3}, {6, 3}, {9, 1}, {11, 3}}));
   EXPECT_EQ(places_from(pieces, 2), (Places{{6, 3}, {9, 1}, {11, 3}}));
   EXPECT_EQ(places_from(pieces, 5), Places());

@@ -47,6 +47,64 @@ TEST(TokenListsSource, CountsWhatHasALabel) {
   EXPECT_THAT(source.at(0).labels, ElementsAre(ignored_label, 3, 4, ignored_label));
 }
 
+// Row by row: padded on the right, on the left, not at all, all of it, without a mask.
+TEST(TokenListsSource, LeavesOutThePaddingThatAMaskTells) {
+  const Folder folder;
+  TokenListsDataConfig config =
+      lists_of(folder.write("a.jsonl", R"({"input_ids": [1, 2, 3, 0, 0], "attention_mask": [1, 1, 1, 0, 0]}
+{"input_ids": [0, 0, 4, 5], "attention_mask": [0, 0, 1, 1]}
+{"input_ids": [6, 7], "attention_mask": [1, 1]}
+{"input_ids": [0, 0], "attention_mask": [0, 0]}
+{"input_ids": [8, 9]}
+)"));
+  config.samples = SampleUnit::document;
+  const auto labels_of = [](const TokenListsSource& source) {
+    std::vector<std::int64_t> labels;
+    for (std::uint64_t i = 0; i < *source.num_samples(); ++i) {
+      for (const std::int64_t label : source.at(i).labels) {
+        if (label != ignored_label) labels.push_back(label);
+      }
+    }
+    return labels;
+  };
+
+  const TokenListsSource source(config);
+  EXPECT_THAT(labels_of(source), ElementsAre(2, 3, 5, 7, 9));
+  EXPECT_THAT(source.at(1).input_ids, ElementsAre(4, 0, 0, 0)) << "the first token is at position 0";
+  EXPECT_THAT(source.at(1).token_mask, ElementsAre(true, false, false, false));
+  config.mask_field = std::nullopt;
+  EXPECT_EQ(labels_of(TokenListsSource(config)).size(), 4U + 3 + 1 + 1 + 1);
+}
+
+TEST(TokenListsSource, LeavesOutTheLabelsOfPaddingToo) {
+  const Folder folder;
+  TokenListsDataConfig config = lists_of(folder.write(
+      "a.jsonl", R"({"input_ids": [0, 4, 5, 6], "m": [0, 1, 1, 1], "labels": [-100, -100, 5, 6]})"));
+  config.samples = SampleUnit::document;
+  config.labels_field = "labels";
+  config.mask_field = "m";
+
+  const Sample sample = TokenListsSource(config).at(0);
+
+  EXPECT_THAT(sample.input_ids, ElementsAre(4, 5, 0, 0));
+  EXPECT_THAT(sample.labels, ElementsAre(5, 6, ignored_label, ignored_label));
+}
+
+TEST(TokenListsSource, RefusesMasksOfAnotherKind) {
+  const Folder folder;
+  const auto refusal_of = [&](const std::string& mask) {
+    return refusal_of_lists(
+        lists_of(folder.write("a.jsonl", "{\"input_ids\": [1, 2, 3], \"attention_mask\": " + mask + "}\n")));
+  };
+
+  EXPECT_THAT(
+      refusal_of("[1, 0, 1]"),
+      HasSubstr("a.jsonl:1: \"attention_mask\" is 0 at 1, expected 1 for tokens, and 0 for padding before "
+                "and behind them alone; mend the file, or set data.mask_field to null"));
+  EXPECT_THAT(refusal_of("[1, 1, 2]"), HasSubstr("is 2 at 2"));
+  EXPECT_THAT(refusal_of("[1, 1]"), HasSubstr("3 ids and 2 values of \"attention_mask\", expected as many"));
+}
+
 TEST(TokenListsSource, RefusesWhatAreNoIdsOrNoLabels) {
   const Folder folder;
   const auto with = [&](const std::string& line) {

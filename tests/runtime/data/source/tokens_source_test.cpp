@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <set>
+#include <string_view>
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
@@ -44,6 +46,29 @@ TEST(TokensSource, TakesLabelsAsTheyAreWhenGiven) {
   EXPECT_EQ(source.at(0), (Sample{{1, 2, 3}, {-100, 9, 0}}));
 }
 
+TEST(TokensSource, HandsOnTargetsAsNumbersWithALabelWhereThereIsOne) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {1, 3}, {1, 2, 3});
+  const auto floats = [&](const std::string& name, const std::vector<float>& values) {
+    const std::string_view bytes{reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+    return folder.write(name, test::npy_bytes("<f4", {1, 3}, bytes));
+  };
+  const float none = std::numeric_limits<float>::quiet_NaN(),
+              infinite = std::numeric_limits<float>::infinity();
+  const std::string labels = array(folder, "l.npy", {1, 3}, {-100, 9, 0});
+
+  const Sample sample =
+      TokensSource({.tokens = tokens, .targets = floats("n.npy", {none, none, -0.5F})}).at(0);
+
+  EXPECT_EQ(sample.labels, (Tokens{ignored_label, ignored_label, 0}));
+  EXPECT_EQ(sample.numbers.at("targets")[2], -0.5F);
+  EXPECT_THAT(tokens_error({.tokens = tokens, .targets = floats("i.npy", {none, none, infinite})}),
+              HasSubstr("row 0 holds inf at position 2, expected a number, or NaN for none"));
+  EXPECT_THAT(tokens_error({.tokens = tokens, .targets = labels}), HasSubstr("holds int32, expected floats"));
+  EXPECT_THAT(tokens_error({.tokens = tokens, .labels = labels, .targets = floats("n.npy", {1, 2, 3})}),
+              HasSubstr("data.targets: given beside data.labels"));
+}
+
 TEST(TokensSource, KnowsTheDocumentsOfARowByTheirPositions) {
   const Folder folder;
   const std::string tokens = array(folder, "t.npy", {1, 5}, {1, 2, 3, 4, 5});
@@ -55,6 +80,35 @@ TEST(TokensSource, KnowsTheDocumentsOfARowByTheirPositions) {
   EXPECT_THAT(
       tokens_error({.tokens = tokens, .position_ids = array(folder, "q.npy", {1, 5}, {0, 1, 3, 4, 5})}),
       HasSubstr("row 0 holds the position 3 at 2, expected 2, or 0 where a document begins"));
+}
+
+// Of transformers' collators: the tokenizer's mask, padding on the right, on the left, none, and nothing else.
+TEST(TokensSource, TakesPaddingForNoTokens) {
+  const Folder folder;
+  const TokensSource source(
+      {.tokens = array(folder, "t.npy", {4, 4}, {1, 2, 0, 0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0}),
+       .attention_mask = array(folder, "m.npy", {4, 4}, {1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0})});
+
+  EXPECT_EQ(source.at(0), (Sample{{1, 2, 0, 0}, {2, -100, -100, -100}, {}, {}, {true, true, false, false}}));
+  EXPECT_EQ(source.at(1),
+            (Sample{{0, 0, 3, 4}, {-100, -100, 4, -100}, {0, 0, 2, 2}, {}, {false, false, true, true}}))
+      << "tokens do not see the padding before them";
+  EXPECT_EQ(source.at(2), (Sample{{5, 6, 7, 8}, {6, 7, 8, -100}}));
+  EXPECT_EQ(source.at(3),
+            (Sample{{0, 0, 0, 0}, {-100, -100, -100, -100}, {0, 0, 0, 0}, {}, {false, false, false, false}}));
+}
+
+TEST(TokensSource, TakesLabelsOfPaddingAway) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {1, 4}, {0, 2, 3, 0});
+  const TokensSource source({.tokens = tokens,
+                             .labels = array(folder, "l.npy", {1, 4}, {2, 3, 9, 0}),
+                             .attention_mask = array(folder, "m.npy", {1, 4}, {0, 1, 1, 0})});
+
+  EXPECT_THAT(source.at(0).labels, testing::ElementsAre(-100, 3, 9, -100));
+  EXPECT_THAT(
+      tokens_error({.tokens = tokens, .attention_mask = array(folder, "n.npy", {1, 4}, {1, 0, 1, 0})}),
+      HasSubstr("row 0 holds a 1 at position 2, expected 1 for tokens, and 0 for padding before and behind"));
 }
 
 TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "runtime/base/error.hpp"
 #include "runtime/family/qwen3/config.hpp"
 #include "tests/support/error_of.hpp"
@@ -48,6 +50,30 @@ TEST(CausalLmParts, AreThoseOfTheStage) {
   EXPECT_THAT(last, Contains("model.norm.weight"));
   EXPECT_THAT(last, Contains("lm_head.weight"));
   EXPECT_THAT(last, Not(Contains("model.embed_tokens.weight")));
+}
+
+// Muon asks: whatever a head is called, and on every stage that has a copy of a tied one.
+TEST(CausalLmParts, SayWhichAreEmbeddingsAndOutputs) {
+  Qwen3Config tied = two_layers(), several = two_layers();
+  tied.tie_word_embeddings = true;
+  several.heads = {
+      {"next", CausalLmHead{}}, {"kind", ClassificationHead{.num_labels = 3}}, {"vector", EmbeddingHead{5}}};
+  const auto ends_of = [](const Qwen3Config& config, StagePosition position) {
+    std::map<std::string, ParameterRole> ends;
+    for (const StageParameter& parameter : config.build_stage(position, {})->parameters()) {
+      if (parameter.role != ParameterRole::inside) ends[parameter.name] = parameter.role;
+    }
+    return ends;
+  };
+  using Ends = std::map<std::string, ParameterRole>;
+  const std::string table = "model.embed_tokens.weight";
+
+  EXPECT_EQ(ends_of(several, {0, 1}), (Ends{{table, ParameterRole::embedding},
+                                            {"lm_head.weight", ParameterRole::output},
+                                            {"heads.kind.score.weight", ParameterRole::output},
+                                            {"heads.vector.projection.weight", ParameterRole::output}}));
+  EXPECT_EQ(ends_of(tied, {0, 2}), (Ends{{table, ParameterRole::embedding}}));
+  EXPECT_EQ(ends_of(tied, {1, 2}), (Ends{{table, ParameterRole::output}}));
 }
 
 TEST(CausalLmParts, OfATiedHeadAreTheEmbeddingOnBothEnds) {

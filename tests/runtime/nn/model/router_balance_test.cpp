@@ -1,7 +1,10 @@
 // The load balancing loss by its definition, and the same whoever has the tokens and the layers.
 #include "runtime/nn/model/router_balance.hpp"
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/lt.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "runtime/family/qwen2_moe/config.hpp"
@@ -36,6 +39,22 @@ TEST(RouterBalance, OfZIsTheMeanOfTheSquares) {
   EXPECT_NEAR(loss.item<double>(), 0.25 * 15.0 / 12, 1e-12);
   EXPECT_NEAR(sums.grad()[2][1].item<double>(), 0.25 / 12, 1e-12);
   EXPECT_EQ(sums.grad()[1].abs().sum().item<double>(), 0);
+}
+
+// Two of four tokens are there, in 3 layers, with two choices each: 12 choices.
+TEST(RouterBalance, OfRowsThatAreFilledUpTakesTheNumberOfTokensFromTheirChoices) {
+  const RouterBalance balance({.weight = 0.5, .z_weight = 0.25, .num_experts = 2, .layers = 3, .top_k = 2});
+  const at::Tensor sums = at::tensor({9.0, 3.0, 4.0, 2.0, 7.5, 7.5}, at::kDouble).view({3, 2});
+
+  const double loss = balance.loss(sums, std::nullopt, {}).item<double>();
+
+  EXPECT_NEAR(loss, 0.5 * 2 * (9.0 / 6 * 4 / 6 + 3.0 / 6 * 2 / 6) + 0.25 * 15.0 / 6, 1e-12);
+}
+
+TEST(RouterBalance, OfNoTokenIsNothing) {
+  const RouterBalance balance({.weight = 0.5, .z_weight = 0.25, .num_experts = 2, .layers = 3, .top_k = 2});
+
+  EXPECT_EQ(balance.loss(at::zeros({3, 2}), std::nullopt, {}).item<float>(), 0);
 }
 
 TEST(RouterBalance, IsNotWantedWithoutLayersThatHaveExperts) {
@@ -86,6 +105,34 @@ TEST(RouterBalance, IsTheSameOnEveryMesh) {
                                       << mesh.tensor_parallel << ", pp " << mesh.pipeline_parallel);
     for (const bool checkpointed : {false, true}) {
       ParallelCase given = case_of(mesh);
+      given.enable_checkpointing = checkpointed;
+      expect_equal_training(given);
+    }
+  }
+}
+
+// Rows of 3, 7, 11 ... tokens: some ranks hold nothing but what fills them up.
+TEST(RouterBalance, OfRowsThatAreFilledUpIsTheSameOnEveryMesh) {
+  const auto filled = [](const DeviceMeshParameters& mesh) {
+    ParallelCase given = case_of(mesh);
+    at::Tensor& labels = given.batch.at("labels");
+    const at::Tensor ends = at::arange(labels.size(0)).mul(4).add(3).unsqueeze(1);
+    const at::Tensor mask = at::lt(at::arange(labels.size(1)).unsqueeze(0), ends);
+    given.batch["token_mask"] = mask;
+    labels = labels.masked_fill(mask.logical_not(), -100);
+    return given;
+  };
+  ParallelCase unmasked = filled({});
+  unmasked.batch.erase("token_mask");
+  EXPECT_GT(std::abs(train_once(unmasked).loss - train_once(filled({})).loss), 1e-3);
+  for (const DeviceMeshParameters& mesh :
+       {DeviceMeshParameters{.tensor_parallel = 2}, DeviceMeshParameters{.context_parallel_shard = 2},
+        DeviceMeshParameters{.context_parallel_shard = 2, .tensor_parallel = 2},
+        DeviceMeshParameters{.pipeline_parallel = 3}}) {
+    SCOPED_TRACE(::testing::Message() << "cp " << mesh.context_parallel_shard << ", tp "
+                                      << mesh.tensor_parallel << ", pp " << mesh.pipeline_parallel);
+    for (const bool checkpointed : {false, true}) {
+      ParallelCase given = filled(mesh);
       given.enable_checkpointing = checkpointed;
       expect_equal_training(given);
     }

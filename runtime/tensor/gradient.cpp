@@ -1,0 +1,11 @@
+#include "runtime/tensor/gradient.hpp"
+
+namespace d9d {
+
+void set_gradient(const at::Tensor& leaf, const at::Tensor& gradient) {
+  leaf.mutable_grad() = at::Tensor();  // which has the type of before
+  leaf.set_grad_dtype(gradient.scalar_type());
+  leaf.mutable_grad() = gradient;
+}
+
+}  // namespace d9d
