@@ -8,7 +8,8 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/table/table_files.hpp"
+#include "runtime/data/file/splits.hpp"
+#include "runtime/data/file/table_files.hpp"
 
 namespace d9d {
 namespace {
@@ -43,9 +44,8 @@ void show_rows(const std::vector<std::string>& files, TableFormat format, std::i
 
 std::optional<TableFormat> table_format_of_name(const std::string& name) {
   const auto of_ending = [](const fs::path& path) -> std::optional<TableFormat> {
-    if (path.extension() == ".parquet") return TableFormat::parquet;
-    if (path.extension() == ".arrow") return TableFormat::arrow;
-    return std::nullopt;
+    const auto format = format_of_ending(path.string());
+    return format ? table_format_of(*format) : std::nullopt;
   };
   std::error_code unreadable;
   if (!fs::is_directory(name, unreadable)) return of_ending(name);
@@ -54,12 +54,30 @@ std::optional<TableFormat> table_format_of_name(const std::string& name) {
     if (const auto format = of_ending(entry.path())) return format;
   }
   throw Error(ErrorKind::input,
-              fmt::format("{} has no file that ends in .parquet or .arrow; name one", name));
+              fmt::format("{} has no file that ends in .parquet, .arrow, .csv or .tsv; name one", name));
 }
+
+namespace {
+
+FileFormat file_format_of(TableFormat table) {
+  for (const FileFormat format : {FileFormat::parquet, FileFormat::arrow, FileFormat::csv}) {
+    if (table_format_of(format) == table) return format;
+  }
+  return FileFormat::tsv;
+}
+
+const char* name_of_pieces(TableFormat format) {
+  if (format == TableFormat::parquet) return "row group";
+  return format == TableFormat::arrow ? "batch" : "block";
+}
+
+}  // namespace
 
 int inspect_table(const Arguments& arguments, TableFormat format, Console& console) {
   const std::string& name = arguments.positional()[1];
-  const auto files = expand_files({name}, format == TableFormat::parquet ? "parquet" : "arrow");
+  FileWish wish{.names = {name}, .format = file_format_of(format)};
+  if (!fs::exists(fs::path(name) / "dataset_dict.json")) wish.split = all_splits;
+  const auto files = find_data_files(wish).paths;
   TableOutline all;
   for (const std::string& file : files) {
     TableOutline outline = outline_of_table(file, format);
@@ -70,8 +88,7 @@ int inspect_table(const Arguments& arguments, TableFormat format, Console& conso
     all.columns = std::move(outline.columns);
   }
   console.out << fmt::format("{}: {} in {}, {}\n", name, counted(all.rows, "row"),
-                             counted(files.size(), "file"),
-                             counted(all.pieces, format == TableFormat::parquet ? "row group" : "batch"));
+                             counted(files.size(), "file"), counted(all.pieces, name_of_pieces(format)));
   for (const auto& [column, type] : all.columns) console.out << fmt::format("  {}: {}\n", column, type);
   show_rows(files, format, arguments.integer("--documents", 0, rows_max).value_or(1), console);
   return 0;

@@ -12,8 +12,11 @@
 #include <csignal>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include "actors/core/activity.hpp"
+#include "actors/core/file_mapped_at.hpp"
 
 namespace d9d {
 namespace {
@@ -108,6 +111,14 @@ void add_library(Line& line) {
   }
 }
 
+// A mapped file that another program makes shorter has no memory behind its new end.
+void add_file(Line& line, std::uintptr_t address) {
+  std::array<char, 512> name{};
+  const std::string_view file = file_mapped_at(address, std::span(name).first(name.size() - 1));
+  if (file.empty()) return;
+  line << ", of the file " << name.data() << ": was it cut short or replaced in place while the job ran?";
+}
+
 void report(int signal, siginfo_t* info, void* /*context*/) {
   Line line;
   line << "\nd9d-node: " << name_of_crash(signal);
@@ -117,6 +128,7 @@ void report(int signal, siginfo_t* info, void* /*context*/) {
     line << "; address ";
     line.hex(reinterpret_cast<std::uintptr_t>(info->si_addr));
   }
+  if (signal == SIGBUS) add_file(line, reinterpret_cast<std::uintptr_t>(info->si_addr));
   line.print();
   ::raise(signal);  // SA_RESETHAND: the system's own action, once this handler has returned
 }

@@ -132,10 +132,11 @@ Beginning next_beginning(const Disk& disk, const JobConfig& job) {
   return {};
 }
 
-void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob& prepared,
-               Findings& findings) {
-  const bool open = findings.attempt(
-      "", [&] { prepared.source = make_source(prepared.registry, loaded.job.data, loaded); });
+void open_data(const LoadedJob& loaded, const Beginning& beginning,
+               const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared, Findings& findings) {
+  const bool open = findings.attempt("", [&] {
+    prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share);
+  });
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
@@ -155,11 +156,12 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning, PreparedJob&
   });
 }
 
-void open_evaluation(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
+void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share,
+                     PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
     const auto source =
-        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation);
+        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation, share);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
@@ -217,8 +219,9 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   look_at_source(disk, job, prepared, findings);
   look_at_export(job, prepared, findings);
   look_at_own_folders(job, findings);
-  open_data(loaded, options.fresh ? Beginning{} : next_beginning(disk, job), prepared, findings);
-  open_evaluation(loaded, prepared, findings);
+  const auto share = std::make_shared<SharedCorpora>();
+  open_data(loaded, options.fresh ? Beginning{} : next_beginning(disk, job), share, prepared, findings);
+  open_evaluation(loaded, share, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });
   }

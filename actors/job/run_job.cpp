@@ -100,10 +100,11 @@ std::uint64_t random_bits() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(const Registry& registry,
-                                                                   const JobConfig& job) {
+std::function<std::shared_ptr<InferenceTask>(int)> inference_maker(
+    const Registry& registry, const JobConfig& job, std::shared_ptr<const SampleSource> source) {
   if (!job.inference) return {};
-  return [&](int rank) { return make_inference_task(registry, job, rank); };
+  return
+      [&, source = std::move(source)](int rank) { return make_inference_task(registry, job, rank, source); };
 }
 
 // By it the nodes of a job know their own files.
@@ -290,7 +291,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .lr_schedule = prepared.lr_schedule,
                         .user_actors = prepared.user_actors,
                         .make_task = [&] { return make_task(prepared.registry, job); },
-                        .make_inference_task = inference_maker(prepared.registry, job),
+                        .make_inference_task = inference_maker(prepared.registry, job, prepared.source),
                         .phases = prepared.phases,
                         .make_gradient_hooks = [&] { return make_gradient_hooks(prepared.registry, job); },
                         .num_samples = prepared.num_samples,

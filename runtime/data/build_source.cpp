@@ -3,8 +3,10 @@
 #include <limits>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"
 #include "runtime/data/source/chat_source.hpp"
+#include "runtime/data/source/chosen_samples.hpp"
 #include "runtime/data/source/mixture_source.hpp"
 #include "runtime/data/source/ordered_source.hpp"
 #include "runtime/data/source/prompts_source.hpp"
@@ -24,16 +26,22 @@ Source build(const SyntheticDataConfig& config, const SourceNeeds&) {
 }
 
 Source build(const TextDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TextSource>(config, needs.ids_below, needs.rest);
+  return std::make_shared<TextSource>(config, needs.ids_below, needs.rest, needs.wishes);
 }
 
 Source build(const TokensDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TokensSource>(config, needs.ids_below);
+  const RowChoiceConfig rows = row_choice_of(config);
+  if (rows.is_all()) return std::make_shared<TokensSource>(config, needs.ids_below);
+  TokensDataConfig all = config;  // shuffled are those that are chosen
+  all.shuffle = false;
+  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, needs.ids_below), rows,
+                                         config.shuffle);
 }
 
 Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
   return std::make_shared<CorpusSource>(
-      std::make_shared<MegatronCorpus>(config.prefix, needs.ids_below),
+      chosen_documents(std::make_shared<MegatronCorpus>(config.prefix, needs.ids_below),
+                       row_choice_of(config)),
       CorpusSourceOptions{.sequence_length = config.sequence_length,
                           .samples = config.samples,
                           .shuffle = config.shuffle,
@@ -44,7 +52,7 @@ Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
 }
 
 Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<ChatSource>(config, needs.ids_below, needs.rest);
+  return std::make_shared<ChatSource>(config, needs.ids_below, needs.rest, needs.wishes);
 }
 
 Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
@@ -52,7 +60,7 @@ Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
 }
 
 Source build(const TokenListsDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TokenListsSource>(config, needs.ids_below, needs.rest);
+  return std::make_shared<TokenListsSource>(config, needs.ids_below, needs.rest, needs.wishes);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

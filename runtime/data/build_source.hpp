@@ -8,6 +8,7 @@
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/source/corpus_source.hpp"
+#include "runtime/data/source/token_recipe.hpp"
 
 namespace d9d {
 
@@ -18,6 +19,7 @@ struct SourceNeeds {
   std::optional<std::int64_t> ids_below{};
   // Of samples that are rows of a stream: evaluation and inference look at all of it.
   RestOfRows rest = RestOfRows::left_out;
+  CorpusWishes wishes{};
   // Makes what a plugin registered.
   std::function<std::shared_ptr<const SampleSource>(const OwnDataConfig&)> make_own{};
 };

@@ -11,6 +11,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/row_format.hpp"
 #include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
@@ -31,7 +32,7 @@ struct ChatDataConfig {
   std::vector<std::string> files;
   std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
-  RowFormat format = RowFormat::jsonl;
+  std::optional<RowFormat> format;
   std::map<std::string, RoleMarkers> roles;
   std::vector<std::string> trained_roles{"assistant"};
   std::string begin;
@@ -45,10 +46,14 @@ struct ChatDataConfig {
   std::optional<std::int64_t> seed;
   Epochs epochs;
   SampleOrder order;
+  std::optional<std::string> split;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
                       (files, tokenizer, sequence_length, format, roles, trained_roles, begin, messages_field,
-                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs, order))
+                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs, order,
+                       split, max_samples, validation))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
@@ -62,9 +67,11 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       data_keys::sequence_length,
       Key{"format", "",
-          "what the files hold: a JSON object a line, or rows of Parquet or Arrow files (those of Hugging "
-          "Face "
-          "datasets on disk)"},
+          "what the files hold: jsonl a JSON object a line, json an array of objects, rows of Parquet or "
+          "Arrow files "
+          "(those of Hugging Face datasets on disk), csv and tsv with a line of names; null: what their "
+          "endings say, "
+          "else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
           "{prefix: \"A: \", suffix: \"\\n\"}}"},
@@ -81,6 +88,9 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
       data_keys::seed,
       data_keys::epochs,
       data_keys::order,
+      data_keys::split,
+      data_keys::max_samples,
+      data_keys::validation,
   };
 }
 

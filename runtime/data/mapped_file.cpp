@@ -24,11 +24,14 @@ struct Descriptor {
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Opening a pipe would wait for somebody who writes into it.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   D9D_REQUIRE(file.number >= 0, "cannot open {}: {}", path.string(), std::strerror(errno));
   struct stat status {};
   D9D_REQUIRE(::fstat(file.number, &status) == 0, "cannot look at {}: {}", path.string(),
               std::strerror(errno));
+  D9D_REQUIRE(!S_ISFIFO(status.st_mode),
+              "{} is a pipe, expected a file: it is read more than once; write it to a file", path.string());
   D9D_REQUIRE(S_ISREG(status.st_mode), "{} is not a plain file", path.string());
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;

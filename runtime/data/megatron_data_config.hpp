@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
 
@@ -22,9 +23,12 @@ struct MegatronDataConfig {
   std::optional<std::int64_t> seed;
   Epochs epochs;
   SampleOrder order;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (),
-                      (prefix, sequence_length, samples, shuffle, seed, epochs, order))
+                      (prefix, sequence_length, samples, shuffle, seed, epochs, order, max_samples,
+                       validation))
 constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
   using config::Key;
   return std::array{
@@ -35,6 +39,8 @@ constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
       data_keys::seed,
       data_keys::epochs,
       data_keys::order,
+      data_keys::max_samples,
+      data_keys::validation,
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/sample_order_config.hpp"
 
 namespace d9d {
@@ -20,23 +21,28 @@ struct PromptsDataConfig {
   std::string text_field = "prompt";
   Epochs epochs;
   SampleOrder order;
+  std::optional<std::int64_t> max_samples;
 };
-BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (), (files, tokenizer, sequence_length, text_field, epochs, order))
+BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (),
+                      (files, tokenizer, sequence_length, text_field, epochs, order, max_samples))
 constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
           "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end "
-          "in "
-          ".jsonl a JSON object a line",
+          "in .jsonl a "
+          "JSON object a line, in .json an array of them, in .csv, .tsv, .parquet and .arrow a row; packed "
+          "ones (gz, zst, "
+          "bz2, xz) too",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
-      Key{"text_field", "", "of .jsonl: the key of the prompt"},
+      Key{"text_field", "", "of rows: the key (column) of the prompt"},
       data_keys::epochs,
       data_keys::order,
+      data_keys::max_samples,
   };
 }
 

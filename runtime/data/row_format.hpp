@@ -5,7 +5,7 @@
 
 namespace d9d {
 
-enum class RowFormat { jsonl, parquet, arrow };
-BOOST_DESCRIBE_ENUM(RowFormat, jsonl, parquet, arrow)
+enum class RowFormat { jsonl, parquet, arrow, json, csv, tsv };
+BOOST_DESCRIBE_ENUM(RowFormat, jsonl, parquet, arrow, json, csv, tsv)
 
 }  // namespace d9d

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/data/row_place.hpp"
+
 namespace d9d {
 
 constexpr std::int64_t ignored_label = -100;
@@ -52,6 +54,9 @@ class SampleSource {
   // What a sorted order (data.order.sorted) sorts by: the sample's length without what fills it up. Nothing: the
   // source does not know it for this sample, which counts as sequence_length().
   virtual std::optional<std::int64_t> sort_key(std::uint64_t /*index*/) const { return std::nullopt; }
+  // The rows of files that a sample was made of, in order; empty where the source does not know them. Names of files
+  // live as long as the source.
+  virtual std::vector<RowPlace> places_of(std::uint64_t /*index*/) const { return {}; }
   // Looks for ids that the model does not have, in samples that were not read yet; the error is that of at().
   // Nothing: the source cannot hold such ids.
   virtual std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const { return std::nullopt; }

@@ -10,6 +10,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/row_format.hpp"
 #include "runtime/data/sample_order_config.hpp"
 #include "runtime/data/sample_unit.hpp"
@@ -19,7 +20,7 @@ namespace d9d {
 struct TokenListsDataConfig {
   std::vector<std::string> files;
   std::int64_t sequence_length = 0;
-  RowFormat format = RowFormat::arrow;
+  std::optional<RowFormat> format;
   std::string ids_field = "input_ids";
   std::optional<std::string> labels_field;
   std::optional<std::string> mask_field = "attention_mask";
@@ -29,10 +30,13 @@ struct TokenListsDataConfig {
   std::optional<std::int64_t> seed;
   Epochs epochs;
   SampleOrder order;
+  std::optional<std::string> split;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
                       (files, sequence_length, format, ids_field, labels_field, mask_field, samples, cache,
-                       shuffle, seed, epochs, order))
+                       shuffle, seed, epochs, order, split, max_samples, validation))
 constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   using config::Key;
   return std::array{
@@ -43,7 +47,8 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           config::required},
       data_keys::sequence_length,
       Key{"format", "",
-          "what the files hold; arrow is read where it is mapped, the ids of the others are kept in memory "
+          "what the files hold; null: what their endings say, else arrow. arrow is read where it is mapped, "
+          "the ids of the others are kept in memory "
           "unless `cache` has them"},
       Key{"ids_field", "", "the column of lists of token ids"},
       Key{"labels_field", "",
@@ -60,6 +65,9 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
       data_keys::seed,
       data_keys::epochs,
       data_keys::order,
+      data_keys::split,
+      data_keys::max_samples,
+      data_keys::validation,
   };
 }
 

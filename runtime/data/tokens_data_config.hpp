@@ -9,6 +9,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/data/epochs.hpp"
+#include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/sample_order_config.hpp"
 
 namespace d9d {
@@ -23,9 +24,12 @@ struct TokensDataConfig {
   std::optional<std::string> position_ids;
   std::optional<std::string> attention_mask;
   SampleOrder order;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(TokensDataConfig, (),
-                      (tokens, labels, targets, shuffle, seed, epochs, position_ids, attention_mask, order))
+                      (tokens, labels, targets, shuffle, seed, epochs, position_ids, attention_mask, order,
+                       max_samples, validation))
 constexpr auto keys_of(config::Tag<TokensDataConfig>) {
   using config::Key;
   return std::array{
@@ -48,6 +52,8 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
           "neither "
           "counts nor trains"},
       data_keys::order,
+      data_keys::max_samples,
+      data_keys::validation,
   };
 }
 

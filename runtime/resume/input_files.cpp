@@ -6,9 +6,9 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/data_parts.hpp"
+#include "runtime/data/file/table_files.hpp"
 #include "runtime/data/source/documents.hpp"
 #include "runtime/data/source/records.hpp"
-#include "runtime/data/table/table_files.hpp"
 #include "runtime/peft/peft_config.hpp"
 
 namespace d9d {
@@ -41,10 +41,10 @@ struct FilesOfSource {
     return {corpus.prefix + ".bin", corpus.prefix + ".idx"};
   }
   std::vector<std::string> operator()(const ChatDataConfig& chat) const {
-    return files_of(chat.files, chat.format);
+    return files_of(chat.files, chat.format, chat.split);
   }
   std::vector<std::string> operator()(const TokenListsDataConfig& lists) const {
-    return files_of(lists.files, lists.format);
+    return files_of(lists.files, lists.format, lists.split);
   }
   std::vector<std::string> operator()(const PromptsDataConfig& prompts) const {
     return expand_files(prompts.files);

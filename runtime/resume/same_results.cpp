@@ -25,7 +25,8 @@ bool ends_with_any(std::string_view key, const auto& ends) {
 bool makes_results(const std::string& key, bool knows_weights) {
   constexpr std::array parts{"model_provider.", "task.", "collation", "data.",
                              "inference.determinism.base_seed"};
-  constexpr std::array of_work{".enable_checkpointing", ".offload_layers", ".epochs", ".cache", ".threads"};
+  constexpr std::array of_work{".enable_checkpointing", ".offload_layers", ".epochs",
+                               ".max_samples",          ".cache",          ".threads"};
   constexpr std::array of_files{".files", ".tokens", ".labels", ".position_ids", ".prefix", ".tokenizer"};
   constexpr std::array of_weights{"inference.model_stage_factory.source_checkpoint", "model_provider.from"};
   if (starts_with_any(key, of_weights)) return !knows_weights;

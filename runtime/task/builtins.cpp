@@ -201,12 +201,13 @@ std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& 
   return registry.make_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task));
 }
 
-std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank) {
+std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank,
+                                                   std::shared_ptr<const SampleSource> source) {
   // Weights are gathered, or tokens sent to experts, across ranks of other samples.
   const bool in_step = job.mesh.data_parallel_shard > 1 || job.mesh.expert_parallel > 1;
   const int stages = stages_per_rank(job.trainer.pipelining.schedule) * job.mesh.pipeline_parallel;
   return registry.make_inference_task(std::visit(NameOf{}, job.task), std::visit(OptionsOf{}, job.task),
-                                      {results_dir(job), rank, in_step, stages});
+                                      {results_dir(job), rank, in_step, stages, std::move(source)});
 }
 
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job) {
@@ -224,7 +225,8 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
 }
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, SourceUse use) {
+                                                const LoadedJob& loaded, SourceUse use,
+                                                const std::shared_ptr<SharedCorpora>& share) {
   const JobConfig& job = loaded.job;
   const bool all = use == SourceUse::evaluation || job.inference;
   const SourceContext context{registry.context(),
@@ -237,6 +239,7 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
   return build_source(data, {.base_seed = context.seed,
                              .ids_below = context.ids_below,
                              .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                             .wishes = {.with_places = job.inference.has_value(), .share = share},
                              .make_own = make_own});
 }
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/data/build_source.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"
@@ -15,16 +16,19 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk);
 std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const JobConfig& job);
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job);
 // Of a job that infers. Makes no file.
-std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank);
+std::shared_ptr<InferenceTask> make_inference_task(const Registry& registry, const JobConfig& job, int rank,
+                                                   std::shared_ptr<const SampleSource> source = nullptr);
 std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry, const JobConfig& job);
 // The hooks of one rank, in their order.
 std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
                                                                const JobConfig& job);
 // What a source is for: training leaves out what makes no whole row; inference and evaluation look at all of it.
 enum class SourceUse { of_job, evaluation };
-// What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp.
+// What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp. Where a job makes several, what
+// they read alike is tokenised once if they are given the same `share`.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, SourceUse use = SourceUse::of_job);
+                                                const LoadedJob& loaded, SourceUse use = SourceUse::of_job,
+                                                const std::shared_ptr<SharedCorpora>& share = nullptr);
 // Null where the job names none: samples are stacked.
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job);
 // That of `trainer.pipelining`; a plugin's has been made.

@@ -35,6 +35,25 @@ void check_source_name(const DataPart& part, const JobConfig& job, Issues& issue
                         " (one of your own needs its library in `plugins`)"});
 }
 
+void check_validation(const DataPart& part, Issues& issues) {
+  std::visit(
+      [&](const auto& source) {
+        if constexpr (requires { source.validation; }) {
+          if (!source.validation) return;
+          const std::string path = part.path + ".validation";
+          if (source.validation->fraction.has_value() == source.validation->samples.has_value())
+            issues.push_back(
+                {path, "expected one of fraction and samples", "give {fraction: 0.05} or {samples: 100}"});
+          if (source.max_samples && source.validation->samples &&
+              *source.validation->samples >= *source.max_samples)
+            issues.push_back({path + ".samples",
+                              fmt::format("as many as all {} of max_samples", *source.max_samples),
+                              "hold out fewer, or raise max_samples"});
+        }
+      },
+      part.source);
+}
+
 std::optional<std::string> tokenizer_of(const DataPart& part) {
   return std::visit(
       [](const auto& source) -> std::optional<std::string> {
@@ -67,6 +86,7 @@ std::vector<JobIssue> data_issues(const JobConfig& job, const FamilyModel* model
   for (const DataPart& part : parts) {
     if (model) check_vocabulary(part, *model, issues);
     check_source_name(part, job, issues);
+    check_validation(part, issues);
   }
   check_tokenizers(parts, issues);
   return issues;

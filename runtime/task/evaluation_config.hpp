@@ -23,7 +23,10 @@ BOOST_DESCRIBE_STRUCT(EvaluationConfig, (), (data, period_steps, batches, keep_b
 constexpr auto keys_of(config::Tag<EvaluationConfig>) {
   using namespace config;
   return std::array{
-      Key{"data", "", "where its samples come from: the keys of the section `data`", required},
+      Key{"data", "",
+          "where its samples come from: the keys of the section `data`; left out: the rows that "
+          "`data.validation` "
+          "holds out"},
       Key{"period_steps", "steps", "how often; also after the last step", required},
       Key{"batches", "",
           "global batches of an evaluation, from the first sample on each time; null: all of the data, the "

@@ -65,13 +65,16 @@ class InferenceTask {
   virtual void finalize() {}
 };
 
+class SampleSource;
+
 // What the factory of an inference task is given.
 struct InferencePlace {
   std::filesystem::path results;  // the folder of results, which the first writer makes
   int rank = 0;                   // global
   // Ranks of other samples make each pass through a stage together with this one: all need equally many.
   bool in_step = false;
-  int stages = 1;  // of the pipeline
+  int stages = 1;                                // of the pipeline
+  std::shared_ptr<const SampleSource> source{};  // of the samples; null: unknown
 };
 
 }  // namespace d9d

@@ -8,6 +8,7 @@
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/data/held_out.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/inference_rules.hpp"
@@ -51,6 +52,18 @@ void warn_of(const JobConfig& job, const std::vector<JobIssue>& issues, const No
   }
 }
 
+void settle_evaluation(JobConfig& job, const Node& root, Problems& problems) {
+  if (!job.evaluation || is_given(root, "evaluation.data")) return;
+  if (auto data = held_out(job.data)) {
+    job.evaluation->data = std::move(*data);
+    return;
+  }
+  problems.error(
+      config::locate(root, "evaluation"), "evaluation.data", "missing",
+      "add the data of the evaluation, or hold rows out of the training's: `data.validation: {fraction: "
+      "0.05}`");
+}
+
 bool is_path(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return std::isalnum(c) || c == '_' || c == '.' || c == '-';
@@ -89,6 +102,8 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   LoadedJob loaded;
   loaded.job = config::decode<JobConfig>(root, problems);
   settle_mode(loaded.job, root, problems);
+  problems.throw_if_any();
+  settle_evaluation(loaded.job, root, problems);
   problems.throw_if_any();
   report(loaded.job, settle_tokenizers(loaded.job), root, problems);
   loaded.model = resolve_model(loaded.job, root, problems);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 
@@ -42,14 +44,40 @@ std::vector<Json> json_of_rows(const std::string& key, const at::Tensor& given, 
   return json_of<std::int64_t>(column.to(at::kLong));
 }
 
+// For joining results with what they were made of.
+void add_places(Json& line, const std::vector<RowPlace>& places) {
+  if (places.empty()) return;
+  const char* const number = places.front().is_line ? "line" : "row";
+  const bool alike = std::ranges::all_of(
+      places, [&](const RowPlace& place) { return place.is_line == places.front().is_line; });
+  if (!alike) return;
+  if (places.size() == 1) {
+    line["file"] = places.front().file;
+    line[number] = places.front().number;
+    return;
+  }
+  const bool one_file =
+      std::ranges::all_of(places, [&](const RowPlace& place) { return place.file == places.front().file; });
+  if (one_file) line["file"] = places.front().file;
+  for (const RowPlace& place : places) {
+    if (!one_file) line["file"].push_back(place.file);
+    line[number].push_back(place.number);
+  }
+}
+
 }  // namespace
 
-ResultLines::ResultLines(const std::filesystem::path& folder, int rank)
-    : path_(folder / fmt::format("{:05}.jsonl", rank)) {}
+ResultLines::ResultLines(const std::filesystem::path& folder, int rank,
+                         std::shared_ptr<const SampleSource> source)
+    : path_(folder / fmt::format("{:05}.jsonl", rank)), source_(std::move(source)) {}
 
 void ResultLines::add(const ResultRows& rows) {
   std::vector<Json> lines;
-  for (const std::int64_t sample : rows.samples) lines.push_back(Json{{"sample", sample}});
+  for (const std::int64_t sample : rows.samples) {
+    lines.push_back(Json{{"sample", sample}});
+    if (source_ && sample >= 0)
+      add_places(lines.back(), source_->places_of(static_cast<std::uint64_t>(sample)));
+  }
   for (const auto& [key, column] : rows.columns) {
     std::vector<Json> values = json_of_rows(key, column, lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) lines[i][key] = std::move(values[i]);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "runtime/data/sample_source.hpp"
 #include "runtime/metric/append_file.hpp"
 #include "runtime/task/result_sink.hpp"
 
@@ -14,15 +16,18 @@ namespace d9d {
 class ResultLines final : public ResultSink {
  public:
   // <folder>/<rank>.jsonl, made with its first line. What waits is written when it is a megabyte.
-  ResultLines(const std::filesystem::path& folder, int rank);
+  ResultLines(const std::filesystem::path& folder, int rank,
+              std::shared_ptr<const SampleSource> source = nullptr);
 
-  // {"sample", the columns, "text"}; numbers that are not finite are null.
+  // {"sample", "file" and "line" (from 1) or "row" (from 0) of what it was made of, the columns, "text"}; lists where that
+  // is several rows, none where `source` does not know them. Numbers that are not finite are null.
   void add(const ResultRows& rows) override;
   bool takes_texts() const override { return true; }
   void flush() override;
 
  private:
   const std::filesystem::path path_;
+  const std::shared_ptr<const SampleSource> source_;
   std::optional<AppendFile> file_;
   std::string waiting_;
 };

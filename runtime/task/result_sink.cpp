@@ -7,7 +7,7 @@ namespace d9d {
 
 std::shared_ptr<ResultSink> make_results(const InferencePlace& place, ResultFormat format) {
   if (format == ResultFormat::safetensors) return std::make_shared<ResultTensors>(place.results, place.rank);
-  return std::make_shared<ResultLines>(place.results, place.rank);
+  return std::make_shared<ResultLines>(place.results, place.rank, place.source);
 }
 
 }  // namespace d9d

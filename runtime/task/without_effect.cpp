@@ -11,9 +11,10 @@ namespace {
 using Issues = std::vector<JobIssue>;
 
 void of_text(const std::string& path, const TextDataConfig& data, Issues& issues) {
+  if (!data.format) return;  // the files say it
   if (data.format == TextFormat::text) {
     issues.push_back({path + ".text_field", "the files are plain text",
-                      "leave it out, or set format to jsonl, parquet or arrow"});
+                      "leave it out, or set format to jsonl, json, parquet, arrow, csv or tsv"});
   } else {
     const bool is_jsonl = data.format == TextFormat::jsonl;
     issues.push_back({path + ".document",
@@ -27,6 +28,8 @@ void of_data(const DataConfig& data, Issues& issues) {
     if (const auto* text = std::get_if<TextDataConfig>(&part.source)) of_text(part.path, *text, issues);
     const bool in_order = std::visit(
         [](const auto& source) {
+          if constexpr (requires { source.validation; })
+            if (source.validation) return false;
           if constexpr (requires { source.shuffle; }) return !source.shuffle && !source.order.sorted;
           return false;
         },

@@ -94,7 +94,15 @@ class Inference : public testing::Test {
     const auto numbers = [](const nlohmann::json& value) {
       return value.is_array() ? value.get<std::vector<double>>() : std::vector{value.get<double>()};
     };
-    for (const auto& [sample, expected] : lines) {
+    for (const auto& [sample, with_places] : lines) {
+      std::vector<nlohmann::json> expected = with_places;
+      for (nlohmann::json& line : expected) {
+        // Lines name the row of the file, too.
+        EXPECT_EQ(line.at("row"), sample);
+        EXPECT_EQ(line.at("file"), "tokens.npy");
+        line.erase("row");
+        line.erase("file");
+      }
       const auto& got = rows.at(sample);
       ASSERT_EQ(got.size(), expected.size()) << sample;
       for (std::size_t i = 0; i < got.size(); ++i) {

@@ -16,11 +16,16 @@ class CountedCorpus final : public TokenCorpus {
     counted_.insert(counted_.end(), counted.begin(), counted.end());
   }
 
+  void add_place(const RowPlace& place) { tokens_.add_place(place); }
+
   std::uint64_t num_tokens() const override { return tokens_.num_tokens(); }
   std::uint64_t num_documents() const override { return tokens_.num_documents(); }
   std::uint64_t begin_of(std::uint64_t document) const override { return tokens_.begin_of(document); }
   void read(std::uint64_t first, std::span<std::int64_t> out) const override { tokens_.read(first, out); }
   bool counts(std::uint64_t token) const override { return counted_[token]; }
+  std::optional<RowPlace> place_of(std::uint64_t document) const override {
+    return tokens_.place_of(document);
+  }
 
  private:
   MemoryCorpus tokens_;

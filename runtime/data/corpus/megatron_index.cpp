@@ -80,8 +80,9 @@ void MegatronIndex::read_mapped_layout(std::uint64_t token_bytes) {
   num_pieces_ = word(header + 1);
   num_boundaries_ = word(header + 9);
   D9D_REQUIRE(num_pieces_ < count_max && num_boundaries_ < count_max, "the header is damaged");
-  const std::uint64_t sizes_at = header + 17;
-  offsets_at_ = sizes_at + 4 * num_pieces_;
+  sizes_at_ = header + 17;
+  size_bytes_ = 4;
+  offsets_at_ = sizes_at_ + 4 * num_pieces_;
   boundaries_at_ = offsets_at_ + 8 * num_pieces_;
   const std::uint64_t end = boundaries_at_ + 8 * num_boundaries_;
   expect_size(end, end + num_pieces_);
@@ -103,8 +104,10 @@ void MegatronIndex::read_older_layout() {
   D9D_REQUIRE(num_pieces_ < count_max && num_sizes < count_max && num_boundaries_ < count_max,
               "the header is damaged");
   offsets_at_ = header + 48 + 8 * (num_pieces_ + 1);
-  const std::uint64_t sizes_at = offsets_at_ + 8 * (num_pieces_ + 1);
-  boundaries_at_ = sizes_at + 8 * num_sizes;
+  sizes_at_ = offsets_at_ + 8 * (num_pieces_ + 1);
+  // A piece of several dimensions has several sizes.
+  if (num_sizes == num_pieces_) size_bytes_ = 8;
+  boundaries_at_ = sizes_at_ + 8 * num_sizes;
   const std::uint64_t end = boundaries_at_ + 8 * num_boundaries_;
   expect_size(end, end);
   num_tokens_ = word(offsets_at_ + 8 * num_pieces_);
@@ -124,6 +127,7 @@ void MegatronIndex::check(std::uint64_t token_bytes) {
                 i, offset, before);
     before = offset;
   }
+  for (std::uint64_t i = 0; i < num_pieces_; ++i) check_piece(i);
   before = 0;
   for (std::uint64_t i = 0; i < num_boundaries_; ++i) {
     const std::uint64_t piece = word(boundaries_at_ + 8 * i);
@@ -132,6 +136,28 @@ void MegatronIndex::check(std::uint64_t token_bytes) {
     before = piece;
   }
   D9D_REQUIRE(before == num_pieces_, "its documents end with piece {} of {}", before, num_pieces_);
+}
+
+std::uint64_t MegatronIndex::size_of(std::uint64_t piece) const {
+  if (size_bytes_ == 8) return word(sizes_at_ + 8 * piece);
+  std::int32_t size = 0;  // the file has these bytes: its length was looked at
+  std::memcpy(&size, file_.bytes().data() + sizes_at_ + 4 * piece, sizeof size);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(size));
+}
+
+void MegatronIndex::check_piece(std::uint64_t piece) const {
+  D9D_REQUIRE(
+      word(offsets_at_ + 8 * piece) % offset_unit_ == 0,
+      "piece {} begins at byte {}, within a token of {} bytes; it is damaged, or of another .bin file", piece,
+      word(offsets_at_ + 8 * piece), offset_unit_);
+  if (size_bytes_ == 0) return;
+  const std::uint64_t given = size_of(piece);
+  const std::uint64_t between = offset_of(piece + 1) - offset_of(piece);
+  D9D_REQUIRE(given == between,
+              "piece {} has {} tokens by its size and {} by its offsets; the index is damaged, or its pieces "
+              "overlap: "
+              "merge the files anew",
+              piece, static_cast<std::int64_t>(given), between);
 }
 
 std::uint64_t MegatronIndex::offset_of(std::uint64_t piece) const {

@@ -14,7 +14,8 @@ namespace d9d {
 class MegatronIndex {
  public:
   // Reads the header and looks through the tables once. Input errors name the file: other magic or version, a
-  // dtype that is no integer, a length that the header does not give, documents or tokens out of order.
+  // dtype that is no integer, a length that the header does not give, documents or tokens out of order, a piece whose size
+  // contradicts its offsets, an offset within a token.
   // `token_bytes` is the length of the .bin file.
   MegatronIndex(const std::filesystem::path& path, std::uint64_t token_bytes);
 
@@ -28,6 +29,8 @@ class MegatronIndex {
   void read_mapped_layout(std::uint64_t token_bytes);
   void read_older_layout();
   void check(std::uint64_t token_bytes);
+  void check_piece(std::uint64_t piece) const;
+  std::uint64_t size_of(std::uint64_t piece) const;    // in tokens, as the table of sizes has it
   std::uint64_t word(std::uint64_t at) const;          // 8 bytes
   std::uint64_t offset_of(std::uint64_t piece) const;  // in tokens
   void expect_size(std::uint64_t bytes, std::uint64_t or_bytes) const;
@@ -38,6 +41,7 @@ class MegatronIndex {
   std::uint64_t num_boundaries_ = 0;
   std::uint64_t num_tokens_ = 0;
   // Bytes into the file, and what an offset counts in: bytes or tokens.
+  std::uint64_t sizes_at_ = 0, size_bytes_ = 0;  // no bytes: the table is not there
   std::uint64_t offsets_at_ = 0;
   std::uint64_t boundaries_at_ = 0;
   std::uint64_t offset_unit_ = 1;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "runtime/data/corpus/document_places.hpp"
 #include "runtime/data/corpus/token_corpus.hpp"
 
 namespace d9d {
@@ -25,15 +26,19 @@ class MemoryCorpus final : public TokenCorpus {
  public:
   explicit MemoryCorpus(std::int64_t vocab_size) : row_(vocab_size) {}
   void add_document(std::span<const std::int32_t> ids);
+  // Of the documents in order, all or none.
+  void add_place(const RowPlace& place) { places_.add(place); }
 
   std::uint64_t num_tokens() const override { return row_.size(); }
   std::uint64_t num_documents() const override { return begins_.size(); }
   std::uint64_t begin_of(std::uint64_t document) const override;
   void read(std::uint64_t first, std::span<std::int64_t> out) const override { row_.read(first, out); }
+  std::optional<RowPlace> place_of(std::uint64_t document) const override { return places_.at(document); }
 
  private:
   TokenRow row_;
   std::vector<std::uint64_t> begins_;
+  DocumentPlaces places_;
 };
 
 }  // namespace d9d

@@ -2,7 +2,10 @@
 // Documents of token ids, one after the other in one row. Immutable; any number of threads may read.
 
 #include <cstdint>
+#include <optional>
 #include <span>
+
+#include "runtime/data/row_place.hpp"
 
 namespace d9d {
 
@@ -18,6 +21,8 @@ class TokenCorpus {
   virtual void read(std::uint64_t first, std::span<std::int64_t> out) const = 0;
   // Whether a model is trained to predict this token of the row.
   virtual bool counts(std::uint64_t /*token*/) const { return true; }
+  // The row of a file that a document was, where the corpus knows it; its file's name lives as long as the corpus.
+  virtual std::optional<RowPlace> place_of(std::uint64_t /*document*/) const { return std::nullopt; }
   // Whether ids are known to be the model's only when they are read.
   virtual bool has_unchecked_ids() const { return false; }
 };

@@ -61,7 +61,7 @@ void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer
     if (parts.empty()) return;
     Conversation conversation = tokenized(parts, tokenizer, *scratch, row.where);
     if (eos) conversation.add({&*eos, 1}, parts.back().counted);
-    use({conversation.ids, &conversation.counted, row.bytes_read});
+    use({conversation.ids, &conversation.counted, row.bytes_read, row.place});
     any = true;
     any_counts = any_counts || parts.size() > 1 || parts.front().counted;
   });
@@ -84,7 +84,8 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
 
 }  // namespace
 
-TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer) {
+TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  const ChatDataConfig config = with_found_files(given, RowFormat::jsonl);
   const config::Json all = config::encode(config);
   config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}};
   for (const char* key : {"format", "roles", "trained_roles", "begin", "messages_field", "role_field",
@@ -92,19 +93,23 @@ TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer
     keys[key] = all.at(key);
   }
   return {.cache = config.cache,
-          .files = files_of(config.files, config.format),
+          .files = config.files,
           .keys = std::move(keys),
           .vocab_size = tokenizer.vocab_size(),
           .some_count = true,
+          .rows = row_choice_of(config),
+          .wishes = wishes,
           .make = [config, &tokenizer](const UseMadeDocument& use) {
             make_conversations(config, tokenizer, use);
           }};
 }
 
-ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest)
-    : ChatSource(config, open_tokenizer_of_chat(config, ids_below), rest) {}
+ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : ChatSource(config, open_tokenizer_of_chat(config, ids_below), rest, wishes) {}
 
-ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest)
-    : samples_(corpus_of(chat_recipe(config, tokenizer)), options_of_chat(config, tokenizer, rest)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : samples_(corpus_of(chat_recipe(config, tokenizer, wishes)), options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

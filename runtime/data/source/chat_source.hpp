@@ -10,14 +10,15 @@
 namespace d9d {
 
 // `tokenizer` outlives the recipe.
-TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer);
+TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                        const CorpusWishes& wishes = {});
 
 class ChatSource final : public SampleSource {
  public:
   // Reads and tokenises everything. Input errors: those of TextSource and of chat_parts(), and data of which
   // no token counts. `config.seed` chooses the shuffled orders; none counts as 0.
   explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {},
-                      RestOfRows rest = RestOfRows::left_out);
+                      RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
@@ -25,9 +26,11 @@ class ChatSource final : public SampleSource {
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
     return samples_.sort_key(index);
   }
+  std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
 
  private:
-  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest);
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+             const CorpusWishes& wishes);
 
   const CorpusSource samples_;
 };

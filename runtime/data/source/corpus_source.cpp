@@ -76,16 +76,17 @@ DocumentPieces::Piece CorpusSource::row(std::uint64_t item) const {
   return {begin, std::min(length, corpus_->num_tokens() - 1 - begin)};
 }
 
+std::vector<DocumentPieces::Piece> CorpusSource::pieces_at(std::uint64_t index) const {
+  const std::uint64_t item = order_.item_at(index);
+  if (packed_) return packed_->at(item);
+  return {pieces_ ? pieces_->at(item) : row(item)};
+}
+
 Sample CorpusSource::at(std::uint64_t index) const {
   const auto length = static_cast<std::uint64_t>(options_.sequence_length);
-  const std::uint64_t item = order_.item_at(index);
   Sample sample;
-  if (packed_) {
-    for (const DocumentPieces::Piece& piece : packed_->at(item)) add(piece, sample);
-    sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
-  } else {
-    add(pieces_ ? pieces_->at(item) : row(item), sample);
-  }
+  for (const DocumentPieces::Piece& piece : pieces_at(index)) add(piece, sample);
+  if (packed_) sample.document_starts.resize(length, static_cast<std::int64_t>(sample.labels.size()));
   if (sample.input_ids.size() < length) {
     sample.token_mask.assign(sample.input_ids.size(), true);
     sample.token_mask.resize(length, false);
@@ -93,6 +94,24 @@ Sample CorpusSource::at(std::uint64_t index) const {
   sample.input_ids.resize(length, options_.pad_id);
   sample.labels.resize(length, ignored_label);
   return sample;
+}
+
+std::vector<RowPlace> CorpusSource::places_of(std::uint64_t index) const {
+  std::vector<RowPlace> places;
+  for (const DocumentPieces::Piece& piece : pieces_at(index)) {
+    // The document of its first token, and those that begin among its tokens.
+    std::uint64_t low = 0, high = corpus_->num_documents();
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (corpus_->begin_of(middle) <= piece.begin ? low : high) = middle;
+    }
+    for (; low < corpus_->num_documents() && corpus_->begin_of(low) < piece.begin + piece.tokens; ++low) {
+      const auto place = corpus_->place_of(low);
+      if (!place) return {};
+      if (corpus_->begin_of(low + 1) > corpus_->begin_of(low)) places.push_back(*place);
+    }
+  }
+  return places;
 }
 
 std::optional<std::int64_t> CorpusSource::sort_key(std::uint64_t index) const {

@@ -12,11 +12,11 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/corpus/token_corpus.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/sample_unit.hpp"
 #include "runtime/data/source/packed_rows.hpp"
-#include "runtime/data/source/permutation.hpp"
 
 namespace d9d {
 
@@ -44,9 +44,11 @@ class CorpusSource final : public SampleSource {
   Sample at(std::uint64_t index) const override;
   // Where a sample is a document.
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
+  std::vector<DocumentPieces::Piece> pieces_at(std::uint64_t index) const;
   void add(const DocumentPieces::Piece& piece, Sample& sample) const;
   DocumentPieces::Piece row(std::uint64_t item) const;
 

@@ -3,9 +3,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/mapped_file.hpp"
-#include "runtime/data/table/table_files.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/data/file/json_rows.hpp"
 #include "runtime/data/table/tables.hpp"
 
 namespace d9d {
@@ -13,23 +14,24 @@ namespace {
 
 constexpr std::string_view blank_characters = " \t\r";
 
-// The document of one file that is being read: what they all need to say where they are.
+// A part of the file that is being read: what they all need to say where they are.
 struct Place {
   const std::string& file;
-  std::string_view text;           // of the file
+  const TextBlock& block;
   std::uint64_t bytes_before = 0;  // of the files before it
   const UseDocument& use;
 
-  // `read`: where in the file's text the document ends.
-  void say(std::string_view document, std::string where, const char* read) const {
-    use({document, std::move(where), bytes_before + static_cast<std::uint64_t>(read - text.data())});
+  // `end`: where in the text the document ends.
+  void say(std::string_view document, std::uint64_t line, const char* end, bool is_file = false) const {
+    use({document, {file, line, true}, is_file, bytes_before + block.bytes_up_to(end)});
   }
 };
 
-// Calls with each line without its end (\n or \r\n), and its number from 1.
+// Calls with each line without its end (\n or \r\n), and its number.
 template <class Use>
-void for_each_line(std::string_view text, Use&& use) {
-  std::size_t number = 1;
+void for_each_line(const TextBlock& block, Use&& use) {
+  const std::string_view text = block.text;
+  std::uint64_t number = block.first_line;
   for (std::size_t begin = 0; begin < text.size(); ++number) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
@@ -43,24 +45,20 @@ const char* end_of(std::string_view text) {
   return text.data() + text.size();
 }
 
-void use_file(const Place& place) {
-  if (!place.text.empty()) place.say(place.text, place.file, end_of(place.text));
-}
-
 void use_lines(const Place& place) {
-  for_each_line(place.text, [&](std::string_view line, std::size_t number) {
-    if (!line.empty()) place.say(line, fmt::format("{}:{}", place.file, number), end_of(line));
+  for_each_line(place.block, [&](std::string_view line, std::uint64_t number) {
+    if (!line.empty()) place.say(line, number, end_of(line));
   });
 }
 
 void use_paragraphs(const Place& place) {
   std::string_view paragraph;
-  std::size_t first = 0;
+  std::uint64_t first = 0;
   const auto flush = [&] {
-    if (!paragraph.empty()) place.say(paragraph, fmt::format("{}:{}", place.file, first), end_of(paragraph));
+    if (!paragraph.empty()) place.say(paragraph, first, end_of(paragraph));
     paragraph = {};
   };
-  for_each_line(place.text, [&](std::string_view line, std::size_t number) {
+  for_each_line(place.block, [&](std::string_view line, std::uint64_t number) {
     if (line.find_first_not_of(blank_characters) == std::string_view::npos) return flush();
     if (paragraph.empty()) {
       first = number;
@@ -71,93 +69,106 @@ void use_paragraphs(const Place& place) {
   flush();
 }
 
-void use_jsonl(const Place& place, const std::string& field) {
-  for_each_line(place.text, [&](std::string_view line, std::size_t number) {
-    if (line.find_first_not_of(blank_characters) == std::string_view::npos) return;
-    const std::string where = fmt::format("{}:{}", place.file, number);
-    const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
-    D9D_REQUIRE(object.is_object(), "{}: not a JSON object; expected one a line, as in {{\"{}\": \"...\"}}",
-                where, field);
-    const auto found = object.find(field);
-    D9D_REQUIRE(found != object.end() && found->is_string(),
-                "{}: no text under \"{}\"; name the key with data.text_field", where, field);
-    const auto& document = found->get_ref<const std::string&>();
-    if (!document.empty()) place.say(document, where, end_of(line));
-  });
-}
-
-struct TablePlace {
-  const std::string& file;
-  const std::uint64_t bytes_before;
-  const UseDocument& use;
-};
-
-// How many bytes the file has.
-std::uint64_t use_table(const TablePlace& place, TableFormat format, const std::string& column) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(place.file, error);
-  D9D_REQUIRE(!error, "cannot open {}: {}", place.file, error.message());
-  for_each_table_text(place.file, format, column, [&](std::string_view text, const TableRow& row) {
-    if (text.empty()) return;
-    const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
-    place.use({text, fmt::format("{}, row {}", place.file, row.number), place.bytes_before + read});
-  });
-  return bytes;
-}
-
-std::optional<TableFormat> table_format_of(TextFormat format) {
-  if (format == TextFormat::parquet) return TableFormat::parquet;
-  if (format == TextFormat::arrow) return TableFormat::arrow;
-  return std::nullopt;
-}
-
-// Of the files that a folder is asked for; plain text has no ending of its own.
-std::string ending_of(TextFormat format) {
-  switch (format) {
-    case TextFormat::text:
-      return {};
-    case TextFormat::jsonl:
-      return "jsonl";
-    case TextFormat::parquet:
-      return "parquet";
-    case TextFormat::arrow:
-      return "arrow";
-  }
-  return {};
-}
-
-void use_text(const Place& place, DocumentUnit unit) {
+void use_text(const std::string& file, DocumentUnit unit, std::uint64_t bytes_before,
+              const UseDocument& use) {
+  const auto in_blocks = [&](const WholePart& whole, void (*use_block)(const Place&)) {
+    for_each_block(file, whole, [&](const TextBlock& block) { use_block({file, block, bytes_before, use}); });
+  };
   switch (unit) {
     case DocumentUnit::file:
-      return use_file(place);
+      return in_blocks(nothing_whole, [](const Place& place) {
+        place.say(place.block.text, 1, end_of(place.block.text), true);
+      });
     case DocumentUnit::paragraph:
-      return use_paragraphs(place);
+      return in_blocks(whole_paragraphs, use_paragraphs);
     case DocumentUnit::line:
-      return use_lines(place);
+      return in_blocks(whole_lines, use_lines);
   }
+}
+
+// The rows of a file and those without a text.
+struct RowCount {
+  std::uint64_t all = 0, empty = 0;
+
+  void say(const std::string& file, const std::string& field) const {
+    if (all > 0 && all == empty)
+      log::warn("data.files: {} is left out: none of its {} has a text under \"{}\" (data.text_field)", file,
+                counted(all, "row"), field);
+  }
+};
+
+void use_json(const std::string& file, bool is_array, const std::string& field, std::uint64_t bytes_before,
+              const UseDocument& use) {
+  RowCount rows;
+  for_each_json_row(file, is_array, [&](const JsonRow& row) {
+    const auto found = row.object.find(field);
+    const bool fits = found != row.object.end() && (found->is_string() || found->is_null());
+    D9D_REQUIRE(fits, "{}: no text under \"{}\"; name the key with data.text_field (the row has {})",
+                text_of(row.place), field, keys_of_row(row.object));
+    ++rows.all;
+    const std::string* const document = found->is_string() ? &found->get_ref<const std::string&>() : nullptr;
+    if (document == nullptr || document->empty()) {
+      ++rows.empty;
+      return;
+    }
+    use({*document, row.place, false, bytes_before + row.bytes_read});
+  });
+  rows.say(file, field);
+}
+
+void use_table(const std::string& file, TableFormat format, const std::string& column,
+               std::uint64_t bytes_before, const UseDocument& use) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
+  RowCount rows;
+  for_each_table_text(file, format, column, [&](std::string_view text, const TableRow& row) {
+    ++rows.all;
+    if (text.empty()) {
+      ++rows.empty;
+      return;
+    }
+    const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
+    use({text, {file, row.number, false}, false, bytes_before + read});
+  });
+  rows.say(file, column);
 }
 
 }  // namespace
 
+DataFiles find_files(const TextDataConfig& config) {
+  const auto format = config.format ? std::optional(file_format(*config.format)) : std::nullopt;
+  return find_data_files({config.files, format, FileFormat::text, config.split});
+}
+
 std::vector<std::string> files_of(const TextDataConfig& config) {
-  return expand_files(config.files, ending_of(config.format));
+  return find_files(config).paths;
+}
+
+TextDataConfig with_found_files(TextDataConfig config) {
+  DataFiles found = find_files(config);
+  const FileFormat format = found.format;
+  if (!config.format && format != FileFormat::text)
+    log::info("data.files: read as {}, as their endings say; data.format says otherwise", name_of(format));
+  config.files = std::move(found.paths);
+  config.format = text_format(format);
+  config.split.reset();
+  return config;
 }
 
 void for_each_document(const TextDataConfig& config, const UseDocument& use) {
   std::uint64_t bytes_before = 0;
-  for (const std::string& name : files_of(config)) {
-    if (const auto table = table_format_of(config.format)) {
-      bytes_before += use_table({name, bytes_before, use}, *table, config.text_field);
-      continue;
-    }
-    const MappedFile file(name);
-    const Place place{name, file.text(), bytes_before, use};
-    if (config.format == TextFormat::jsonl) {
-      use_jsonl(place, config.text_field);
+  const DataFiles files = find_files(config);
+  for (const std::string& name : files.paths) {
+    if (const auto table = table_format_of(files.format)) {
+      use_table(name, *table, config.text_field, bytes_before, use);
+    } else if (files.format == FileFormat::text) {
+      use_text(name, config.document, bytes_before, use);
     } else {
-      use_text(place, config.document);
+      use_json(name, files.format == FileFormat::json, config.text_field, bytes_before, use);
     }
-    bytes_before += file.bytes().size();
+    std::error_code ignored;  // it was read
+    bytes_before += std::filesystem::file_size(name, ignored);
   }
 }
 

@@ -63,6 +63,11 @@ std::optional<std::int64_t> MixtureSource::sort_key(std::uint64_t index) const {
   return parts_[turn.part].source->sort_key(turn.number);
 }
 
+std::vector<RowPlace> MixtureSource::places_of(std::uint64_t index) const {
+  const Interleave::Turn turn = order_.at(index);
+  return parts_[turn.part].source->places_of(turn.number);
+}
+
 // Each part with the limits of the whole: they are there for the sake of the user's patience.
 std::optional<Scanned> MixtureSource::scan_ids(const ScanLimits& limits) const {
   std::optional<Scanned> worst;

@@ -27,6 +27,7 @@ class MixtureSource final : public SampleSource {
   std::optional<std::int64_t> vocab_size() const override;
   Sample at(std::uint64_t index) const override;
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:

@@ -22,6 +22,9 @@ class OrderedSource final : public SampleSource {
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
     return source_->sort_key(index_of(index));
   }
+  std::vector<RowPlace> places_of(std::uint64_t index) const override {
+    return source_->places_of(index_of(index));
+  }
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
     return source_->scan_ids(limits);
   }

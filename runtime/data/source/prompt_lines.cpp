@@ -3,33 +3,49 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/file/json_rows.hpp"
 #include "runtime/data/source/documents.hpp"
-#include "runtime/data/table/table_files.hpp"
+#include "runtime/data/source/records.hpp"
 
 namespace d9d {
 namespace {
 
-std::string prompt_in(std::string_view line, const std::string& field, const std::string& where) {
-  const auto json = nlohmann::json::parse(line, nullptr, false);
-  const bool fits = json.is_object() && json.contains(field) && json[field].is_string();
-  D9D_REQUIRE(fits, "{}: expected an object with the key \"{}\", a text", where, field);
-  return json[field].get<std::string>();
+void use_rows(const std::string& file, RowFormat format, const std::string& field,
+              const UsePlacedPrompt& use) {
+  for_each_record({file}, format, {field}, [&](const Record& row) {
+    const auto found = row.columns.find(field);
+    D9D_REQUIRE(found != row.columns.end() && found->is_string(),
+                "{}: expected an object with the key \"{}\", a text; it has {}", row.where, field,
+                keys_of_row(row.columns));
+    use(found->get_ref<const std::string&>(), row.place);
+  });
+}
+
+void use_lines(const std::string& file, const UsePlacedPrompt& use) {
+  TextDataConfig lines;
+  lines.files = {file};
+  lines.format = TextFormat::text;
+  lines.document = DocumentUnit::line;
+  for_each_document(lines, [&](const Document& line) { use(line.text, line.place); });
 }
 
 }  // namespace
 
-void for_each_prompt(const std::vector<std::string>& files, const std::string& field,
-                     const std::function<void(std::string_view prompt, const std::string& where)>& use) {
+void for_each_placed_prompt(const std::vector<std::string>& files, const std::string& field,
+                            const UsePlacedPrompt& use) {
   for (const std::string& file : expand_files(files)) {
-    TextDataConfig lines;
-    lines.files = {file};
-    lines.document = DocumentUnit::line;
-    const bool is_json = file.ends_with(".jsonl");
-    for_each_document(lines, [&](const Document& line) {
-      if (is_json) return use(prompt_in(line.text, field, line.where), line.where);
-      use(line.text, line.where);
-    });
+    const auto format = format_of_ending(file);
+    if (format) {
+      use_rows(file, row_format(*format), field, use);
+    } else {
+      use_lines(file, use);
+    }
   }
+}
+
+void for_each_prompt(const std::vector<std::string>& files, const std::string& field, const UsePrompt& use) {
+  for_each_placed_prompt(
+      files, field, [&](std::string_view prompt, const RowPlace& place) { use(prompt, text_of(place)); });
 }
 
 }  // namespace d9d

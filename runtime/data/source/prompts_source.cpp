@@ -14,20 +14,30 @@ PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std:
   require_ids_below(tokenizer, config.tokenizer, ids_below);
   vocab_size_ = tokenizer.vocab_size();
   const auto scratch = tokenizer.make_scratch();
-  for_each_prompt(config.files, config.text_field, [&](std::string_view prompt, const std::string& where) {
-    std::vector<std::int32_t> ids;
-    try {
-      tokenizer.encode(prompt, false, *scratch, ids);
-    } catch (const Error& error) {
-      throw Error(error.kind(), error.what(), where);
-    }
-    D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where);
-    D9D_REQUIRE(std::ssize(ids) <= length_,
-                "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt", where,
-                counted(std::ssize(ids), "token"), length_);
-    prompts_.push_back(std::move(ids));
-  });
+  const auto is_enough = [&] { return config.max_samples && std::ssize(prompts_) >= *config.max_samples; };
+  for_each_placed_prompt(
+      config.files, config.text_field, [&](std::string_view prompt, const RowPlace& place) {
+        if (is_enough()) return;
+        const auto where = [&] { return text_of(place); };
+        std::vector<std::int32_t> ids;
+        try {
+          tokenizer.encode(prompt, false, *scratch, ids);
+        } catch (const Error& error) {
+          throw Error(error.kind(), error.what(), where());
+        }
+        D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where());
+        D9D_REQUIRE(std::ssize(ids) <= length_,
+                    "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt",
+                    where(), counted(std::ssize(ids), "token"), length_);
+        prompts_.push_back(std::move(ids));
+        places_.add(place);
+      });
   D9D_REQUIRE(!prompts_.empty(), "data.files: there is no prompt in them; write one a line");
+}
+
+std::vector<RowPlace> PromptsSource::places_of(std::uint64_t index) const {
+  const auto place = places_.at(index % prompts_.size());
+  return place ? std::vector{*place} : std::vector<RowPlace>();
 }
 
 Sample PromptsSource::at(std::uint64_t index) const {

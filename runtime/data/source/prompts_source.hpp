@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "runtime/data/corpus/document_places.hpp"
 #include "runtime/data/prompts_data_config.hpp"
 #include "runtime/data/sample_source.hpp"
 
@@ -18,6 +19,7 @@ class PromptsSource final : public SampleSource {
   std::int64_t sequence_length() const override { return length_; }
   std::optional<std::int64_t> vocab_size() const override { return vocab_size_; }
   Sample at(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override;
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
     return std::ssize(prompts_[index % prompts_.size()]);
   }
@@ -26,6 +28,7 @@ class PromptsSource final : public SampleSource {
   const std::int64_t length_;
   std::int64_t vocab_size_ = 0;
   std::vector<std::vector<std::int32_t>> prompts_;
+  DocumentPlaces places_;
 };
 
 }  // namespace d9d

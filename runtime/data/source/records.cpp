@@ -4,52 +4,57 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/documents.hpp"
-#include "runtime/data/table/table_files.hpp"
+#include "runtime/data/file/json_rows.hpp"
 
 namespace d9d {
 namespace {
 
-void use_json_lines(const std::vector<std::string>& files, const UseRecord& use) {
-  TextDataConfig lines;
-  lines.files = files;
-  lines.document = DocumentUnit::line;
-  for_each_document(lines, [&](const Document& line) {
-    if (line.text.find_first_not_of(" \t") == std::string_view::npos) return;
-    const nlohmann::json object = nlohmann::json::parse(line.text, nullptr, false);
-    D9D_REQUIRE(object.is_object(), "{}: not a JSON object; expected one a line", line.where);
-    use({object, line.where, line.bytes_read});
+std::uint64_t bytes_of(const std::string& file) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
+  return bytes;
+}
+
+void use_json(const std::string& file, bool is_array, std::uint64_t bytes_before, const UseRecord& use) {
+  for_each_json_row(file, is_array, [&](const JsonRow& row) {
+    use({row.object, text_of(row.place), bytes_before + row.bytes_read, row.place});
+  });
+}
+
+void use_table(const std::string& file, TableFormat format, const std::vector<std::string>& columns,
+               std::uint64_t bytes_before, const UseRecord& use) {
+  const auto bytes = static_cast<double>(bytes_of(file));
+  for_each_table_record(file, format, columns, [&](const nlohmann::json& record, const TableRow& row) {
+    const RowPlace place{file, row.number, false};
+    use({record, text_of(place), bytes_before + static_cast<std::uint64_t>(row.read * bytes), place});
   });
 }
 
 }  // namespace
 
 std::optional<TableFormat> table_format_of(RowFormat format) {
-  if (format == RowFormat::jsonl) return std::nullopt;
-  return format == RowFormat::parquet ? TableFormat::parquet : TableFormat::arrow;
+  return table_format_of(file_format(format));
 }
 
-std::vector<std::string> files_of(const std::vector<std::string>& files, RowFormat format) {
-  const auto table = table_format_of(format);
-  if (!table) return expand_files(files, "jsonl");
-  return expand_files(files, *table == TableFormat::parquet ? "parquet" : "arrow");
+std::vector<std::string> files_of(const std::vector<std::string>& files, std::optional<RowFormat> format,
+                                  const std::optional<std::string>& split) {
+  const auto wanted = format ? std::optional(file_format(*format)) : std::nullopt;
+  return find_data_files({files, wanted, FileFormat::jsonl, split}).paths;
 }
 
-void for_each_record(const std::vector<std::string>& files, RowFormat format,
+void for_each_record(const std::vector<std::string>& files, std::optional<RowFormat> format,
                      const std::vector<std::string>& columns, const UseRecord& use) {
-  const std::vector<std::string> names = files_of(files, format);
-  const auto table = table_format_of(format);
-  if (!table) return use_json_lines(names, use);
+  const auto wanted = format ? std::optional(file_format(*format)) : std::nullopt;
+  const DataFiles found = find_data_files({files, wanted, FileFormat::jsonl});
   std::uint64_t bytes_before = 0;
-  for (const std::string& file : names) {
-    std::error_code error;
-    const auto bytes = std::filesystem::file_size(file, error);
-    D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
-    for_each_table_record(file, *table, columns, [&](const nlohmann::json& record, const TableRow& row) {
-      const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
-      use({record, fmt::format("{}, row {}", file, row.number), bytes_before + read});
-    });
-    bytes_before += bytes;
+  for (const std::string& file : found.paths) {
+    if (const auto table = table_format_of(found.format)) {
+      use_table(file, *table, columns, bytes_before, use);
+    } else {
+      use_json(file, found.format == FileFormat::json, bytes_before, use);
+    }
+    bytes_before += bytes_of(file);
   }
 }
 

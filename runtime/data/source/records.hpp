@@ -3,27 +3,49 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/base/log.hpp"
+#include "runtime/data/file/table_files.hpp"
 #include "runtime/data/row_format.hpp"
+#include "runtime/data/row_place.hpp"
 #include "runtime/data/table/tables.hpp"
 
 namespace d9d {
 
-// The files that `files` names (expand_files()) when they are of this format.
-std::vector<std::string> files_of(const std::vector<std::string>& files, RowFormat format);
-// Nothing for JSON lines.
+// Nothing for JSON.
 std::optional<TableFormat> table_format_of(RowFormat format);
+
+// The files that a section of rows names: find_data_files().
+std::vector<std::string> files_of(const std::vector<std::string>& files, std::optional<RowFormat> format,
+                                  const std::optional<std::string>& split = {});
+
+// A section with files, format and split: the same with these files by their names, and their format; finding them
+// again finds the same. `otherwise` is the format where neither ending nor first bytes tell it.
+template <class Config>
+Config with_found_files(Config config, RowFormat otherwise) {
+  const auto format = config.format ? std::optional(file_format(*config.format)) : std::nullopt;
+  DataFiles found = find_data_files({config.files, format, file_format(otherwise), config.split});
+  if (!config.format && found.format != file_format(otherwise))
+    log::info("data.files: read as {}, as they look; data.format says otherwise", name_of(found.format));
+  config.files = std::move(found.paths);
+  config.format = row_format(found.format);
+  config.split.reset();
+  return config;
+}
 
 struct Record {
   const nlohmann::json& columns;  // an object; lives only during the call
   std::string where;              // "talk.jsonl:12", "talk.parquet, row 11"
   std::uint64_t bytes_read = 0;   // of all files, up to about its end
+  RowPlace place{};
 };
-// Of tables only the named columns are read. Input errors: those of the file's format, a line that is no object.
+// `files` as find_data_files() takes them. Of tables only the named columns are read. Input errors: those of the file's
+// format, a line that is no object.
 using UseRecord = std::function<void(const Record&)>;
-void for_each_record(const std::vector<std::string>& files, RowFormat format,
+void for_each_record(const std::vector<std::string>& files, std::optional<RowFormat> format,
                      const std::vector<std::string>& columns, const UseRecord& use);
 
 }  // namespace d9d

@@ -15,10 +15,11 @@ Tokenizer open_tokenizer(const TextDataConfig& config, const std::optional<std::
   return tokenizer;
 }
 
-std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer) {
+std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer,
+                                               const CorpusWishes& wishes) {
   D9D_REQUIRE(config.sequence_length >= 1, "data.sequence_length = {}, expected at least 1",
               config.sequence_length);
-  return corpus_of(text_recipe(config, tokenizer));
+  return corpus_of(text_recipe(config, tokenizer, wishes));
 }
 
 CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest) {
@@ -33,26 +34,31 @@ CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& to
 
 }  // namespace
 
-TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer) {
+TokenRecipe text_recipe(const TextDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  const TextDataConfig config = with_found_files(given);
   const config::Json all = config::encode(config);
   config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}};
   for (const char* key : {"format", "text_field", "document", "eos_token"}) keys[key] = all.at(key);
   return {.cache = config.cache,
-          .files = files_of(config),
+          .files = config.files,
           .keys = std::move(keys),
           .vocab_size = tokenizer.vocab_size(),
+          .rows = row_choice_of(config),
+          .wishes = wishes,
           .make = [config, &tokenizer](const UseMadeDocument& use) {
-            tokenize_documents(config, tokenizer,
-                               [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
-                                 use({.ids = ids, .bytes_read = bytes});
-                               });
+            tokenize_documents(config, tokenizer, [&](const TokenizedDocument& document) {
+              use({.ids = document.ids, .bytes_read = document.bytes_read, .place = document.place});
+            });
           }};
 }
 
-TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest)
-    : TextSource(config, open_tokenizer(config, ids_below), rest) {}
+TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : TextSource(config, open_tokenizer(config, ids_below), rest, wishes) {}
 
-TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest)
-    : corpus_(read_tokens(config, tokenizer)), samples_(corpus_, options_of(config, tokenizer, rest)) {}
+TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+                       const CorpusWishes& wishes)
+    : corpus_(read_tokens(config, tokenizer, wishes)),
+      samples_(corpus_, options_of(config, tokenizer, rest)) {}
 
 }  // namespace d9d

@@ -11,7 +11,8 @@
 namespace d9d {
 
 // `tokenizer` outlives the recipe.
-TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer);
+TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer,
+                        const CorpusWishes& wishes = {});
 
 class TextSource final : public SampleSource {
  public:
@@ -20,7 +21,7 @@ class TextSource final : public SampleSource {
   // `ids_below` (found before any text is read).
   // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {},
-                      RestOfRows rest = RestOfRows::left_out);
+                      RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
   std::int64_t sequence_length() const override { return samples_.sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
@@ -28,11 +29,13 @@ class TextSource final : public SampleSource {
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
     return samples_.sort_key(index);
   }
+  std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
 
   std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
 
  private:
-  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest);
+  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
+             const CorpusWishes& wishes);
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSource samples_;

@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/corpus/chosen_documents.hpp"
+#include "runtime/data/file/json_rows.hpp"
 #include "runtime/data/source/records.hpp"
 #include "runtime/data/source/token_cache.hpp"
 
@@ -21,13 +24,15 @@ struct ListRow {
   std::optional<std::span<const std::int64_t>> mask;
   std::string where;
   std::uint64_t bytes_read;
+  RowPlace place;
 };
 using UseListRow = std::function<void(const ListRow&)>;
 
 std::vector<std::int64_t> integers_at(const Record& row, const std::string& key, std::string_view named_by) {
   const auto found = row.columns.find(key);
   D9D_REQUIRE(found != row.columns.end() && found->is_array(),
-              "{}: no list under \"{}\"; name the key with {}", row.where, key, named_by);
+              "{}: no list under \"{}\"; name the key with {} (the row has {})", row.where, key, named_by,
+              keys_of_row(row.columns));
   std::vector<std::int64_t> out;
   for (const nlohmann::json& value : *found) {
     D9D_REQUIRE(value.is_number_integer(), "{}: \"{}\" has {}, expected integers", row.where, key,
@@ -54,7 +59,7 @@ void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use) {
     const auto ids = integers_at(row, config.ids_field, "data.ids_field");
     std::vector<std::int64_t> labels;
     if (config.labels_field) labels = integers_at(row, *config.labels_field, "data.labels_field");
-    ListRow made{ids, labels, {}, row.where, row.bytes_read};
+    ListRow made{ids, labels, {}, row.where, row.bytes_read, row.place};
     const std::optional<std::vector<std::int64_t>> mask = mask_of(row, config);
     if (mask) made.mask = *mask;
     use(made);
@@ -63,16 +68,17 @@ void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use) {
 
 void use_table_lists(const TokenListsDataConfig& config, TableFormat format, const UseListRow& use) {
   std::uint64_t bytes_before = 0;
-  for (const std::string& file : files_of(config.files, config.format)) {
+  for (const std::string& file : config.files) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
     D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
-    for_each_table_ids(file, format, {config.ids_field, config.labels_field, config.mask_field},
-                       [&](const TableIds& lists, const TableRow& row) {
-                         const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
-                         use({lists.ids, lists.labels, lists.mask,
-                              fmt::format("{}, row {}", file, row.number), bytes_before + read});
-                       });
+    for_each_table_ids(
+        file, format, {config.ids_field, config.labels_field, config.mask_field},
+        [&](const TableIds& lists, const TableRow& row) {
+          const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
+          const RowPlace place{file, row.number, false};
+          use({lists.ids, lists.labels, lists.mask, text_of(place), bytes_before + read, place});
+        });
     bytes_before += bytes;
   }
 }
@@ -137,45 +143,54 @@ void make_lists(const TokenListsDataConfig& config, std::optional<std::int64_t> 
     if (row.ids.empty()) return;
     narrow(row, ids_below, ids);
     if (config.labels_field) counted_by(row, counted);
-    use({ids, config.labels_field ? &counted : nullptr, row.bytes_read});
+    use({ids, config.labels_field ? &counted : nullptr, row.bytes_read, row.place});
   };
-  if (const auto table = table_format_of(config.format)) return use_table_lists(config, *table, use_row);
+  const auto table = table_format_of(*config.format);
+  if (table == TableFormat::parquet || table == TableFormat::arrow)
+    return use_table_lists(config, *table, use_row);
   use_json_lists(config, use_row);
 }
 
-std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& config,
-                                              std::optional<std::int64_t> ids_below) {
-  const TokenRecipe recipe = token_lists_recipe(config, ids_below);
+std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& given,
+                                              std::optional<std::int64_t> ids_below,
+                                              const CorpusWishes& wishes) {
+  const TokenListsDataConfig config = with_found_files(given, RowFormat::arrow);
+  const TokenRecipe recipe = token_lists_recipe(config, ids_below, wishes);
   if (config.format != RowFormat::arrow || config.labels_field) return corpus_of(recipe);
-  if (auto cached = find_tokens(recipe)) return cached;
-  if (auto mapped = map_arrow_ids(recipe.files, config.ids_field, ids_below, config.mask_field))
-    return mapped;
-  return corpus_of(recipe);
+  auto found = find_tokens(recipe);
+  if (!found) found = map_arrow_ids(recipe.files, config.ids_field, ids_below, config.mask_field);
+  if (!found) return corpus_of(recipe);
+  return chosen_documents(std::move(found), recipe.rows);
 }
 
 }  // namespace
 
-TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below) {
+TokenRecipe token_lists_recipe(const TokenListsDataConfig& given, std::optional<std::int64_t> ids_below,
+                               const CorpusWishes& wishes) {
+  const TokenListsDataConfig config = with_found_files(given, RowFormat::arrow);
   const config::Json all = config::encode(config);
   config::Json keys = {{"source", "token_lists"}};
   for (const char* key : {"format", "ids_field", "labels_field", "mask_field"}) keys[key] = all.at(key);
   return {.cache = config.cache,
-          .files = files_of(config.files, config.format),
+          .files = config.files,
           .keys = std::move(keys),
           .vocab_size = ids_below.value_or(all_ids),
           .ids_below = ids_below,
           .some_count = config.labels_field.has_value(),
+          .rows = row_choice_of(config),
+          .wishes = wishes,
           .make = [config, ids_below](const UseMadeDocument& use) { make_lists(config, ids_below, use); }};
 }
 
 TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below,
-                                   RestOfRows rest)
-    : samples_(read_lists(config, ids_below), {.sequence_length = config.sequence_length,
-                                               .samples = config.samples,
-                                               .shuffle = config.shuffle,
-                                               .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
-                                               .vocab_size = ids_below,
-                                               .what = "data.files",
-                                               .rest = rest}) {}
+                                   RestOfRows rest, const CorpusWishes& wishes)
+    : samples_(read_lists(config, ids_below, wishes),
+               {.sequence_length = config.sequence_length,
+                .samples = config.samples,
+                .shuffle = config.shuffle,
+                .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
+                .vocab_size = ids_below,
+                .what = "data.files",
+                .rest = rest}) {}
 
 }  // namespace d9d

@@ -1,7 +1,9 @@
 #include "runtime/data/source/tokenized_text.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,8 +20,7 @@ constexpr std::size_t block_bytes = 256 << 10;
 struct DocumentBlock {
   struct Part {
     std::size_t text_end;
-    std::string where;
-    std::uint64_t bytes_read;
+    Document document;  // without its text
     std::size_t ids_end = 0;
   };
   std::string text;
@@ -37,7 +38,7 @@ void encode_block(const Tokenizer& tokenizer, std::optional<std::int32_t> eos, T
     try {
       tokenizer.encode(document, false, scratch, block.ids);
     } catch (const Error& error) {
-      throw Error(error.kind(), error.what(), part.where);
+      throw Error(error.kind(), error.what(), part.document.where());
     }
     if (eos) block.ids.push_back(*eos);
     part.ids_end = block.ids.size();
@@ -48,7 +49,8 @@ void encode_block(const Tokenizer& tokenizer, std::optional<std::int32_t> eos, T
 void use_block(const DocumentBlock& block, const UseTokens& use) {
   std::size_t begin = 0;
   for (const DocumentBlock::Part& part : block.parts) {
-    use(std::span(block.ids).subspan(begin, part.ids_end - begin), part.bytes_read);
+    use({std::span(block.ids).subspan(begin, part.ids_end - begin), part.document.bytes_read,
+         part.document.place});
     begin = part.ids_end;
   }
 }
@@ -77,6 +79,7 @@ void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
   for (auto& scratch : scratches) scratch = tokenizer.make_scratch();
+  std::deque<std::string> files;  // their names, for as long as blocks wait
   OrderedWork threads(scratches.size());
   auto block = std::make_shared<DocumentBlock>();
   const auto hand_over = [&] {
@@ -85,8 +88,12 @@ void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer
     block = std::make_shared<DocumentBlock>();
   };
   for_each_document(config, [&](const Document& document) {
+    if (files.empty() || files.back() != document.place.file) files.emplace_back(document.place.file);
+    Document part = document;
+    part.text = {};
+    part.place.file = files.back();
     block->text += document.text;
-    block->parts.push_back({block->text.size(), document.where, document.bytes_read});
+    block->parts.push_back({block->text.size(), part});
     if (block->text.size() >= block_bytes) hand_over();
   });
   hand_over();

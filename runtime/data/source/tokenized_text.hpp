@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "runtime/data/row_place.hpp"
 #include "runtime/data/text_data_config.hpp"
 #include "runtime/data/tokenizer.hpp"
 
@@ -17,10 +18,13 @@ std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer
 void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
                        std::optional<std::int64_t> ids_below);
 
-// Called in order and by this thread with the ids of every document, the eos token last, and how many bytes
-// of the files it and those before it took. The ids live only during the call. Several threads tokenise
-// (config.threads). Input errors name file and line.
-using UseTokens = std::function<void(std::span<const std::int32_t> ids, std::uint64_t bytes)>;
+struct TokenizedDocument {
+  std::span<const std::int32_t> ids;  // the eos token last; they live only during the call
+  std::uint64_t bytes_read = 0;       // of the files, it and those before it
+  RowPlace place = {};                // its file's name lives during the call
+};
+// Called in order and by this thread. Several threads tokenise (config.threads). Input errors name file and line.
+using UseTokens = std::function<void(const TokenizedDocument& document)>;
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use);
 
 }  // namespace d9d

@@ -45,7 +45,8 @@ std::optional<NpyArray> open_beside(const std::optional<std::string>& path, cons
 }  // namespace
 
 TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
-    : tokens_(open_tokens(config)),
+    : name_(config.tokens),
+      tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
       targets_(open_beside(config.targets, "data.targets", tokens_, require_floats)),
       positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),

@@ -7,10 +7,10 @@
 // file of attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it,
 // and their positions begin behind it.
 
+#include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/data_config.hpp"
 #include "runtime/data/npy.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/source/permutation.hpp"
 
 namespace d9d {
 
@@ -26,6 +26,9 @@ class TokensSource final : public SampleSource {
   std::int64_t sequence_length() const override { return tokens_.shape()[1]; }
   std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
   Sample at(std::uint64_t index) const override;
+  std::vector<RowPlace> places_of(std::uint64_t index) const override {
+    return {{name_, order_.item_at(index), false}};
+  }
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
@@ -40,6 +43,7 @@ class TokensSource final : public SampleSource {
   // Marks what pads the row, and takes its labels.
   void apply_mask(std::int64_t row, Sample& sample) const;
 
+  const std::string name_;
   const NpyArray tokens_;
   const std::optional<NpyArray> labels_;
   const std::optional<NpyArray> targets_;

@@ -10,6 +10,7 @@
 #include <parquet/schema.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 namespace d9d {
@@ -125,6 +126,10 @@ void require_ok(const arrow::Status& status, const std::string& file) {
 }
 
 std::shared_ptr<arrow::io::MemoryMappedFile> map_table(const std::string& file) {
+  std::error_code ignored;
+  const auto kind = std::filesystem::status(file, ignored).type();
+  D9D_REQUIRE(kind != std::filesystem::file_type::fifo,
+              "{} is a pipe, expected a file: it is read more than once; write it to a file", file);
   return taken(arrow::io::MemoryMappedFile::Open(file, arrow::io::FileMode::READ), file);
 }
 

@@ -1,6 +1,5 @@
-#include <arrow/array/array_binary.h>
-
 #include "runtime/data/table/arrow_batches.hpp"
+#include "runtime/data/table/arrow_csv.hpp"
 #include "runtime/data/table/arrow_values.hpp"
 #include "runtime/data/table/table_readers.hpp"
 
@@ -20,19 +19,6 @@ class Rows {
   const std::uint64_t all_;
 };
 
-template <class Texts>
-void use_texts(const arrow::Array& column, const Rows& rows, const UseTableText& use) {
-  const auto& texts = static_cast<const Texts&>(column);
-  for (std::int64_t i = 0; i < texts.length(); ++i) {
-    use(texts.IsNull(i) ? std::string_view() : texts.GetView(i), rows.at(static_cast<std::uint64_t>(i)));
-  }
-}
-
-bool is_text(const arrow::DataType& type) {
-  return type.id() == arrow::Type::STRING || type.id() == arrow::Type::LARGE_STRING ||
-         type.id() == arrow::Type::STRING_VIEW;
-}
-
 std::vector<std::string> those_in(const arrow::Schema& schema, const std::vector<std::string>& columns) {
   std::vector<std::string> out;
   for (const std::string& name : columns) {
@@ -45,6 +31,7 @@ std::vector<std::string> those_in(const arrow::Schema& schema, const std::vector
 
 void arrow_tables::for_each_text(const std::string& file, TableFormat format, const std::string& column,
                                  const UseTableText& use) {
+  if (is_csv(format)) return for_each_csv_text(file, format, column, use);
   const TableSchema schema = schema_of_table(file, format);
   const arrow::DataType& type = *column_of(*schema.columns, column, file, "data.text_field").type();
   D9D_REQUIRE(is_text(type), "{}: the column \"{}\" is of the type {}, expected texts", file, column,
@@ -52,32 +39,27 @@ void arrow_tables::for_each_text(const std::string& file, TableFormat format, co
   for_each_batch(file, format, {column}, [&](const auto& batch, std::uint64_t first) {
     const arrow::Array& texts = *batch->column(0);
     const Rows rows(first, schema.rows);
-    if (type.id() == arrow::Type::STRING) return use_texts<arrow::StringArray>(texts, rows, use);
-    if (type.id() == arrow::Type::LARGE_STRING) return use_texts<arrow::LargeStringArray>(texts, rows, use);
-    use_texts<arrow::StringViewArray>(texts, rows, use);
+    for (std::int64_t i = 0; i < texts.length(); ++i)
+      use(text_value(texts, i), rows.at(static_cast<std::uint64_t>(i)));
   });
 }
 
 void arrow_tables::for_each_record(const std::string& file, TableFormat format,
                                    const std::vector<std::string>& columns, const UseTableRecord& use) {
+  if (is_csv(format)) return for_each_csv_record(file, format, columns, use);
   const TableSchema schema = schema_of_table(file, format);
   const std::vector<std::string> there = those_in(*schema.columns, columns);
   if (there.empty() && !columns.empty()) column_of(*schema.columns, columns.front(), file, "data");
   for_each_batch(file, format, there, [&](const auto& batch, std::uint64_t first) {
     const Rows rows(first, schema.rows);
-    for (std::int64_t i = 0; i < batch->num_rows(); ++i) {
-      nlohmann::json record = nlohmann::json::object();
-      for (int c = 0; c < batch->num_columns(); ++c) {
-        const std::string& name = batch->column_name(c);
-        record[name] = json_value(*batch->column(c), i, fmt::format("{}: column \"{}\"", file, name));
-      }
-      use(record, rows.at(static_cast<std::uint64_t>(i)));
-    }
+    for (std::int64_t i = 0; i < batch->num_rows(); ++i)
+      use(record_of(*batch, i), rows.at(static_cast<std::uint64_t>(i)));
   });
 }
 
 void arrow_tables::for_each_ids(const std::string& file, TableFormat format, const IdColumns& columns,
                                 const UseTableIds& use) {
+  D9D_REQUIRE(!is_csv(format), "{}: a table of texts has no lists of integers", file);
   const TableSchema schema = schema_of_table(file, format);
   column_of(*schema.columns, columns.ids, file, "data.ids_field");
   std::vector<std::string> names{columns.ids};
@@ -118,6 +100,7 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
 }
 
 TableOutline arrow_tables::outline(const std::string& file, TableFormat format) {
+  if (is_csv(format)) return outline_of_csv(file, format);
   const TableSchema schema = schema_of_table(file, format);
   TableOutline outline{.rows = schema.rows, .pieces = schema.pieces};
   for (const auto& column : schema.columns->fields()) {

@@ -1,12 +1,18 @@
 #include "runtime/data/table/arrow_values.hpp"
 
+#include <arrow/array/array_base.h>
 #include <arrow/array/array_binary.h>
+#include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/extension_type.h>
+#include <arrow/result.h>
+#include <arrow/scalar.h>
 #include <arrow/type.h>
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 
@@ -21,20 +27,45 @@ const Array& as(const arrow::Array& array) {
 }
 
 template <class Lists>
-Json json_list(const Lists& lists, std::int64_t row, const std::string& where) {
+Json json_list(const Lists& lists, std::int64_t row) {
   Json out = Json::array();
   for (std::int64_t i = 0; i < lists.value_length(row); ++i) {
-    out.push_back(json_value(*lists.values(), lists.value_offset(row) + i, where));
+    out.push_back(json_value(*lists.values(), lists.value_offset(row) + i));
   }
   return out;
 }
 
-Json json_struct(const arrow::StructArray& array, std::int64_t row, const std::string& where) {
+Json json_struct(const arrow::StructArray& array, std::int64_t row) {
   Json out = Json::object();
   for (int i = 0; i < array.num_fields(); ++i) {
-    out[array.struct_type()->field(i)->name()] = json_value(*array.field(i), row, where);
+    out[array.struct_type()->field(i)->name()] = json_value(*array.field(i), row);
   }
   return out;
+}
+
+Json json_map(const arrow::MapArray& array, std::int64_t row) {
+  const bool has_names = is_text(*array.map_type()->key_type());
+  Json out = has_names ? Json::object() : Json::array();
+  for (std::int64_t i = array.value_offset(row); i < array.value_offset(row) + array.value_length(row); ++i) {
+    Json value = json_value(*array.items(), i);
+    if (has_names) {
+      out[std::string(text_value(*array.keys(), i))] = std::move(value);
+    } else {
+      out.push_back({{"key", json_value(*array.keys(), i)}, {"value", std::move(value)}});
+    }
+  }
+  return out;
+}
+
+Json json_dictionary(const arrow::DictionaryArray& array, std::int64_t row) {
+  return json_value(*array.dictionary(), array.GetValueIndex(row));
+}
+
+// What Arrow prints: "2024-01-02 03:04:05", "12.50".
+Json json_text(const arrow::Array& array, std::int64_t row) {
+  const auto scalar = array.GetScalar(row);
+  if (!scalar.ok()) return nullptr;
+  return scalar.ValueUnsafe()->is_valid ? Json(scalar.ValueUnsafe()->ToString()) : Json(nullptr);
 }
 
 std::optional<NpyType> integers_of(const arrow::DataType& type) {
@@ -66,6 +97,12 @@ const std::byte* values_of(const arrow::Array& array, std::size_t size) {
   return reinterpret_cast<const std::byte*>(buffer->data()) + static_cast<std::size_t>(array.offset()) * size;
 }
 
+void require_integers(const arrow::Array& values, const std::string& where) {
+  D9D_REQUIRE(integers_of(*values.type()), "{}: lists of the type {}, expected integers", where,
+              values.type()->ToString());
+  D9D_REQUIRE(values.null_count() == 0, "{}: a null among the integers of a list", where);
+}
+
 Json json_integer(const arrow::Array& array, NpyType type, std::int64_t row) {
   const std::size_t size = bytes_of(type);
   std::int64_t value = 0;
@@ -75,16 +112,57 @@ Json json_integer(const arrow::Array& array, NpyType type, std::int64_t row) {
 
 }  // namespace
 
-Json json_value(const arrow::Array& array, std::int64_t row, const std::string& where) {
+bool is_text(const arrow::DataType& type) {
+  switch (type.id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::STRING_VIEW:
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::BINARY_VIEW:
+    case arrow::Type::NA:
+      return true;
+    case arrow::Type::DICTIONARY:
+      return is_text(*static_cast<const arrow::DictionaryType&>(type).value_type());
+    default:
+      return false;
+  }
+}
+
+std::string_view text_value(const arrow::Array& array, std::int64_t row) {
+  if (array.IsNull(row)) return {};
+  switch (array.type_id()) {
+    case arrow::Type::STRING:
+    case arrow::Type::BINARY:
+      return as<arrow::BinaryArray>(array).GetView(row);
+    case arrow::Type::LARGE_STRING:
+    case arrow::Type::LARGE_BINARY:
+      return as<arrow::LargeBinaryArray>(array).GetView(row);
+    case arrow::Type::STRING_VIEW:
+    case arrow::Type::BINARY_VIEW:
+      return as<arrow::BinaryViewArray>(array).GetView(row);
+    case arrow::Type::DICTIONARY: {
+      const auto& texts = as<arrow::DictionaryArray>(array);
+      return text_value(*texts.dictionary(), texts.GetValueIndex(row));
+    }
+    default:
+      return {};
+  }
+}
+
+Json json_value(const arrow::Array& array, std::int64_t row) {
   if (array.IsNull(row)) return nullptr;
   if (const auto type = integers_of(*array.type())) return json_integer(array, *type, row);
   switch (array.type_id()) {
     case arrow::Type::STRING:
-      return as<arrow::StringArray>(array).GetView(row);
     case arrow::Type::LARGE_STRING:
-      return as<arrow::LargeStringArray>(array).GetView(row);
     case arrow::Type::STRING_VIEW:
-      return as<arrow::StringViewArray>(array).GetView(row);
+    case arrow::Type::BINARY:
+    case arrow::Type::LARGE_BINARY:
+    case arrow::Type::BINARY_VIEW:
+      return text_value(array, row);
+    case arrow::Type::DICTIONARY:
+      return json_dictionary(as<arrow::DictionaryArray>(array), row);
     case arrow::Type::BOOL:
       return as<arrow::BooleanArray>(array).Value(row);
     case arrow::Type::FLOAT:
@@ -92,18 +170,31 @@ Json json_value(const arrow::Array& array, std::int64_t row, const std::string& 
     case arrow::Type::DOUBLE:
       return as<arrow::DoubleArray>(array).Value(row);
     case arrow::Type::LIST:
-      return json_list(as<arrow::ListArray>(array), row, where);
+      return json_list(as<arrow::ListArray>(array), row);
     case arrow::Type::LARGE_LIST:
-      return json_list(as<arrow::LargeListArray>(array), row, where);
+      return json_list(as<arrow::LargeListArray>(array), row);
+    case arrow::Type::LIST_VIEW:
+      return json_list(as<arrow::ListViewArray>(array), row);
+    case arrow::Type::LARGE_LIST_VIEW:
+      return json_list(as<arrow::LargeListViewArray>(array), row);
     case arrow::Type::FIXED_SIZE_LIST:
-      return json_list(as<arrow::FixedSizeListArray>(array), row, where);
+      return json_list(as<arrow::FixedSizeListArray>(array), row);
     case arrow::Type::STRUCT:
-      return json_struct(as<arrow::StructArray>(array), row, where);
+      return json_struct(as<arrow::StructArray>(array), row);
+    case arrow::Type::MAP:
+      return json_map(as<arrow::MapArray>(array), row);
+    case arrow::Type::EXTENSION:
+      return json_value(*as<arrow::ExtensionArray>(array).storage(), row);
     default:
-      throw Error(ErrorKind::input,
-                  fmt::format("{}: values of the type {}, expected texts, numbers, lists or structs", where,
-                              array.type()->ToString()));
+      return json_text(array, row);
   }
+}
+
+Json record_of(const arrow::RecordBatch& batch, std::int64_t row) {
+  Json record = Json::object();
+  for (int column = 0; column < batch.num_columns(); ++column)
+    record[batch.column_name(column)] = json_value(*batch.column(column), row);
+  return record;
 }
 
 IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where)
@@ -111,31 +202,72 @@ IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where)
   switch (array.type_id()) {
     case arrow::Type::LIST:
       narrow_ = as<arrow::ListArray>(array).raw_value_offsets();
-      set_values(*as<arrow::ListArray>(array).values(), where);
-      break;
+      set_lists(as<arrow::ListArray>(array), where);
+      return;
     case arrow::Type::LARGE_LIST:
       wide_ = as<arrow::LargeListArray>(array).raw_value_offsets();
-      set_values(*as<arrow::LargeListArray>(array).values(), where);
-      break;
-    case arrow::Type::FIXED_SIZE_LIST: {
-      const auto& lists = as<arrow::FixedSizeListArray>(array);
-      D9D_REQUIRE(lists.null_count() == 0, "{}: a list is null", where);
-      length_ = static_cast<std::uint64_t>(lists.value_length());
-      set_values(*lists.values()->Slice(lists.value_offset(0)), where);
-      break;
-    }
+      set_lists(as<arrow::LargeListArray>(array), where);
+      return;
+    case arrow::Type::LIST_VIEW:
+      copy_lists(as<arrow::ListViewArray>(array), where);
+      return;
+    case arrow::Type::LARGE_LIST_VIEW:
+      copy_lists(as<arrow::LargeListViewArray>(array), where);
+      return;
+    case arrow::Type::FIXED_SIZE_LIST:
+      set_fixed(as<arrow::FixedSizeListArray>(array), where);
+      return;
     default:
       throw Error(ErrorKind::input, fmt::format("{}: a column of the type {}, expected lists of integers",
                                                 where, array.type()->ToString()));
   }
-  if (rows_ > 0) check_places(where);
 }
 
-void IntegerLists::set_values(const arrow::Array& values, const std::string& where) {
-  const auto type = integers_of(*values.type());
-  D9D_REQUIRE(type, "{}: lists of the type {}, expected integers", where, values.type()->ToString());
-  D9D_REQUIRE(values.null_count() == 0, "{}: a null among the integers of a list", where);
-  type_ = *type;
+void IntegerLists::set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where) {
+  if (lists.null_count() > 0) return copy_lists(lists, where);
+  length_ = static_cast<std::uint64_t>(lists.value_length());
+  require_integers(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()),
+                   where);
+  set_values(*lists.values()->Slice(lists.value_offset(0)));
+}
+
+template <class Lists>
+void IntegerLists::set_lists(const Lists& lists, const std::string& where) {
+  num_values_ = static_cast<std::uint64_t>(lists.values()->length());
+  if (rows_ > 0) check_places(where);
+  if (lists.null_count() > 0) return copy_lists(lists, where);
+  const auto begin = static_cast<std::int64_t>(place_of(0));
+  require_integers(*lists.values()->Slice(begin, static_cast<std::int64_t>(place_of(rows_)) - begin), where);
+  set_values(*lists.values());
+}
+
+template <class Lists>
+void IntegerLists::copy_lists(const Lists& lists, const std::string& where) {
+  narrow_ = nullptr;
+  wide_ = nullptr;
+  for (std::int64_t row = 0; row < lists.length(); ++row) {
+    const std::int64_t begin = lists.value_offset(row), length = lists.value_length(row);
+    D9D_REQUIRE(begin >= 0 && length >= 0 && begin <= lists.values()->length() - length,
+                "{}: the list of row {} is outside the column's values", where, row);
+  }
+  const auto flat = lists.Flatten();
+  D9D_REQUIRE(flat.ok(), "{}: {}", where, flat.status().message());
+  auto places = std::make_shared<std::vector<std::int64_t>>(1, 0);
+  for (std::int64_t row = 0; row < lists.length(); ++row) {
+    places->push_back(places->back() +
+                      (lists.IsNull(row) ? 0 : static_cast<std::int64_t>(lists.value_length(row))));
+  }
+  own_values_ = flat.ValueUnsafe();
+  D9D_CHECK(places->back() == own_values_->length(), "{} values in lists of {}", own_values_->length(),
+            places->back());
+  own_places_ = std::move(places);
+  wide_ = own_places_->data();
+  require_integers(*own_values_, where);
+  set_values(*own_values_);
+}
+
+void IntegerLists::set_values(const arrow::Array& values) {
+  type_ = integers_of(*values.type()).value();
   num_values_ = static_cast<std::uint64_t>(values.length());
   values_ = values_of(values, bytes_of(type_));
 }

@@ -2,19 +2,32 @@
 // Values of Arrow's arrays as JSON, and lists of integers where they lie. Only the other sources of this folder include it.
 
 #include <arrow/array.h>
+#include <arrow/record_batch.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/data/npy.hpp"
 
 namespace d9d {
 
-// Texts, numbers, booleans, nulls, and lists and structs of them.
-// Input error for other types; it begins with `where`.
-nlohmann::json json_value(const arrow::Array& array, std::int64_t row, const std::string& where);
+// Texts, numbers, booleans, nulls, lists and structs of them, maps of texts as objects and others as lists of {key, value},
+// what a dictionary stands for; of other types the text that Arrow prints. Bytes are taken for text.
+nlohmann::json json_value(const arrow::Array& array, std::int64_t row);
 
-// The lists of an array, [rows]. Points into the array's buffers.
+// A row as an object.
+nlohmann::json record_of(const arrow::RecordBatch& batch, std::int64_t row);
+
+// The text of a row of a column of texts: strings, bytes, dictionaries of them, or nothing but nulls. Empty for a null.
+bool is_text(const arrow::DataType& type);
+std::string_view text_value(const arrow::Array& array, std::int64_t row);
+
+// The lists of an array, [rows]; a null is an empty list, whatever values its places name. Points into the array's
+// buffers where its lists follow each other there; else their integers are copied.
 class IntegerLists {
  public:
   // Input errors begin with `where`: no lists of integers, nulls among the integers, or places that are out of order.
@@ -29,11 +42,20 @@ class IntegerLists {
   bool is_within(std::span<const std::byte> bytes) const;
 
  private:
+  // Of any kind of list that has nulls, or whose places are in any order.
+  template <class Lists>
+  void copy_lists(const Lists& lists, const std::string& where);
+  void set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where);
+  template <class Lists>
+  void set_lists(const Lists& lists, const std::string& where);
   std::uint64_t place_of(std::uint64_t row) const;
-  void set_values(const arrow::Array& values, const std::string& where);
+  void set_values(const arrow::Array& values);
   void check_places(const std::string& where) const;
 
   std::uint64_t rows_ = 0;
+  // Where they are copied.
+  std::shared_ptr<const std::vector<std::int64_t>> own_places_;
+  std::shared_ptr<const arrow::Array> own_values_;
   const std::int32_t* narrow_ = nullptr;  // one of the two, or neither where all lists are of `length_`
   const std::int64_t* wide_ = nullptr;
   std::uint64_t length_ = 0;

@@ -1,6 +1,7 @@
 #pragma once
-// Parquet files, and Arrow's IPC files in both layouts (the stream that `datasets` writes, and the file). Parquet is
-// read a row group at a time, Arrow is mapped. A build without Arrow's library refuses all of them by name.
+// Parquet files, Arrow's IPC files in both layouts (the stream that `datasets` writes, and the file), and CSV with a line
+// of names, whose values are texts. Parquet is read a row group at a time, Arrow is mapped; CSV, packed or not, is read in
+// blocks. A build without Arrow's library refuses all of them by name.
 
 #include <cstdint>
 #include <functional>
@@ -13,10 +14,9 @@
 #include <vector>
 
 #include "runtime/data/corpus/token_corpus.hpp"
+#include "runtime/data/file/table_format.hpp"
 
 namespace d9d {
-
-enum class TableFormat { parquet, arrow };
 
 // Where a row is: its number in the file, from 0, and about which share of the file's rows is read with it.
 struct TableRow {
@@ -27,13 +27,13 @@ struct TableRow {
 // Input errors, here and below, name the file: it cannot be read, is of another format, has no such column
 // (they name those that there are) or one of another type.
 
-// Calls with the texts of a column; a null is an empty text. The text lives only during the call.
+// Calls with the texts of a column (strings, bytes, dictionaries of them); a null is an empty text. The text lives only during the call.
 using UseTableText = std::function<void(std::string_view text, const TableRow& row)>;
 void for_each_table_text(const std::string& file, TableFormat format, const std::string& column,
                          const UseTableText& use);
 
-// Calls with those of the columns that the file has, as an object; with no names, all. Values may be texts,
-// numbers, booleans, nulls, and lists and structs of them.
+// Calls with those of the columns that the file has, as an object; with no names, all. Lists, structs and maps become
+// lists and objects; dates, decimals and whatever else JSON has no value for the texts that Arrow prints.
 using UseTableRecord = std::function<void(const nlohmann::json& record, const TableRow& row)>;
 void for_each_table_record(const std::string& file, TableFormat format,
                            const std::vector<std::string>& columns, const UseTableRecord& use);

@@ -28,5 +28,20 @@ TEST(EvaluationRules, WantANumberOfBatchesOfEndlessData) {
   EXPECT_EQ(error_of({evaluation(endless, ", batches: 4")}), "no error");
 }
 
+TEST(EvaluationRules, TakeTheRowsThatTrainingHoldsOut) {
+  const auto data = [](const std::string& more) {
+    return "data={source: megatron, prefix: x, sequence_length: 8, shuffle: true, seed: 3" + more + "}";
+  };
+  const std::string evaluation = "evaluation={period_steps: 1}";
+  EXPECT_THAT(error_of({data(""), evaluation}), HasSubstr("evaluation.data: missing"));
+  EXPECT_THAT(error_of({data(", validation: {}"), evaluation}),
+              HasSubstr("data.validation: expected one of"));
+  EXPECT_THAT(error_of({data(", validation: {fraction: 1.0}"), evaluation}),
+              HasSubstr("data.validation.fraction"));
+  EXPECT_THAT(error_of({data(", max_samples: 4, validation: {samples: 4}"), evaluation}),
+              HasSubstr("data.validation.samples: as many as all 4 of max_samples"));
+  EXPECT_EQ(error_of({data(", validation: {fraction: 0.1}"), evaluation}), "no error");
+}
+
 }  // namespace
 }  // namespace d9d

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -29,6 +30,28 @@ TEST_F(ResultLinesTest, AreWrittenWhenTheyAreFlushed) {
   lines.flush();
 
   EXPECT_EQ(text(), "{\"sample\":3,\"loss\":1.5}\n{\"sample\":4,\"loss\":null}\n");
+}
+
+class Placed final : public SampleSource {
+ public:
+  std::optional<std::uint64_t> num_samples() const override { return 3; }
+  std::int64_t sequence_length() const override { return 1; }
+  Sample at(std::uint64_t) const override { return {{0}, {0}}; }
+  std::vector<RowPlace> places_of(std::uint64_t index) const override {
+    if (index == 0) return {{"a.txt", 12, true}};
+    if (index == 1) return {{"b.csv", 0, false}, {"b.csv", 1, false}};
+    return {{"a.jsonl", 3, true}, {"b.jsonl", 1, true}};
+  }
+};
+
+TEST_F(ResultLinesTest, NameTheRowsThatTheirSamplesWereMadeOf) {
+  ResultLines lines(results(), 2, std::make_shared<Placed>());
+  lines.add({{2, 0, -1, 1}, {{"x", at::tensor({2L, 0L, 9L, 1L})}}});
+  lines.flush();
+  EXPECT_EQ(text(),
+            "{\"sample\":2,\"file\":[\"a.jsonl\",\"b.jsonl\"],\"line\":[3,1],\"x\":2}\n"
+            "{\"sample\":0,\"file\":\"a.txt\",\"line\":12,\"x\":0}\n"
+            "{\"sample\":1,\"file\":\"b.csv\",\"row\":[0,1],\"x\":1}\n");
 }
 
 TEST_F(ResultLinesTest, HaveListsWithoutWhatFillsThemUpAndTexts) {

@@ -70,6 +70,23 @@ TEST_F(MegatronIndexTest, RefusesTablesThatContradictEachOther) {
   EXPECT_THAT(refusal(with(mapped_, boundaries_at, 1)), HasSubstr("it has no documents"));
 }
 
+// The sizes of pieces are 32 bits each, before the offsets.
+TEST_F(MegatronIndexTest, RefusesSizesAndOffsetsThatContradictEachOther) {
+  const std::size_t sizes_at = offsets_at - 5 * 4;
+  EXPECT_THAT(refusal(with(mapped_, sizes_at + 4, 0xffffffff, 4)),
+              HasSubstr("piece 1 has -1 tokens by its size"));
+  EXPECT_THAT(refusal(with(mapped_, sizes_at, 0x7fffffff, 4)),
+              HasSubstr("piece 0 has 2147483647 tokens by its size"));
+  std::uint64_t offset = 0;
+  std::memcpy(&offset, mapped_.data() + offsets_at + 8, 8);
+  EXPECT_THAT(refusal(with(mapped_, offsets_at + 8, offset + 2)),
+              HasSubstr(fmt::format("piece 1 begins at byte {}, within a token of 4 bytes", offset + 2)));
+  std::uint64_t size = 0;
+  const std::size_t older_sizes_at = 8 + 48 - 8 + 8 + 2 * 8 * 6;
+  std::memcpy(&size, older_.data() + older_sizes_at, 8);
+  EXPECT_THAT(refusal(with(older_, older_sizes_at, size + 1)), HasSubstr("tokens by its size and"));
+}
+
 TEST_F(MegatronIndexTest, TakesTheModesOfMultimodalSets) {
   EXPECT_EQ(refusal(mapped_ + std::string(5, '\0')), "no error");
   EXPECT_THAT(refusal(mapped_ + std::string(4, '\0')), HasSubstr("cut short or damaged"));

@@ -77,5 +77,20 @@ TEST(Documents, SayHowFarTheyHaveReadInAllFiles) {
   EXPECT_THAT(read, ElementsAre(3, 7, 8 + 5));
 }
 
+TEST(Documents, OfRowsNameTheKeysThatARowHasAndPassOverNulls) {
+  const Folder folder;
+  TextDataConfig config = jsonl_or_text(
+      {folder.write("a.jsonl", "{\"text\": null}\n{\"text\": \"x\"}\n{\"body\": 1, \"n\": 2}\n")});
+  EXPECT_THAT(refusal_of(config),
+              HasSubstr("a.jsonl:3: no text under \"text\"; name the key with data.text_field "
+                        "(the row has \"body\", \"n\")"));
+  config.files = {folder.write("b.jsonl", "{\"text\": null}\n{\"text\": \"x\"}\n")};
+  EXPECT_THAT(documents_of(config), ElementsAre("x"));
+  // The format as asked for: braces and all.
+  config.format = TextFormat::text;
+  config.document = DocumentUnit::line;
+  EXPECT_THAT(documents_of(config), ElementsAre("{\"text\": null}", "{\"text\": \"x\"}"));
+}
+
 }  // namespace
 }  // namespace d9d

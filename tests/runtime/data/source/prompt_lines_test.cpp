@@ -36,5 +36,16 @@ TEST(PromptLines, NameTheLineThatHasNone) {
               HasSubstr("b.jsonl:2: expected an object with the key \"prompt\", a text"));
 }
 
+TEST(PromptLines, OfArraysAreRowsWithTheirNumbers) {
+  const Folder folder;
+  const std::string file = folder.write("a.json", "[{\"prompt\": \"x\"}, {\"prompt\": \"y\\nz\"}]");
+  std::vector<std::string> prompts;
+  for_each_placed_prompt({file}, "prompt", [&](std::string_view prompt, const RowPlace& place) {
+    prompts.push_back(std::to_string(place.number) + (place.is_line ? " line " : " row ") +
+                      std::string(prompt));
+  });
+  EXPECT_THAT(prompts, testing::ElementsAre("0 row x", "1 row y\nz"));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -95,5 +95,62 @@ TEST(TextSource, RefusesATokenizerWithMoreIdsThanTheModelBeforeItReadsAnyText) {
   }
 }
 
+TEST(TextSource, ReadsTheFirstDocumentsAndTellsTheRowsOfItsSamples) {
+  const Folder folder;
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i)
+    lines += "the actor sends message " + std::to_string(i) + "\n" + (i % 2 ? "\n" : "");
+  TextDataConfig config = config_of({folder.write("a.txt", lines)});
+  config.document = DocumentUnit::line;
+  config.samples = SampleUnit::document;
+  config.max_samples = 3;
+  const TextSource source(config, std::nullopt, RestOfRows::left_out, {.with_places = true});
+
+  EXPECT_EQ(source.num_samples(), 3);
+  std::vector<std::uint64_t> places;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    for (const RowPlace& place : source.places_of(i)) {
+      EXPECT_TRUE(place.is_line && place.file == config.files[0]);
+      places.push_back(place.number);
+    }
+  }
+  EXPECT_THAT(places, testing::ElementsAre(1, 2, 4));
+  // Rows of a stream are made of several documents.
+  config.samples = SampleUnit::row;
+  config.sequence_length = 11;
+  const TextSource rows(config, std::nullopt, RestOfRows::left_out, {.with_places = true});
+  EXPECT_GT(rows.places_of(0).size(), 1U);
+}
+
+TEST(TextSource, IsTokenisedOnceForTrainingAndTheRowsThatItHoldsOut) {
+  const Folder folder;
+  TextDataConfig config =
+      config_of({folder.write("a.txt", "one\ntwo words\nthree more words\nfour\nfive more\n")});
+  config.document = DocumentUnit::line;
+  config.validation = Validation{};
+  config.validation->samples = 2;
+  config.sequence_length = 2;
+  const Tokenizer tokenizer = Tokenizer::from_file(qwen_tokenizer);
+  TextDataConfig other = config;
+  other.validation->side = DataSide::validation;
+  const CorpusWishes wishes{.share = std::make_shared<SharedCorpora>()};
+  int made = 0;
+  const auto counted = [&](const TextDataConfig& which) {
+    TokenRecipe recipe = text_recipe(which, tokenizer, wishes);
+    recipe.make = [&made, make = recipe.make](const UseMadeDocument& use) {
+      ++made;
+      make(use);
+    };
+    return corpus_of(recipe);
+  };
+
+  const auto training = counted(config);
+  const auto validation = counted(other);
+
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(training->num_documents(), 3);
+  EXPECT_EQ(validation->num_documents(), 2);
+}
+
 }  // namespace
 }  // namespace d9d

@@ -1,4 +1,4 @@
-#include "runtime/data/source/permutation.hpp"
+#include "runtime/data/corpus/permutation.hpp"
 
 #include <gtest/gtest.h>
 

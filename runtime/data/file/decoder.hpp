@@ -1,0 +1,38 @@
+#pragma once
+// Unpacks the bytes of gzip, zstd, bzip2 and xz files, a piece at a time and in bounded memory.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace d9d {
+
+enum class Compression { none, gzip, zstd, bzip2, xz };
+
+// By the first bytes of a file, whatever its name.
+Compression compression_of(std::string_view first);
+const char* name_of(Compression compression);
+
+// Of one stream; a file may have several, one after the other.
+class Decoder {
+ public:
+  struct Step {
+    std::size_t read = 0;
+    std::size_t written = 0;
+    bool ended = false;  // with the stream
+  };
+  virtual ~Decoder() = default;
+  // Input error, without the file's name, for damaged bytes.
+  virtual Step step(std::span<const std::byte> in, std::span<char> out) = 0;
+};
+
+std::unique_ptr<Decoder> make_decoder(Compression compression);
+
+// Those of libraries that a build may lack; it then refuses them by name.
+std::unique_ptr<Decoder> make_zstd_decoder();
+std::unique_ptr<Decoder> make_bzip2_decoder();
+std::unique_ptr<Decoder> make_xz_decoder();
+
+}  // namespace d9d

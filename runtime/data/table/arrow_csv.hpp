@@ -1,0 +1,18 @@
+#pragma once
+// CSV and TSV through Arrow's reader: the first line names the columns, every value is a text, also of several lines in
+// quotes. Packed files are unpacked on the way. Only the other sources of this folder include it.
+
+#include "runtime/data/table/tables.hpp"
+
+namespace d9d {
+
+bool is_csv(TableFormat format);
+
+// As for_each_table_text(), for_each_table_record() and outline_of_table().
+void for_each_csv_text(const std::string& file, TableFormat format, const std::string& column,
+                       const UseTableText& use);
+void for_each_csv_record(const std::string& file, TableFormat format, const std::vector<std::string>& columns,
+                         const UseTableRecord& use);
+TableOutline outline_of_csv(const std::string& file, TableFormat format);
+
+}  // namespace d9d
