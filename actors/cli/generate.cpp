@@ -9,6 +9,7 @@
 #include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
@@ -24,8 +25,8 @@ namespace {
 using Texts = std::vector<std::vector<std::int64_t>>;
 
 // The model's own, unless another one is named. An adapter may have one; else it is its base's.
-Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Arguments& arguments) {
-  if (const auto file = arguments.value("--tokenizer")) return Tokenizer::from_file(*file);
+std::string tokenizer_file(const Disk& disk, const std::string& model, const Arguments& arguments) {
+  if (const auto file = arguments.value("--tokenizer")) return *file;
   auto file = tokenizer_in(model);
   if (!file && is_adapter_folder(disk, model))
     file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
@@ -33,25 +34,45 @@ Tokenizer tokenizer_for(const Disk& disk, const std::string& model, const Argume
       file,
       "{} has no tokenizer.json and no tokenizer.model; name the model's tokenizer with --tokenizer FILE",
       model);
-  return Tokenizer::from_file(*file);
+  return *file;
 }
 
-// Those of the command line, then a line each of the file.
-std::vector<std::string> prompts_given(const Arguments& arguments) {
-  std::vector<std::string> prompts = arguments.values("--prompt");
-  if (const auto file = arguments.value("--prompts")) {
-    for_each_prompt({*file}, "prompt",
-                    [&](std::string_view prompt, const std::string&) { prompts.emplace_back(prompt); });
-  }
-  D9D_REQUIRE(!prompts.empty(),
+struct GivenPrompt {
+  std::string text;
+  bool is_chat = false;  // written by the chat template, special tokens and all
+};
+
+// Those of the command line, then a line each of the file. Rows of messages go through the tokenizer's chat template, with
+// --chat the others as well, as what a user says.
+std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Arguments& arguments) {
+  D9D_REQUIRE(arguments.has("--prompt") || arguments.has("--prompts"),
               "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
+  PromptWriter writer(
+      {.tokenizer = tokenizer, .chat_template = arguments.value("--chat-template"), .today = true});
+  const bool chat = arguments.has("--chat");
+  std::vector<GivenPrompt> prompts;
+  const auto add = [&](std::string text, bool is_chat, const std::string& where) {
+    if (chat && !is_chat) text = writer.of_text(text, where);
+    prompts.push_back({std::move(text), chat || is_chat});
+  };
+  for (const std::string& prompt : arguments.values("--prompt")) add(prompt, false, "--prompt");
+  if (const auto file = arguments.value("--prompts")) {
+    const auto write = [&](const RowJson& messages, const RowJson& row, const std::string& where) {
+      return writer.of_messages(messages, row, where);
+    };
+    for_each_prompt({*file}, "prompt", write, [&](const PromptLine& line) {
+      add(std::string(line.text), line.is_chat, text_of(line.place));
+    });
+  }
+  writer.say_unread();
+  D9D_REQUIRE(!prompts.empty(), "there is no prompt in the file: write one in each line");
   return prompts;
 }
 
-Texts encoded(const Tokenizer& tokenizer, const std::vector<std::string>& prompts) {
+Texts encoded(const Tokenizer& tokenizer, const std::vector<GivenPrompt>& prompts) {
   Texts texts;
-  for (const std::string& prompt : prompts) {
-    const auto ids = tokenizer.encode(prompt, false);
+  for (const GivenPrompt& prompt : prompts) {
+    const auto ids = tokenizer.encode(prompt.text, false);
     D9D_REQUIRE(!ids.empty(), "prompt {} is empty; give at least one token to begin with", texts.size());
     texts.emplace_back(ids.begin(), ids.end());
   }
@@ -103,10 +124,10 @@ std::string line_of(std::size_t sample, const std::string& prompt, const std::st
 }
 
 void write_results(Disk& disk, const std::string& path, const Tokenizer& tokenizer,
-                   const std::vector<std::string>& prompts, const Texts& made) {
+                   const std::vector<GivenPrompt>& prompts, const Texts& made) {
   std::string lines;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    lines += line_of(i, prompts[i],
+    lines += line_of(i, prompts[i].text,
                      tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
   }
   write_text(disk, path, lines);
@@ -117,9 +138,10 @@ int generate_text(const Arguments& arguments, Console& console) {
   const auto device = device_given(arguments);
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
-  const std::vector<std::string> prompts = prompts_given(arguments);
   const at::ScalarType dtype = dtype_of_use(arguments);
-  const Tokenizer tokenizer = tokenizer_for(disk, directory, arguments);
+  const std::string file = tokenizer_file(disk, directory, arguments);
+  const std::vector<GivenPrompt> prompts = prompts_given(file, arguments);
+  const Tokenizer tokenizer = Tokenizer::from_file(file);
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options = options_given(arguments);
   options.ends = stops_given(tokenizer, arguments);
@@ -139,7 +161,7 @@ int generate_text(const Arguments& arguments, Console& console) {
     return 0;
   }
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    console.out << (i > 0 ? "\n" : "") << prompts[i]
+    console.out << (i > 0 ? "\n" : "") << prompts[i].text
                 << tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())) << "\n";
   }
   return 0;
@@ -158,7 +180,10 @@ Command generate_command() {
       .options = {{"--tokenizer", "FILE",
                    "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
                   {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
-                  {"--prompts", "FILE", "a prompt in each line: text, or .jsonl with the key \"prompt\""},
+                  {"--prompts", "FILE",
+                   "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
+                  {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
+                  {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
                   {"--tokens", "N", "new tokens of a text at most, 64 by default"},
                   {"--temperature", "T", "0 takes the most likely token; 0.8 by default"},
                   {"--top-k", "K", "choose among the K most likely tokens, 0 = all; 40 by default"},

@@ -27,9 +27,9 @@ void show_rows(const std::vector<std::string>& files, TableFormat format, std::i
   std::int64_t shown = 0;
   try {
     for (const std::string& file : files) {
-      for_each_table_record(file, format, {}, [&](const nlohmann::json& record, const TableRow& row) {
+      for_each_table_record(file, format, {}, [&](const RowJson& record, const TableRow& row) {
         if (shown++ == wanted) throw EnoughRows();
-        const std::string text = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const std::string text = record.dump(-1, ' ', false, RowJson::error_handler_t::replace);
         const bool is_long = text.size() > characters_shown;
         console.out << fmt::format("\nrow {} of {}\n{}{}\n", row.number, file,
                                    text.substr(0, characters_shown), is_long ? " ..." : "");

@@ -52,11 +52,14 @@ int score(const Arguments& arguments, Console& console) {
   const LoadedModel model = load_hugging_face_model(disk, arguments.positional().front(), at::kFloat,
                                                     device->place(), base_given(arguments));
   const Scores scores = score_tokens(model, tokens, labels, {.with_logits = arguments.has("--logits")});
+  D9D_REQUIRE(scores.counted == 0 || !std::isnan(scores.loss),
+              "the loss is no number (NaN), so that nothing is written; are the weights of {} whole?",
+              arguments.positional().front());
   TensorMap tensors{{"loss", at::scalar_tensor(scores.loss, at::kFloat)}, {"token_loss", scores.token_loss}};
   if (scores.logits.defined()) tensors["logits"] = scores.logits;
   write_tensors(disk, out, tensors);
   const std::string loss =
-      std::isnan(scores.loss) ? "no label counts in the loss" : fmt::format("loss {:.6f}", scores.loss);
+      scores.counted == 0 ? "no label counts in the loss" : fmt::format("loss {:.6f}", scores.loss);
   console.out << fmt::format("{} over {} of {}; written to {}\n", loss, counted(tokens.size(0), "sequence"),
                              counted(tokens.size(1), "token"), out);
   return 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/data/config/template_keys.hpp"
 #include "runtime/data/epochs.hpp"
 #include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/row_format.hpp"
@@ -28,6 +29,9 @@ constexpr auto keys_of(config::Tag<RoleMarkers>) {
                     config::Key{"suffix", "", "text after it; it counts in the loss where the message does"}};
 }
 
+enum class ChatLoss { all, last_answer };
+BOOST_DESCRIBE_ENUM(ChatLoss, all, last_answer)
+
 struct ChatDataConfig {
   std::vector<std::string> files;
   std::string tokenizer;  // empty in the file: that of the model's folder
@@ -35,6 +39,11 @@ struct ChatDataConfig {
   std::optional<RowFormat> format;
   std::map<std::string, RoleMarkers> roles;
   std::vector<std::string> trained_roles{"assistant"};
+  ChatLoss loss = ChatLoss::all;
+  std::optional<std::string> chat_template;
+  std::map<std::string, nlohmann::json> template_arguments;
+  std::optional<std::string> template_date;
+  std::optional<std::string> tools;
   std::string begin;
   std::string messages_field = "messages";
   std::string role_field = "role";
@@ -51,16 +60,21 @@ struct ChatDataConfig {
   std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
-                      (files, tokenizer, sequence_length, format, roles, trained_roles, begin, messages_field,
-                       role_field, content_field, eos_token, samples, cache, shuffle, seed, epochs, order,
-                       split, max_samples, validation))
+                      (files, tokenizer, sequence_length, format, roles, trained_roles, loss, chat_template,
+                       template_arguments, template_date, tools, begin, messages_field, role_field,
+                       content_field, eos_token, samples, cache, shuffle, seed, epochs, order, split,
+                       max_samples, validation))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
   return std::array{
       Key{"files", "",
-          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]}, or {prompt: "
-          "..., "
-          "completion: ...} of plain text without markers, of which the completion counts in the loss",
+          "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]} with tools, "
+          "documents and "
+          "system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's {instruction: "
+          "..., input: "
+          "..., output: ...}, or {prompt: ..., completion: ...}, two lists of messages or two texts without "
+          "markers, of "
+          "which the completion counts in the loss",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
@@ -74,8 +88,17 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
-          "{prefix: \"A: \", suffix: \"\\n\"}}"},
-      Key{"trained_roles", "", "the roles whose messages count in the loss, with their suffixes"},
+          "{prefix: \"A: \", suffix: \"\\n\"}}; left out: the tokenizer's chat template writes the texts"},
+      Key{"trained_roles", "",
+          "the roles whose messages count in the loss, with their suffixes, unless a message says weight: 0 "
+          "or train: "
+          "false"},
+      Key{"loss", "",
+          "all: every message of the trained roles counts; last_answer: the last of a conversation alone"},
+      data_keys::chat_template,
+      data_keys::template_arguments,
+      data_keys::template_date,
+      data_keys::tools,
       Key{"begin", "", "text before every conversation"},
       Key{"messages_field", "", "the key (column) of a row's messages"},
       Key{"role_field", "", "the key of a message's role"},

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/data/config/template_keys.hpp"
 #include "runtime/data/epochs.hpp"
 #include "runtime/data/row_choice_config.hpp"
 #include "runtime/data/sample_order_config.hpp"
@@ -19,12 +20,17 @@ struct PromptsDataConfig {
   std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
   std::string text_field = "prompt";
+  std::optional<std::string> chat_template;
+  std::map<std::string, nlohmann::json> template_arguments;
+  std::optional<std::string> template_date;
+  std::optional<std::string> tools;
   Epochs epochs;
   SampleOrder order;
   std::optional<std::int64_t> max_samples;
 };
 BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (),
-                      (files, tokenizer, sequence_length, text_field, epochs, order, max_samples))
+                      (files, tokenizer, sequence_length, text_field, chat_template, template_arguments,
+                       template_date, tools, epochs, order, max_samples))
 constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
   return std::array{
@@ -39,7 +45,16 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
           "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
-      Key{"text_field", "", "of rows: the key (column) of the prompt"},
+      Key{"text_field", "",
+          "of rows: the key (column) of the prompt, a text or a list of messages {role: ..., content: ...}, "
+          "which "
+          "the "
+          "tokenizer's chat template writes up to where the answer begins; rows without the key may have "
+          "\"messages\""},
+      data_keys::chat_template,
+      data_keys::template_arguments,
+      data_keys::template_date,
+      data_keys::tools,
       data_keys::epochs,
       data_keys::order,
       data_keys::max_samples,

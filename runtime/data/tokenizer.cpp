@@ -8,6 +8,16 @@
 #include "runtime/data/tokenizer/utf8.hpp"
 
 namespace d9d {
+namespace {
+
+void require_utf8(std::string_view text) {
+  const std::size_t bad = first_invalid_utf8(text);
+  D9D_REQUIRE(bad == text.size(),
+              "byte {} of the text (0x{:02X}) is not UTF-8; convert the text to UTF-8 first", bad,
+              static_cast<unsigned char>(text[bad]));
+}
+
+}  // namespace
 
 class Tokenizer::Scratch {
  public:
@@ -49,11 +59,24 @@ std::vector<std::int32_t> Tokenizer::encode(std::string_view text, bool add_spec
 void Tokenizer::encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
                        std::vector<std::int32_t>& ids) const {
   D9D_CHECK(scratch.owner == codec_, "a scratch made by another tokenizer");
-  const std::size_t bad = first_invalid_utf8(text);
-  D9D_REQUIRE(bad == text.size(),
-              "byte {} of the text (0x{:02X}) is not UTF-8; convert the text to UTF-8 first", bad,
-              static_cast<unsigned char>(text[bad]));
+  require_utf8(text);
   codec_->encode(text, add_special_tokens, *scratch.scratch, ids);
+}
+
+EncodedText Tokenizer::encode_with_spans(std::string_view text, bool add_special_tokens) const {
+  EncodedText out;
+  Scratch scratch(codec_);
+  encode_with_spans(text, add_special_tokens, scratch, out);
+  return out;
+}
+
+void Tokenizer::encode_with_spans(std::string_view text, bool add_special_tokens, Scratch& scratch,
+                                  EncodedText& out) const {
+  D9D_CHECK(scratch.owner == codec_, "a scratch made by another tokenizer");
+  require_utf8(text);
+  out.ids.clear();
+  out.spans.clear();
+  codec_->encode_with_spans(text, add_special_tokens, *scratch.scratch, out);
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/data/tokenizer/token_span.hpp"
+
 namespace d9d {
 
 class TextCodec;
@@ -34,6 +36,12 @@ class Tokenizer {
   std::vector<std::int32_t> encode(std::string_view text, bool add_special_tokens) const;
   void encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
               std::vector<std::int32_t>& ids) const;
+
+  // The same ids with the bytes of `text` that each was made of: what is a token of the file (`<|im_end|>`) is one
+  // wherever it stands, and nothing but the begin of `text` is encoded as a begin. Replaces what is in `out`.
+  EncodedText encode_with_spans(std::string_view text, bool add_special_tokens) const;
+  void encode_with_spans(std::string_view text, bool add_special_tokens, Scratch& scratch,
+                         EncodedText& out) const;
 
   // As the library: unknown ids are left out, bytes that are not UTF-8 become U+FFFD.
   std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens = true) const;

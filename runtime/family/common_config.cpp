@@ -24,6 +24,8 @@ json rounded_tokens(const std::vector<std::int64_t>& ids) {
   return ids.size() == 1 ? json(ids.front()) : json(ids);
 }
 
+constexpr std::string_view torch_prefix = "torch.";
+
 template <class T>
 json or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
@@ -36,7 +38,10 @@ void read_common(const JsonReader& in, ModelDescription& model) {
   model.initializer_range = in.number("initializer_range", 0.02);
   model.tie_word_embeddings = in.flag("tie_word_embeddings", false);
   model.dtype = in.text("dtype", in.text("torch_dtype", "float32"));
+  if (model.dtype.starts_with(torch_prefix)) model.dtype.erase(0, torch_prefix.size());
   model.pad_token_id = in.integer_or_none("pad_token_id", std::nullopt);
+  // Counted from the end, as torch counts rows of an embedding: -1 is the last one.
+  if (model.pad_token_id && *model.pad_token_id < 0) *model.pad_token_id += model.vocab_size;
   model.bos_token_id = in.integer_or_none("bos_token_id", std::nullopt);
   model.eos_token_ids = eos_of(in);
 }
@@ -58,10 +63,9 @@ void refuse_other_models(const JsonReader& in, const std::string& architecture,
   const double dropout = in.number("attention_dropout", 0.0);
   D9D_REQUIRE(dropout == 0.0, "{}: attention_dropout is {}, dropout is not supported; set it to 0.0",
               in.where(), dropout);
-  D9D_REQUIRE(
-      in.find("quantization_config") == nullptr,
-      "{}: quantization_config is given, quantised weights are not supported; use the original weights",
-      in.where());
+  D9D_REQUIRE(in.flag("is_causal", true),
+              "{}: is_causal is false, only causal attention is supported; set it to true, or remove it",
+              in.where());
 }
 
 json common_config_json(const ModelDescription& model, const std::string& type,

@@ -24,6 +24,9 @@ class Family {
   virtual std::string_view name() const = 0;
   virtual std::string_view meaning() const = 0;
 
+  // model_types of multimodal models in transformers whose text_config is this family's unless it says otherwise.
+  virtual std::vector<std::string_view> multimodal_types() const { return {}; }
+
   // The job file's section `model_provider` of this family, and its tables in the reference of all keys.
   virtual bool read_section(FamilyProvider& out, const config::Node& node, const config::Path& path,
                             config::Problems& problems, std::string_view tag) const = 0;

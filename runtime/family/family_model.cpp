@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/family/prediction_tensors.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
@@ -9,6 +10,7 @@
 #include "runtime/state/mapper/concatenate.hpp"
 #include "runtime/state/mapper/rename.hpp"
 #include "runtime/state/mapper/restrict.hpp"
+#include "runtime/state/pattern.hpp"
 #include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -37,13 +39,6 @@ std::vector<std::string> names_of(const std::vector<NamedSize>& tables) {
 }
 
 // The names of a folder of the model without any head begin within `model.`.
-MapperPtr moved_inside(const Names& names) {
-  std::vector<MapperPtr> moved;
-  for (const std::string& name : names) {
-    if (name.starts_with(body_prefix)) moved.push_back(rename(name.substr(body_prefix.size()), name));
-  }
-  return parallel(std::move(moved));
-}
 MapperPtr moved_outside(const Names& names) {
   std::vector<MapperPtr> moved;
   for (const std::string& name : names) moved.push_back(rename(name, name.substr(body_prefix.size())));
@@ -54,16 +49,6 @@ MapperPtr without_language_head(const MapperPtr& mapper) {
   Names kept = outputs_of(*mapper);
   kept.erase("lm_head.weight");
   return restrict_to_outputs(mapper, kept);
-}
-
-bool is_body_alone(const Names& stored) {
-  return stored.contains("embed_tokens.weight");
-}
-
-Names with_body_prefix(const Names& stored) {
-  Names names;
-  for (const std::string& name : stored) names.insert(std::string(body_prefix) + name);
-  return names;
 }
 
 }  // namespace
@@ -85,16 +70,18 @@ bool FamilyModel::may_start_anew(const std::string& name) const {
   return std::find(own.begin(), own.end(), name) != own.end();
 }
 
-bool FamilyModel::starts_anew(const Names& stored, const std::string& name) const {
+bool FamilyModel::starts_anew(const Names& in_folder, const std::string& name) const {
+  if (!may_start_anew(name)) return false;
+  const Names stored = FolderNames(in_folder, tie_word_embeddings).names();
   for (std::int64_t layer = num_hidden_layers; layer < num_all_layers(); ++layer) {
     if (name.starts_with(prediction_prefix(layer))) return !has_prediction_layer(stored, layer);
   }
-  return may_start_anew(name) && !stored.contains(name);
+  return !stored.contains(name);
 }
 
 MapperPtr FamilyModel::folder_to_parameters(const Names& stored) const {
-  const bool body_alone = is_body_alone(stored);
-  MapperPtr mapper = from_hugging_face(body_alone ? with_body_prefix(stored) : stored);
+  const FolderNames folder(stored, tie_word_embeddings);
+  MapperPtr mapper = from_hugging_face(folder.names());
   if (!has_language_model_head()) mapper = without_language_head(mapper);
   if (!vocabulary_parts.empty()) {
     std::vector<MapperPtr> cuts;
@@ -102,12 +89,11 @@ MapperPtr FamilyModel::folder_to_parameters(const Names& stored) const {
       cuts.push_back(cut(module + ".weight", tables_of(module, *this), 0));
     mapper = sequential({mapper, parallel(std::move(cuts))});
   }
-  if (body_alone) mapper = sequential({moved_inside(inputs_of(*mapper)), mapper});
   std::vector<MapperPtr> all{mapper};
   for (const std::string& name : own_head_parameters()) {
-    if (stored.contains(name)) all.push_back(identity(name));
+    if (folder.names().contains(name)) all.push_back(identity(name));
   }
-  return parallel(std::move(all));
+  return respelled(parallel(std::move(all)), folder);
 }
 
 MapperPtr FamilyModel::parameters_to_folder() const {
@@ -149,6 +135,16 @@ std::vector<std::string> FamilyModel::unread_tensors(const std::set<std::string>
                                        "model.rotary_emb.inv_freq"};
   if (tie_word_embeddings || !has_language_model_head()) patterns.emplace_back("lm_head.weight");
   return patterns;
+}
+
+std::vector<std::string> FamilyModel::unread_in_folder(const Names& stored) const {
+  const FolderNames folder(stored, tie_word_embeddings);
+  const std::vector<std::string> patterns = unread_tensors(folder.names());
+  std::vector<std::string> unread(folder.of_other_parts().begin(), folder.of_other_parts().end());
+  for (const std::string& name : folder.names()) {
+    if (matches_any(name, patterns)) unread.push_back(folder.in_folder(name));
+  }
+  return unread;
 }
 
 AttentionOptions FamilyModel::attention_of(std::int64_t layer) const {

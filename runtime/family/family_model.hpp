@@ -46,12 +46,14 @@ struct FamilyModel : ModelDescription {
 
   // The text of a config.json that transformers 4 and 5 both read as this model.
   virtual std::string config_json() const = 0;
-  // Map the tensors of a Hugging Face folder that has these names to parameters, and back for an export.
+  // Map the tensors of a Hugging Face folder that has these names, in transformers' spelling, to parameters, and back
+  // for an export.
   virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;
   virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
   // The whole model without storage: for names, shapes and layouts.
   std::unique_ptr<StageModule> build_shapes(Dtype element = Dtype::float32) const;
   // The same with what families know nothing of. A vocabulary in parts: such a folder holds its tables as one.
+  // Names may be spelled in any way that folder/folder_names.hpp knows.
   // Heads: a classifier's is score.weight, as in transformers; a model without any has names without `model.`.
   // From a folder heads are taken where it has them (starts_anew), lm_head where the model has it.
   std::shared_ptr<const StateMapper> folder_to_parameters(const std::set<std::string>& stored) const;
@@ -67,6 +69,9 @@ struct FamilyModel : ModelDescription {
   // Patterns of tensors that a folder with these tensors may hold and that are not parameters: a stored copy of a
   // tied head, buffers of old versions, modules that do not train.
   virtual std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const;
+  // Those of a folder with these tensors, as patterns of its own spelling (folder/folder_names.hpp); with them the
+  // tensors of other parts of a multimodal model.
+  std::vector<std::string> unread_in_folder(const std::set<std::string>& stored) const;
   // Whether peft 0.21 fuses adapters of single experts as transformers 5 has these experts.
   virtual bool peft_reads_adapters_of_experts() const { return true; }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,29 +17,95 @@ namespace {
 
 using nlohmann::json;
 
+// "LLaMAForCausalLM" of the family llama, "DeepseekV3ForCausalLM" of deepseek_v3.
+std::string simplified(std::string_view name) {
+  std::string simple;
+  for (const unsigned char c : name)
+    if (c != '_') simple += static_cast<char>(std::tolower(c));
+  return simple;
+}
+
+// What to do about a model_type that is not a family's, by the name of its class; else "".
+std::string hint_for(const JsonReader& in) {
+  const json* const list = in.find("architectures");
+  if (list == nullptr || !list->is_array() || list->empty() || !list->front().is_string()) return "";
+  const std::string given = list->front().get<std::string>();
+  for (const Family* family : families()) {
+    if (simplified(given) == simplified(family->name()) + "forcausallm")
+      return fmt::format("its architecture {} is {} under another name: set model_type to {}", given,
+                         family->name(), family->name());
+  }
+  return "";
+}
+
+// Of a multimodal model whose text_config does not say it; "" where it has to.
+std::string usual_text_model(std::string_view multimodal) {
+  for (const Family* family : families()) {
+    const auto types = family->multimodal_types();
+    if (std::find(types.begin(), types.end(), multimodal) != types.end()) return std::string(family->name());
+  }
+  return "";
+}
+
 const Family& family_of(const JsonReader& in) {
   const std::string type = in.text("model_type", "");
   const Family* const family = find_family(type);
   if (family != nullptr) return *family;
   std::vector<std::string_view> names;
   for (const Family* known : families()) names.push_back(known->name());
+  const json* const text = in.find("text_config");
+  const std::string inner =
+      text != nullptr && text->is_object() && text->contains("model_type")
+          ? fmt::format(" with a text model of the type {}", (*text)["model_type"].dump())
+          : "";
+  const std::string hint = hint_for(in);
   throw Error(ErrorKind::input,
-              fmt::format("{}: model_type is '{}', expected one of {}; other families are not supported",
-                          in.where(), type, fmt::join(names, ", ")));
+              fmt::format("{}: model_type is '{}'{}, expected one of {}; {}", in.where(), type, inner,
+                          fmt::join(names, ", "), hint.empty() ? "other families are not supported" : hint));
 }
 
 }  // namespace
 
 std::shared_ptr<FamilyModel> parse_hugging_face_config(std::string_view text, const std::string& where) {
-  const json document = json::parse(text, nullptr, false);
+  json document = json::parse(text, nullptr, false);
   D9D_REQUIRE(document.is_object(), "{}: not a JSON object; expected the config.json of a Hugging Face model",
               where);
+  take_text_model(document);
   const JsonReader in(document, where);
   return family_of(in).read(in);
 }
 
+bool take_text_model(json& document) {
+  const auto found = document.find("text_config");
+  if (found == document.end() || !found->is_object()) return false;
+  const auto text_of = [](const json& config, const char* key) {
+    const auto value = config.find(key);
+    return value != config.end() && value->is_string() ? value->get<std::string>() : "";
+  };
+  const std::string outer = text_of(document, "model_type");
+  if (find_family(outer) != nullptr) return false;
+  json text = *found;
+  if (!text.contains("model_type")) text["model_type"] = usual_text_model(outer);
+  if (find_family(text_of(text, "model_type")) == nullptr) return false;
+  text.erase("architectures");  // those of its body alone, where there are any
+  if (!text.contains("dtype") && !text.contains("torch_dtype"))
+    for (const char* key : {"dtype", "torch_dtype"})
+      if (document.contains(key)) text[key] = document[key];
+  for (const char* key : {"pad_token_id", "quantization_config"})
+    if (!text.contains(key) && document.contains(key)) text[key] = document[key];
+  // The head is the whole model's, and so is where its texts end.
+  for (const char* key : {"bos_token_id", "eos_token_id", "tie_word_embeddings"})
+    if (document.contains(key)) text[key] = document[key];
+  document = std::move(text);
+  return true;
+}
+
 std::shared_ptr<FamilyModel> read_hugging_face_config(const std::filesystem::path& path) {
   const auto file = std::filesystem::is_directory(path) ? path / "config.json" : path;
+  // A named pipe would be waited for.
+  std::error_code ignored;
+  D9D_REQUIRE(!std::filesystem::exists(file, ignored) || std::filesystem::is_regular_file(file, ignored),
+              "{} is not a regular file; give the config.json of a Hugging Face model", file.string());
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
     throw Error(

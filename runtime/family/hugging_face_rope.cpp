@@ -1,6 +1,7 @@
 #include "runtime/family/hugging_face_rope.hpp"
 
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -196,18 +197,19 @@ void validate_factors(const char* name, const std::vector<double>& factors, std:
 
 void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::string& where) {
   D9D_REQUIRE(rope.theta > 1.0, "{}: rope_theta is {}, expected a number above 1", where, rope.theta);
-  D9D_REQUIRE(rope.factor >= 1.0, "{}: the RoPE factor is {}, expected 1 or more", where, rope.factor);
+  D9D_REQUIRE(rope.factor > 0 && std::isfinite(rope.factor),
+              "{}: the RoPE factor is {}, expected a number above 0", where, rope.factor);
   const bool needs_original = has_original_length(rope.type) || rope.type == Type::dynamic;
   D9D_REQUIRE(
       !needs_original || rope.original_max_position_embeddings > 0,
       "{}: original_max_position_embeddings of RoPE is {}, expected the length the model was pretrained with",
       where, rope.original_max_position_embeddings);
-  D9D_REQUIRE(rope.type != Type::yarn || rope.beta_fast > rope.beta_slow,
-              "{}: RoPE beta_fast is {} and beta_slow {}; beta_fast must be the larger one", where,
+  D9D_REQUIRE(rope.type != Type::yarn || rope.beta_fast >= rope.beta_slow,
+              "{}: RoPE beta_fast is {} and beta_slow {}; beta_fast must not be the smaller one", where,
               rope.beta_fast, rope.beta_slow);
   D9D_REQUIRE(
-      rope.type != Type::llama3 || rope.high_freq_factor > rope.low_freq_factor,
-      "{}: RoPE high_freq_factor is {} and low_freq_factor {}; high_freq_factor must be the larger one",
+      rope.type != Type::llama3 || rope.high_freq_factor >= rope.low_freq_factor,
+      "{}: RoPE high_freq_factor is {} and low_freq_factor {}; high_freq_factor must not be the smaller one",
       where, rope.high_freq_factor, rope.low_freq_factor);
   if (rope.type != Type::longrope) return;
   validate_factors("short_factor", rope.short_factor, head_dim, where);

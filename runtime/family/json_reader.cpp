@@ -9,6 +9,13 @@ namespace d9d {
 
 using nlohmann::json;
 
+namespace {
+
+// Products of two sizes are then no more than 63 bits hold.
+constexpr std::uint64_t integer_max = (std::uint64_t{1} << 31) - 1;
+
+}  // namespace
+
 const json* JsonReader::find(const char* key) const {
   const auto found = object_.find(key);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
@@ -20,10 +27,13 @@ void JsonReader::wrong(const char* key, const json& value, const char* expected)
 }
 
 std::int64_t JsonReader::integer_from(const char* key, const json& value) const {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > integer_max)
+    wrong(key, value, "an integer below 2^31");
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number_float()) {
     const double number = value.get<double>();
-    if (number == std::floor(number) && std::abs(number) < 1e15) return static_cast<std::int64_t>(number);
+    if (number == std::floor(number) && std::abs(number) <= static_cast<double>(integer_max))
+      return static_cast<std::int64_t>(number);
   }
   wrong(key, value, "an integer");
 }

@@ -10,7 +10,7 @@ namespace {
 
 std::int64_t stretched(std::int64_t length, double factor) {
   constexpr double most = 1e15;  // a factor from a file may be anything
-  return static_cast<std::int64_t>(std::min(most, static_cast<double>(length) * factor));
+  return static_cast<std::int64_t>(std::min(most, static_cast<double>(length) * std::max(factor, 1.0)));
 }
 
 }  // namespace

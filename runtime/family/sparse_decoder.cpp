@@ -189,7 +189,15 @@ void validate(const SparseDecoder& model, const std::string& where) {
   validate(static_cast<const DenseDecoder&>(model), where);
   require_above_zero(where, "moe_intermediate_size", model.moe_intermediate_size);
   require_above_zero(where, "decoder_sparse_step", model.decoder_sparse_step);
-  D9D_REQUIRE(model.num_experts >= 0, "{}: num_experts is {}, expected 0 or more", where, model.num_experts);
+  constexpr std::int64_t width_max = std::int64_t{1} << 22, experts_max = std::int64_t{1} << 16;
+  D9D_REQUIRE(model.num_experts >= 0 && model.num_experts <= experts_max,
+              "{}: num_experts is {}, expected 0 to {}", where, model.num_experts, experts_max);
+  D9D_REQUIRE(model.moe_intermediate_size <= width_max,
+              "{}: moe_intermediate_size is {}, expected at most {}", where, model.moe_intermediate_size,
+              width_max);
+  D9D_REQUIRE(model.shared_expert_intermediate_size <= width_max,
+              "{}: the shared expert's width is {}, expected at most {}", where,
+              model.shared_expert_intermediate_size, width_max);
   if (model.num_experts > 0) {
     require_above_zero(where, "num_experts_per_tok", model.num_experts_per_tok);
     D9D_REQUIRE(model.num_experts_per_tok <= model.num_experts,

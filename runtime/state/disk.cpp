@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/descriptor.hpp"
 #include "runtime/state/disk_error.hpp"
@@ -30,13 +31,22 @@ std::string text_of(const std::string& operation, const std::string& path, int e
                      hint);
 }
 
+const char* kind_of(mode_t mode) {
+  if (S_ISFIFO(mode)) return "a named pipe";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
 class PosixReadFile final : public ReadFile {
  public:
-  explicit PosixReadFile(const std::string& path) : file_("open", path, O_RDONLY) {
+  // Without O_NONBLOCK a named pipe would be waited for, until somebody writes into it.
+  explicit PosixReadFile(const std::string& path) : file_("open", path, O_RDONLY | O_NONBLOCK) {
     struct stat info {};
     if (::fstat(file_.fd(), &info) != 0) fail_with("inspect", path, errno);
-    if (!S_ISREG(info.st_mode))
-      throw Error(ErrorKind::environment, fmt::format("{} is not a regular file", path));
+    if (S_ISDIR(info.st_mode))
+      throw Error(ErrorKind::environment, fmt::format("{} is a folder, not a regular file", path));
+    D9D_REQUIRE(S_ISREG(info.st_mode),
+                "{} is {}, not a regular file; give a file that can be read at any place", path,
+                kind_of(info.st_mode));
     size_ = static_cast<std::uint64_t>(info.st_size);
   }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,20 @@ bool holds_model_state(const Disk& disk, const std::string& directory);
 // Tensor -> file, both as the folder has them.
 using WeightMap = std::map<std::string, std::string>;
 
-// The index's weight map; nothing when the folder holds a single file. Input errors: neither file is there;
-// the index is not JSON of the expected form, or names a file outside the folder.
+// The index's weight map; nothing when the folder holds a single file. Input errors: neither file is there, and
+// what the folder holds instead; the index is not JSON of the expected form, or names a file outside the folder.
 std::unique_ptr<WeightMap> read_weight_map(const Disk& disk, const std::string& directory);
+
+// Which files of a folder are the model.
+struct ModelChoice {
+  std::unique_ptr<WeightMap> weights;  // of the index; null: the single file is the model
+  std::set<std::string> files;
+  std::vector<std::string> notes;  // a sentence for each thing that a reader of the folder may not expect
+};
+// An index of which a file is missing does not count beside a single file, as in transformers, and that is noted.
+// Input errors, beside those of read_weight_map(): both an index with all its files and a single file that is none
+// of them; files of the index that are missing.
+ModelChoice choose_model_files(const Disk& disk, const std::string& directory);
 
 // What one writer has written under temporary names.
 struct WrittenShard {

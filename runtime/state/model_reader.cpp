@@ -8,6 +8,9 @@
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/pattern.hpp"
 #include "runtime/state/slice_view.hpp"
+#include "runtime/state/weights/not_finite.hpp"
+#include "runtime/state/weights/quantised_names.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
@@ -21,6 +24,11 @@ Names names_without(Names all, const Names& without) {
 
 void require_all_read(const ModelFiles& files, const StateMapper& mapper, const LoadOptions& options) {
   const auto unread = without_matches(names_without(files.names(), inputs_of(mapper)), options.allow_unread);
+  if (unread.empty()) return;
+  const std::string quantiser = quantiser_of(unread);
+  D9D_REQUIRE(quantiser.empty(),
+              "{} holds weights quantised by {}, which are not read; give the folder of the original weights",
+              files.directory(), quantiser);
   D9D_REQUIRE(unread.empty(), "{} holds {} that the model does not use: {}; is it another model?",
               files.directory(), counted(unread.size(), "tensor"), to_text(unread));
 }
@@ -65,6 +73,20 @@ void require_shape(const ModelFiles& files, const StateGroup& group, const std::
               files.directory(), to_text(made.sizes().vec()), to_text(group.inputs));
 }
 
+// Integers would be taken for what their numbers say, and a quantiser means something else by them.
+void require_floats(const ModelFiles& files, const StateGroup& group, const std::string& name,
+                    const at::Tensor& made) {
+  if (!at::isIntegralType(made.scalar_type(), /*includeBool=*/true)) return;
+  for (const std::string& input : group.inputs) {
+    const TensorSpec& spec = files.spec(input);
+    D9D_REQUIRE(
+        !at::isIntegralType(scalar_type_of(spec.dtype), true),
+        "{}/{}: \"{}\" is {}, but \"{}\" of the model holds floating-point values; give the folder of "
+        "the original weights, which are not quantised",
+        files.directory(), files.file_of(input), input, safetensors_name(spec.dtype), name);
+  }
+}
+
 // Blocks of rows of about that size: reading takes little memory beside the parameters, and the allocator
 // keeps little of it afterwards.
 constexpr std::int64_t block_bytes = 4 << 20;
@@ -97,7 +119,9 @@ class Load {
  private:
   void require_shapes(const StateGroup& group) const {
     for (const auto& [name, tensor] : mapper_.apply(shapes_of(files_, group))) {
-      require_shape(files_, group, name, tensor, destinations_.at(name).global_shape);
+      const Destination& destination = destinations_.at(name);
+      require_shape(files_, group, name, tensor, destination.global_shape);
+      if (destination.tensor.is_floating_point()) require_floats(files_, group, name, tensor);
     }
   }
 
@@ -128,6 +152,7 @@ class Load {
     if (is_empty(piece.from)) return;
     const at::Tensor source = read(piece.input, piece.from);
     report_.bytes_read += source.nbytes();
+    look_at(piece.input, source);
     slice_view(destination.tensor.detach(), relative_to(piece.to, destination.slice))
         .copy_(view_of(piece, source));
   }
@@ -139,11 +164,19 @@ class Load {
       for (const auto& input : group.inputs) {
         inputs[input] = read(input, whole(files_.spec(input).shape));
         report_.bytes_read += inputs[input].nbytes();
+        look_at(input, inputs[input]);
       }
       applied = mapper_.apply(inputs);
     }
     destination.tensor.detach().copy_(slice_view(applied.at(name), destination.slice));
     applied.at(name).reset();
+  }
+
+  // While the values are in the processor's caches.
+  void look_at(const std::string& input, const at::Tensor& values) {
+    const at::Tensor all = values.contiguous();
+    if (has_not_finite(all.const_data_ptr(), all.nbytes(), dtype_of(all.scalar_type())))
+      report_.not_finite.insert(input);
   }
 
   // Blocks of one tensor follow each other: what replaces it is computed once.
@@ -198,8 +231,19 @@ void check_model_state(const Disk& disk, const std::string& directory, const Map
   for (const auto* group : files.in_disk_order(*mapper)) {
     for (const auto& [name, tensor] : mapper->apply(shapes_of(files, *group))) {
       require_shape(files, *group, name, tensor, parameters.at(name));
+      require_floats(files, *group, name, tensor);
     }
   }
+}
+
+std::string not_finite_text(const Disk& disk, const std::string& directory, const Names& not_finite) {
+  if (not_finite.empty()) return "";
+  const std::string file = ModelFiles(disk, directory).file_of(*not_finite.begin());
+  const std::size_t others = not_finite.size() - 1;
+  return fmt::format(
+      "{}: \"{}\"{} holds NaN or infinite values; what the model computes with them is no number",
+      join_path(directory, file), *not_finite.begin(),
+      others == 0 ? "" : fmt::format(", as {} of the folder,", counted(others, "other tensor")));
 }
 
 void read_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,

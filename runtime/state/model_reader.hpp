@@ -38,13 +38,18 @@ struct Destination {
 struct LoadReport {
   std::size_t num_tensors = 0;
   std::uint64_t bytes_read = 0;
+  // Tensors of the files that hold NaN or infinite values in what was read of them.
+  Names not_finite;
 };
+// "FILE: "X" holds values that are not numbers ...", of the first of them; empty where there is none.
+std::string not_finite_text(const Disk& disk, const std::string& directory, const Names& not_finite);
 
 // Fills every destination, reading only the slices it needs; memory beyond the destinations:
 // one input slice, or one group where a mapper computes values. An input error, with
 // names, unless every destination is produced, every output has a destination (see
 // part_of_model), every needed input is in the files, every tensor of the files is an
-// input of the mapper (see allow_unread), and every produced shape is the destination's.
+// input of the mapper (see allow_unread), every produced shape is the destination's, and
+// integers or booleans go into no destination of floating-point values.
 LoadReport load_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
                             const std::map<std::string, Destination>& destinations,
                             const LoadOptions& options = {});
@@ -54,7 +59,8 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
                             const LoadOptions& options = {});
 
 // Checks whether load_model_state() of a whole model will find all it needs: the same errors, from
-// the headers of the files alone. `parameters` are those of the model, with their whole shapes.
+// the headers of the files alone. `parameters` are those of the model, of floating-point values, with their whole
+// shapes.
 void check_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
                        const std::map<std::string, Shape>& parameters, const LoadOptions& options = {});
 

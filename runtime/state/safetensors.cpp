@@ -10,8 +10,8 @@
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
-SafetensorsReader::SafetensorsReader(const Disk& disk, const std::string& path)
-    : file_(disk.open(path)), header_(read_safetensors_header(*file_)) {}
+SafetensorsReader::SafetensorsReader(const Disk& disk, const std::string& path, Float8 float8)
+    : file_(disk.open(path)), header_(read_safetensors_header(*file_, float8)) {}
 
 std::vector<std::string> SafetensorsReader::names() const {
   std::vector<std::string> names;
@@ -87,12 +87,13 @@ void SafetensorsWriter::write(const std::string& name, const at::Tensor& tensor)
 }
 
 bool SafetensorsWriter::write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part) {
-  const auto [spec, offset] = stored(name);
+  const StoredTensor place = stored(name);
+  const TensorSpec& spec = place.spec;
   const at::Tensor host = on_host(part, scalar_type_of(spec.dtype));
   const auto begin = static_cast<std::uint64_t>(first_value) * size_of(spec.dtype);
   D9D_CHECK(begin + host.nbytes() <= spec.bytes(), "{}: tensor \"{}\" has {} bytes, {} come", file_->path(),
             name, spec.bytes(), begin + host.nbytes());
-  file_->write(offset + begin, host.data_ptr(), host.nbytes());
+  file_->write(place.offset + begin, host.data_ptr(), host.nbytes());
   const std::lock_guard lock(mutex_);
   std::uint64_t& done = waiting(name).done;
   done += host.nbytes();

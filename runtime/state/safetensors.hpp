@@ -17,7 +17,7 @@ namespace d9d {
 // A file whose header has been checked. Const calls from several threads are fine.
 class SafetensorsReader {
  public:
-  SafetensorsReader(const Disk& disk, const std::string& path);
+  SafetensorsReader(const Disk& disk, const std::string& path, Float8 float8 = Float8::refused);
 
   const std::string& path() const { return file_->path(); }
   const SafetensorsHeader& header() const { return header_; }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
+#include "runtime/state/weights/foreign_bytes.hpp"
 
 namespace d9d {
 namespace {
@@ -46,7 +47,18 @@ std::uint64_t unsigned_from(const Json& value, const std::string& file, const st
   return value.get<std::uint64_t>();
 }
 
-TensorSpec parse_spec(const std::string& name, const Json& entry, const std::string& file) {
+constexpr std::string_view float8_name = "F8_E4M3";
+
+// Types that quantisers use; for others nothing.
+std::string_view reason_against(std::string_view dtype) {
+  if (dtype == "U32") return ": weights packed by a quantiser, such as MLX's; use the original weights";
+  if (dtype == float8_name) return ": weights of 8 bits, which only the folder of a model may hold";
+  if (dtype.starts_with("F4") || dtype.starts_with("F6") || dtype.starts_with("F8"))
+    return ": quantised weights; use the original ones, or those in F8_E4M3";
+  return "";
+}
+
+TensorSpec parse_spec(const std::string& name, const Json& entry, const std::string& file, Float8 float8) {
   D9D_REQUIRE(entry.is_object() && entry.size() == 3 && entry.contains("dtype") && entry.contains("shape") &&
                   entry.contains("data_offsets"),
               "{}: tensor \"{}\": expected an object with dtype, shape and data_offsets and nothing else",
@@ -54,10 +66,13 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
   TensorSpec spec;
   spec.name = name;
   const Json& dtype = entry["dtype"];
-  const auto known = dtype.is_string() ? dtype_of_safetensors(dtype.get<std::string>()) : std::nullopt;
+  const std::string given = dtype.is_string() ? dtype.get<std::string>() : "";
+  const bool is_float8 = given == float8_name && float8 == Float8::allowed;
+  const auto known = is_float8 ? Dtype::uint8 : dtype_of_safetensors(given);
   D9D_REQUIRE(known.has_value(),
-              "{}: tensor \"{}\": dtype {} is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL", file, name,
-              dtype.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
+              "{}: tensor \"{}\": dtype {} is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL{}", file,
+              name, dtype.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80),
+              reason_against(given));
   spec.dtype = *known;
   const Json& shape = entry["shape"];
   D9D_REQUIRE(shape.is_array(), "{}: tensor \"{}\": shape is not a list", file, name);
@@ -70,8 +85,9 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
 }
 
 StoredTensor parse_tensor(const std::string& name, const Json& entry, std::uint64_t data_begin,
-                          std::uint64_t data_bytes, const std::string& file) {
-  StoredTensor stored{parse_spec(name, entry, file), 0};
+                          std::uint64_t data_bytes, const std::string& file, Float8 float8) {
+  StoredTensor stored{parse_spec(name, entry, file, float8), 0};
+  stored.float8 = entry["dtype"] == float8_name;
   const Json& offsets = entry["data_offsets"];
   D9D_REQUIRE(offsets.is_array() && offsets.size() == 2,
               "{}: tensor \"{}\": data_offsets is not [begin, end]", file, name);
@@ -109,15 +125,44 @@ void require_without_gaps(const SafetensorsHeader& header, std::uint64_t data_be
   D9D_REQUIRE(at == file_bytes, "{}: the tensors end at byte {}, the file at {}", file, at, file_bytes);
 }
 
+// Where the last tensor ends, in the data; 0 for entries that parse_tensor() will refuse.
+std::uint64_t end_of_tensors(const Json& root) {
+  std::uint64_t end = 0;
+  for (const auto& entry : root) {
+    const auto offsets = entry.is_object() ? entry.find("data_offsets") : entry.end();
+    if (!entry.is_object() || offsets == entry.end() || !offsets->is_array() || offsets->size() != 2)
+      continue;
+    if (const Json& last = (*offsets)[1]; last.is_number_unsigned())
+      end = std::max(end, last.get<std::uint64_t>());
+  }
+  return end;
+}
+
+// The same reason for every tensor that is not there, so it is told once.
+void require_whole(const Json& root, std::uint64_t data_bytes, const std::string& file) {
+  const std::uint64_t end = end_of_tensors(root);
+  D9D_REQUIRE(end <= data_bytes,
+              "{}: its tensors need {} bytes of data, the offsets are not inside the {} bytes of data that "
+              "the file has: it was cut short; download or copy it again",
+              file, end, data_bytes);
+}
+
+std::string head_of(const ReadFile& file) {
+  std::string head(std::min<std::uint64_t>(file.size(), foreign_bytes_read), '\0');
+  file.read(0, head.data(), head.size());
+  return head;
+}
+
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t file_bytes,
-                                           const std::string& file) {
+                                           const std::string& file, Float8 float8) {
   const std::uint64_t data_begin = 8 + json.size();
   D9D_REQUIRE(data_begin <= file_bytes, "{}: the header needs {} bytes, the file has {}", file, data_begin,
               file_bytes);
   const Json root = parse_strictly(json, file);
   D9D_REQUIRE(root.is_object(), "{}: the safetensors header is not a JSON object", file);
+  require_whole(root, file_bytes - data_begin, file);
   SafetensorsHeader header;
   for (const auto& [name, entry] : root.items()) {
     if (name == "__metadata__") {
@@ -128,26 +173,31 @@ SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t 
       }
       continue;
     }
-    header.tensors.emplace(name, parse_tensor(name, entry, data_begin, file_bytes - data_begin, file));
+    header.tensors.emplace(name,
+                           parse_tensor(name, entry, data_begin, file_bytes - data_begin, file, float8));
   }
   require_without_gaps(header, data_begin, file_bytes, file);
   return header;
 }
 
-SafetensorsHeader read_safetensors_header(const ReadFile& file) {
-  D9D_REQUIRE(file.size() >= 8, "{} has {} bytes; a safetensors file has at least 8", file.path(),
-              file.size());
+SafetensorsHeader read_safetensors_header(const ReadFile& file, Float8 float8) {
+  D9D_REQUIRE(file.size() >= 8, "{} has {} bytes; a safetensors file has at least 8: download it again",
+              file.path(), file.size());
   unsigned char length[8];
   file.read(0, length, sizeof length);
   std::uint64_t bytes = 0;
   for (int i = 7; i >= 0; --i) bytes = bytes << 8 | length[i];
+  if (bytes == 0 || bytes > safetensors_header_bytes_max || bytes > file.size() - 8) {
+    const std::string foreign = foreign_bytes(head_of(file));
+    D9D_REQUIRE(foreign.empty(), "{} is no safetensors file: it {}", file.path(), foreign);
+  }
   D9D_REQUIRE(bytes <= safetensors_header_bytes_max && bytes <= file.size() - 8,
               "{}: its header claims {} bytes, but the file has {} and a header at most {}; is it a "
               "safetensors file?",
               file.path(), bytes, file.size(), safetensors_header_bytes_max);
   std::string json(bytes, '\0');
   file.read(8, json.data(), json.size());
-  return parse_safetensors_header(json, file.size(), file.path());
+  return parse_safetensors_header(json, file.size(), file.path(), float8);
 }
 
 std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,

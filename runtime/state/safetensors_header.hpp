@@ -29,7 +29,11 @@ struct TensorSpec {
 struct StoredTensor {
   TensorSpec spec;
   std::uint64_t offset = 0;  // of the first byte, from the start of the file
+  bool float8 = false;       // F8_E4M3, which is no Dtype: the spec says uint8, one byte for each value
 };
+
+// Whether a file may hold tensors of F8_E4M3: only where the reader knows what to do with them.
+enum class Float8 { refused, allowed };
 
 struct SafetensorsHeader {
   std::map<std::string, StoredTensor> tensors;
@@ -41,9 +45,10 @@ struct SafetensorsHeader {
 // names; known dtypes; shapes of non-negative integers whose size in bytes equals
 // the data offsets; offsets in range that cover the data without gap or overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t file_bytes,
-                                           const std::string& file);
+                                           const std::string& file, Float8 float8 = Float8::refused);
 
-SafetensorsHeader read_safetensors_header(const ReadFile& file);
+// A file of another kind (foreign_bytes.hpp) is an input error that says which.
+SafetensorsHeader read_safetensors_header(const ReadFile& file, Float8 float8 = Float8::refused);
 
 // Length and JSON, padded with blanks to a multiple of eight. Tensors lie in the given order.
 std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,

@@ -2,6 +2,9 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -16,6 +19,11 @@ std::vector<std::int64_t> chosen_tokens(const at::Tensor& logits, const std::vec
   at::parallel_for(0, std::ssize(places), 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const float* const row = dense.const_data_ptr<float>() + i * words;
+      D9D_REQUIRE(
+          std::none_of(row, row + words, [](float logit) { return std::isnan(logit); }),
+          "the model's logits for token {} of text {} are no numbers (NaN): no token can be chosen; are its "
+          "weights whole?",
+          places[i].position, places[i].sample);
       chosen[i] =
           choose_token({row, words}, choice, uniform_of(choice, places[i].sample, places[i].position));
     }

@@ -59,8 +59,9 @@ class FamilyModelProvider final : public ModelProvider {
   }
 
   std::vector<std::string> check_source(const std::string& directory) const override {
-    check_hugging_face_weights(disk_, directory, *model_);
-    std::vector<std::string> warnings = config_differences(disk_, directory, *model_);
+    std::vector<std::string> warnings = check_hugging_face_weights(disk_, directory, *model_);
+    for (std::string& text : config_differences(disk_, directory, *model_))
+      warnings.push_back(std::move(text));
     if (!adapter_) return warnings;
     for (std::string& warning : adapter_->check()) warnings.push_back(std::move(warning));
     return warnings;

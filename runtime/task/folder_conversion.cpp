@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/peft/merged_folder.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/export_folder.hpp"
@@ -89,31 +90,57 @@ void set_head(nlohmann::ordered_json& config, const NewHead& head) {
   }
 }
 
-void write_config(Disk& disk, const std::string& from, const std::string& to, std::optional<Dtype> dtype,
-                  const NewHead& head) {
+// How the new folder's config.json differs from the old one.
+struct ConfigChange {
+  std::optional<Dtype> dtype;
+  NewHead head;
+  bool dequantised = false;  // no weight is quantised any more
+
+  bool any() const { return dtype || head.labels > 0 || dequantised; }
+};
+
+void write_config(Disk& disk, const std::string& from, const std::string& to, const ConfigChange& change) {
   auto config = nlohmann::ordered_json::parse(read_text(disk, from, config_bytes_max), nullptr, false);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object; mend the file or remove it", from);
+  const auto& [dtype, head, dequantised] = change;
   if (dtype && !set_dtype(config, *dtype)) config["torch_dtype"] = std::string(name_of(*dtype));
   if (head.labels > 0) set_head(config, head);
+  if (dequantised) {
+    config.erase("quantization_config");
+    if (config.contains("text_config") && config["text_config"].is_object())
+      config["text_config"].erase("quantization_config");
+  }
   write_text(disk, to, config.dump(2) + "\n");
 }
 
-void carry_files(Disk& disk, const std::string& source, std::optional<Dtype> dtype, const NewHead& head,
+void carry_files(Disk& disk, const std::string& source, const ConfigChange& change,
                  const std::string& folder) {
   for (const DirectoryEntry& entry : disk.list(source)) {
     const std::string from = join_path(source, entry.name), to = join_path(folder, entry.name);
     if (entry.is_directory && entry.name == chat_templates_folder) {
       disk.make_directories(to);
-      carry_files(disk, from, {}, {}, to);
+      carry_files(disk, from, {}, to);
     }
     if (entry.is_directory || entry.name.starts_with(".") || entry.name == lock_name) continue;
     if (holds_weights(entry.name)) continue;
-    const bool changes = dtype || head.labels > 0;
-    if (changes && entry.name == model_config_name)
-      write_config(disk, from, to, dtype, head);
+    if (change.any() && entry.name == model_config_name)
+      write_config(disk, from, to, change);
     else
       copy_file(disk, from, to);
   }
+}
+
+// What weights of 8 bits become where nobody says: what config.json calls the dtype of the model.
+Dtype dtype_of_config(const Disk& disk, const std::string& directory) {
+  const std::string path = join_path(directory, model_config_name);
+  if (!disk.exists(path)) return Dtype::bfloat16;
+  const auto config = nlohmann::json::parse(read_text(disk, path, config_bytes_max), nullptr, false);
+  for (const char* key : {"dtype", "torch_dtype"}) {
+    if (!config.is_object() || !config.contains(key) || !config[key].is_string()) continue;
+    const auto named = dtype_named(config[key].get<std::string>());
+    if (named == Dtype::float32 || named == Dtype::float16) return *named;
+  }
+  return Dtype::bfloat16;
 }
 
 std::vector<std::string> files_left_by(const Disk& disk, const std::string& from, const ModelFiles& files) {
@@ -149,7 +176,9 @@ struct ConversionSource {
     if (is_adapter_folder(disk, conversion.from)) adapter.emplace(disk, conversion.from);
     D9D_REQUIRE(adapter || conversion.base.empty(),
                 "--base is for the folder of an adapter, and {} is none; leave it out", conversion.from);
-    files.emplace(disk, adapter ? base_of_adapter(disk, *adapter, conversion.base) : conversion.from);
+    const std::string folder = adapter ? base_of_adapter(disk, *adapter, conversion.base) : conversion.from;
+    files.emplace(disk, folder, conversion.dtype.value_or(dtype_of_config(disk, folder)));
+    for (const std::string& note : files->notes()) log::warn("{}", note);
     if (!adapter) return;
     merged.emplace(*files, *adapter);
     head = new_head_of(*adapter, *merged);
@@ -207,7 +236,10 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
       summary.bytes += shard.bytes;
     }
     summary.num_shards = shards.size();
-    carry_files(disk, files.directory(), options.dtype, source.head, folder);
+    const auto dtype = options.dtype || !files.has_float8()
+                           ? options.dtype
+                           : std::optional(dtype_of_config(disk, files.directory()));
+    carry_files(disk, files.directory(), {dtype, source.head, files.has_float8()}, folder);
     if (source.adapter) add_tokenizer_files(disk, folder, tokenizer_files_in(disk, conversion.from));
     publish_model_state(disk, folder, shards);
   });

@@ -49,8 +49,8 @@ std::shared_ptr<FamilyModel> model_of(const ModelFiles& files) {
 }
 
 FolderMapper by_form(const FamilyModel& model, const FolderForm& form, const ModelFiles& files) {
-  const MapperPtr mapper = sequential({model.from_hugging_face(files.names()), form.from_parameters});
-  return {mapper, {}, {}, left_out_by(*mapper, files, form.name, model.unread_tensors(files.names()))};
+  const MapperPtr mapper = sequential({model.folder_to_parameters(files.names()), form.from_parameters});
+  return {mapper, {}, {}, left_out_by(*mapper, files, form.name, model.unread_in_folder(files.names()))};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "runtime/state/model_files.hpp"
 #include "runtime/state/model_reader.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
+#include "runtime/task/model_folder/folder_checks.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -193,12 +194,14 @@ void load_weights(const Disk& disk, const std::string& directory, const FamilyMo
                                     parameter.layout.local_slice()};
   }
   LoadOptions options;
-  options.allow_unread = config.unread_tensors(stored);
+  options.allow_unread = config.unread_in_folder(stored);
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
   options.progress = LoadNews(directory);
   options.replaced = replaced;
-  load_model_state(disk, directory, mapper, destinations, options);
+  const LoadReport report = load_model_state(disk, directory, mapper, destinations, options);
+  const std::string not_finite = not_finite_text(disk, directory, report.not_finite);
+  if (!not_finite.empty()) log::warn("{}", not_finite);
 }
 
 // An adapter and the folder that it is added to.
@@ -245,9 +248,12 @@ void load_hugging_face_buffers(const Disk& disk, const std::string& directory, c
   if (!tensors.empty()) load_hugging_face_weights(disk, directory, config, position, tensors);
 }
 
-void check_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config) {
+std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std::string& directory,
+                                                    const FamilyModel& config) {
   require_same_problem(disk, directory, config);
-  const Names stored = ModelFiles(disk, directory).names();
+  const ModelFiles files(disk, directory);
+  require_layers(files, config);
+  const Names stored = files.names();
   const MapperPtr mapper = config.folder_to_parameters(stored);
   std::map<std::string, Shape> parameters;
   const auto model = config.build_shapes();
@@ -257,8 +263,10 @@ void check_hugging_face_weights(const Disk& disk, const std::string& directory, 
   for (const StageParameter& parameter : model->parameters()) expect(parameter.name, parameter.tensor);
   for (const StageBuffer& buffer : model->buffers()) expect(buffer.name, buffer.tensor);
   LoadOptions options;
-  options.allow_unread = config.unread_tensors(stored);
+  options.allow_unread = config.unread_in_folder(stored);
   check_model_state(disk, directory, mapper, parameters, options);
+  require_one_head(files, config);
+  return folder_notes(disk, files, config);
 }
 
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
@@ -294,6 +302,8 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& folder,
               folder);
   const std::string& directory = adapted ? adapted->base.directory() : folder;
   model.config = read_hugging_face_config(directory);
+  for (const std::string& note : check_hugging_face_weights(disk, directory, *model.config))
+    log::warn("{}", note);
   auto& ends = model.config->eos_token_ids;
   for (const std::int64_t id : special_tokens_in(disk, directory).eos) {
     if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);

@@ -42,6 +42,11 @@ void require_sizes(const Family& family, const json& keys) {
 
 json read_base(const std::string& folder, std::string_view type) {
   const auto file = std::filesystem::path(folder) / "config.json";
+  std::error_code ignored;
+  const bool is_other =
+      std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored);
+  D9D_REQUIRE(!is_other, "model_provider.from: {} is not a regular file; give a Hugging Face folder",
+              file.string());
   std::ifstream stream(file, std::ios::binary);
   D9D_REQUIRE(stream, "model_provider.from: cannot read {}; give a Hugging Face folder", file.string());
   std::ostringstream text;
@@ -49,6 +54,7 @@ json read_base(const std::string& folder, std::string_view type) {
   json base = json::parse(text.str(), nullptr, false);
   D9D_REQUIRE(base.is_object(), "model_provider.from: {} is not a JSON object; give a Hugging Face folder",
               file.string());
+  take_text_model(base);
   const std::string found =
       base.value("model_type", json("")).is_string() ? base.value("model_type", "") : "";
   D9D_REQUIRE(found == type,

@@ -48,7 +48,7 @@ class ModelProvider {
   // with this rank's blocks of all parameters of a stage, drawn or loaded. Default: they stay as they are.
   virtual void load_adapter(const std::vector<StageParameter>& parameters) const;
   // Checks, before the job forms and in `d9d-node check`, whether load_weights()
-  // will find all it needs in this folder. Reads headers at most, throws what
+  // will find all it needs in this folder. Reads headers and little more, throws what
   // load_weights() would throw, and returns warnings. Default: no checks.
   virtual std::vector<std::string> check_source(const std::string& directory) const;
   // Writes the model of a committed checkpoint as a folder that other programs can read. There

@@ -98,8 +98,8 @@ Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
   infer(model, task, batches_of(tokens, targets, rows));
   const TensorMap made = results->take();
   Scores scores{.token_loss = made.at("token_loss")};
-  const auto counted = made.at("tokens").sum().item<std::int64_t>();
-  scores.loss = scores.token_loss.sum(at::kDouble).item<double>() / static_cast<double>(counted);
+  scores.counted = made.at("tokens").sum().item<std::int64_t>();
+  scores.loss = scores.token_loss.sum(at::kDouble).item<double>() / static_cast<double>(scores.counted);
   if (options.with_logits) scores.logits = made.at("logits");
   return scores;
 }

@@ -25,9 +25,10 @@ struct ScoreOptions {
   std::int64_t tokens_per_batch = 4096;  // bounds memory; one sequence is never cut
 };
 struct Scores {
-  at::Tensor token_loss;  // fp32 [N, L], 0 where the label is -100
-  double loss = 0;        // mean over the others; not a number when there are none
-  at::Tensor logits;      // fp32 [N, L, V] when asked for
+  at::Tensor token_loss;     // fp32 [N, L], 0 where the label is -100
+  double loss = 0;           // mean over the others; not a number when there are none
+  std::int64_t counted = 0;  // the others
+  at::Tensor logits;         // fp32 [N, L, V] when asked for
 };
 // By the inference task `causal_lm`. tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next token and -100 for the last
 // one. Input error for an id outside the vocabulary and for a sequence longer than the model has positions.

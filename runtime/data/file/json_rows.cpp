@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-using Json = nlohmann::json;
+using Json = RowJson;
 
 constexpr std::string_view blanks = " \t\r\n";
 constexpr std::size_t keys_shown = 12;

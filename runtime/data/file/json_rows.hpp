@@ -2,22 +2,22 @@
 // JSON objects, one a line or in an array, with the reason where a text is none.
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
 #include "runtime/data/file/text_blocks.hpp"
+#include "runtime/data/row_json.hpp"
 #include "runtime/data/row_place.hpp"
 
 namespace d9d {
 
 // The object that a line or an element is; `expected` is what the file should have. Input error: `where`, the column, the parser's reason in a few words, and what the bytes
 // are where that is known: an array, an object over several lines, NaN, two objects, ...
-nlohmann::json object_of_line(std::string_view line, const std::string& where,
-                              std::string_view expected = "expected one a line");
+RowJson object_of_line(std::string_view line, const std::string& where,
+                       std::string_view expected = "expected one a line");
 
 // "instruction", "input", "output": for errors.
-std::string keys_of_row(const nlohmann::json& row);
+std::string keys_of_row(const RowJson& row);
 
 // The elements of the array that a text is, in order; they are cut at brackets, and parsed by the caller. A text may come
 // in pieces: none ends within an element.
@@ -46,7 +46,7 @@ class JsonArrayText {
 std::size_t whole_elements(std::string_view text);
 
 struct JsonRow {
-  const nlohmann::json& object;  // lives only during the call
+  const RowJson& object;  // lives only during the call
   RowPlace place;
   std::uint64_t bytes_read = 0;  // of the file, up to about its end
 };

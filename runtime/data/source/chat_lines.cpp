@@ -17,46 +17,47 @@ void add_part(std::vector<ChatPart>& parts, const std::string& text, bool counte
   }
 }
 
-const std::string& text_at(const nlohmann::json& object, const std::string& key, const std::string& where) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  D9D_REQUIRE(object.is_object() && found != object.end() && found->is_string(), "{}: no text under \"{}\"",
-              where, key);
-  return found->get_ref<const std::string&>();
-}
-
-void add_message(std::vector<ChatPart>& parts, const ChatDataConfig& config, const nlohmann::json& message,
-                 const std::string& where) {
-  const std::string& role = text_at(message, config.role_field, where);
-  const auto markers = config.roles.find(role);
-  D9D_REQUIRE(
-      markers != config.roles.end(),
-      "{}: a message has the role \"{}\", which data.roles lacks; add `{}: {{prefix: ..., suffix: ...}}`",
-      where, role, role);
-  const bool counted = std::ranges::find(config.trained_roles, role) != config.trained_roles.end();
-  add_part(parts, markers->second.prefix, false);
-  add_part(parts, text_at(message, config.content_field, where), counted);
-  add_part(parts, markers->second.suffix, counted);
-}
-
 }  // namespace
 
-std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const nlohmann::json& row,
-                                 const std::string& where) {
+std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const Conversation& conversation,
+                                   const std::string& where) {
   std::vector<ChatPart> parts;
   add_part(parts, config.begin, false);
-  const auto messages = row.find(config.messages_field);
-  if (messages != row.end() && messages->is_array()) {
-    for (const nlohmann::json& message : *messages) add_message(parts, config, message, where);
-    return parts;
+  for (std::size_t i = 0; i < conversation.messages.size(); ++i) {
+    const RowJson& message = conversation.messages[i];
+    const auto& role = message["role"].get_ref<const std::string&>();
+    const auto markers = config.roles.find(role);
+    D9D_REQUIRE(
+        markers != config.roles.end(),
+        "{}: a message has the role \"{}\", which data.roles lacks; add `{}: {{prefix: ..., suffix: ...}}`",
+        where, role, role);
+    const auto calls = message.find("tool_calls");
+    D9D_REQUIRE(calls == message.end() || calls->is_null() || calls->empty(),
+                "{}: a message has tool_calls, which the markers of data.roles cannot write; leave "
+                "data.roles out, so that "
+                "the tokenizer's chat template does, or name one with data.chat_template",
+                where);
+    const bool counted = std::ranges::find(conversation.trained, i) != conversation.trained.end();
+    add_part(parts, markers->second.prefix, false);
+    if (message.contains("content")) add_part(parts, text_of_content(message["content"]), counted);
+    add_part(parts, markers->second.suffix, counted);
   }
-  D9D_REQUIRE(
-      row.contains("prompt") && row.contains("completion"),
-      "{}: neither a list under \"{}\" nor texts under \"prompt\" and \"completion\"; name the key of "
-      "the messages with data.messages_field",
-      where, config.messages_field);
-  add_part(parts, text_at(row, "prompt", where), false);
-  add_part(parts, text_at(row, "completion", where), true);
   return parts;
+}
+
+std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const TextPair& pair) {
+  std::vector<ChatPart> parts;
+  add_part(parts, config.begin, false);
+  add_part(parts, pair.prompt, false);
+  add_part(parts, pair.completion, true);
+  return parts;
+}
+
+std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const RowJson& row, const std::string& where) {
+  UnreadFields unread;
+  const ChatRow read = read_chat_row(config, row, where, unread);
+  if (const auto* pair = std::get_if<TextPair>(&read)) return marked_parts(config, *pair);
+  return marked_parts(config, std::get<Conversation>(read), where);
 }
 
 }  // namespace d9d

@@ -1,11 +1,11 @@
 #pragma once
-// A row of chat data as text with markers, in parts that count in the loss and parts that do not. The parts
-// are tokenised apart: a model that is asked sees a prompt without its answer, so there the tokens end, too.
+// A conversation as text with markers, in parts that count in the loss and parts that do not.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "runtime/data/chat/chat_rows.hpp"
 #include "runtime/data/chat_data_config.hpp"
 
 namespace d9d {
@@ -16,8 +16,12 @@ struct ChatPart {
   bool operator==(const ChatPart&) const = default;
 };
 
-// `row` is an object (chat_data_config.hpp); input errors begin with `where`.
-std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const nlohmann::json& row,
-                                 const std::string& where);
+// `row` is an object (chat_rows.hpp); input errors begin with `where`.
+std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const RowJson& row, const std::string& where);
+
+// Of what was read of a row. Input errors: a role without markers, tool calls, which markers cannot write.
+std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const Conversation& conversation,
+                                   const std::string& where);
+std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const TextPair& pair);
 
 }  // namespace d9d

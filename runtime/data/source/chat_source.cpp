@@ -1,7 +1,15 @@
 #include "runtime/data/source/chat_source.hpp"
 
+#include <algorithm>
+#include <deque>
+#include <memory>
+
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/chat/chat_rows.hpp"
+#include "runtime/data/chat/counted_tokens.hpp"
+#include "runtime/data/chat/template_renderer.hpp"
+#include "runtime/data/chat/unread_fields.hpp"
 #include "runtime/data/digest.hpp"
 #include "runtime/data/source/chat_lines.hpp"
 #include "runtime/data/source/records.hpp"
@@ -23,51 +31,186 @@ std::optional<std::int32_t> eos_of_chat(const ChatDataConfig& config, const Toke
   return eos_of(text, tokenizer);
 }
 
-struct Conversation {
-  std::vector<std::int32_t> ids;
-  std::vector<bool> counted;
+bool uses_template(const ChatDataConfig& config) {
+  return config.roles.empty() || config.chat_template;
+}
 
-  void add(std::span<const std::int32_t> more, bool counts) {
-    ids.insert(ids.end(), more.begin(), more.end());
-    counted.resize(ids.size(), counts);
+void require_one_way(const ChatDataConfig& config) {
+  D9D_REQUIRE(
+      config.roles.empty() || !config.chat_template,
+      "data.roles and data.chat_template both say how a conversation is written; leave one of them out");
+}
+
+TemplateUse template_of(const ChatDataConfig& config) {
+  return {.tokenizer = config.tokenizer,
+          .chat_template = config.chat_template,
+          .arguments = config.template_arguments,
+          .date = config.template_date,
+          .tools = config.tools};
+}
+
+// Makes the tokens of rows, in their order. Conversations that a template writes wait for it, some at a time, while those
+// before are tokenised.
+class Conversations {
+ public:
+  Conversations(const ChatDataConfig& config, const Tokenizer& tokenizer, const UseMadeDocument& use)
+      : config_(config),
+        tokenizer_(tokenizer),
+        use_(use),
+        eos_(eos_of_chat(config, tokenizer)),
+        marks_begins_(marks_begins(tokenizer)),
+        scratch_(tokenizer.make_scratch()) {}
+
+  void add(const Record& row) {
+    const ChatRow read = read_chat_row(config_, row.columns, row.where, unread_);
+    if (const auto* pair = std::get_if<TextPair>(&read)) {
+      take_until(0);
+      return make(marked_parts(config_, *pair), row.where, row.bytes_read, row.place);
+    }
+    const auto& conversation = std::get<Conversation>(read);
+    if (uses_template(config_)) return ask(conversation, row);
+    note_unread(conversation, [](std::string_view) { return false; });
+    make(marked_parts(config_, conversation, row.where), row.where, row.bytes_read, row.place);
   }
-};
 
-Conversation tokenized(const std::vector<ChatPart>& parts, const Tokenizer& tokenizer,
-                       Tokenizer::Scratch& scratch, const std::string& where) {
-  Conversation conversation;
-  std::vector<std::int32_t> ids;
-  for (const ChatPart& part : parts) {
-    ids.clear();
+  void finish() {
+    take_until(0);
+    unread_.say();
+    D9D_REQUIRE(any_counts_ || !any_,
+                "data.trained_roles: no conversation has a message of these roles that counts, so nothing "
+                "counts in the "
+                "loss");
+  }
+
+ private:
+  static constexpr std::size_t window = 128;  // conversations that the template may be ahead
+
+  void note_unread(const Conversation& conversation, const std::function<bool(std::string_view)>& reads) {
+    unread_.add_of_conversation(conversation.messages, conversation.tools, conversation.documents, reads);
+  }
+
+  void ask(const Conversation& conversation, const Record& row) {
+    if (!renderer_) {
+      D9D_REQUIRE(config_.begin.empty(),
+                  "data.begin = \"{}\" stands before what the chat template writes, which has a begin of its "
+                  "own; leave it "
+                  "out",
+                  config_.begin);
+      renderer_ = start_renderer(template_of(config_));
+    }
+    for (const RowJson& message : conversation.messages) {
+      const bool calls_alone =
+          message.contains("tool_calls") && !message["tool_calls"].empty() &&
+          (!message.contains("content") || message["content"].empty() || message["content"] == "");
+      D9D_REQUIRE(!calls_alone || renderer_->reads("tool_calls"),
+                  "{}: a message has tool_calls and no text, and the chat template writes no tool_calls; "
+                  "name one that does "
+                  "with data.chat_template",
+                  row.where);
+    }
+    note_unread(conversation, [&](std::string_view name) { return renderer_->reads(name); });
+    const bool marked = config_.trained_roles == std::vector<std::string>{"assistant"};
+    renderer_->ask(render_request(conversation, marked), row.where);
+    asked_.push_back({row.where, row.bytes_read, std::string(row.place.file), row.place});
+    take_until(window);
+  }
+
+  void take_until(std::size_t left) {
+    while (renderer_ && renderer_->waiting() > left) {
+      const RenderedChat chat = renderer_->take();
+      const Asked row = std::move(asked_.front());
+      asked_.pop_front();
+      emit(encoded(chat.text, chat.counted, row.where), row.bytes_read,
+           {row.file, row.place.number, row.place.is_line});
+    }
+  }
+
+  void make(const std::vector<ChatPart>& parts, const std::string& where, std::uint64_t bytes_read,
+            const RowPlace& place) {
+    if (parts.empty()) return;
+    emit(marks_begins_ ? encoded_whole(parts, where) : encoded_apart(parts, where), bytes_read, place);
+  }
+
+  void emit(CountedTokens tokens, std::uint64_t bytes_read, const RowPlace& place) {
+    if (tokens.ids.empty()) return;
+    if (eos_) tokens.add({&*eos_, 1}, tokens.counted.back());
+    use_({tokens.ids, &tokens.counted, bytes_read, place});
+    any_ = true;
+    any_counts_ = any_counts_ || std::ranges::find(tokens.counted, true) != tokens.counted.end();
+  }
+
+  CountedTokens encoded(std::string_view text, std::span<const ByteRange> counted, const std::string& where) {
     try {
-      tokenizer.encode(part.text, false, scratch, ids);
+      return counted_tokens(tokenizer_, text, counted, *scratch_, encoded_);
     } catch (const Error& error) {
       throw Error(error.kind(), error.what(), where);
     }
-    conversation.add(ids, part.counted);
   }
-  return conversation;
-}
+
+  CountedTokens encoded_whole(const std::vector<ChatPart>& parts, const std::string& where) {
+    std::string text;
+    std::vector<ByteRange> counted;
+    for (const ChatPart& part : parts) {
+      if (part.counted) counted.emplace_back(text.size(), text.size() + part.text.size());
+      text += part.text;
+    }
+    return encoded(text, counted, where);
+  }
+
+  // A model that is asked sees a prompt without its answer, so there the tokens end, too.
+  CountedTokens encoded_apart(const std::vector<ChatPart>& parts, const std::string& where) {
+    CountedTokens tokens;
+    for (const ChatPart& part : parts) {
+      ids_.clear();
+      try {
+        tokenizer_.encode(part.text, false, *scratch_, ids_);
+      } catch (const Error& error) {
+        throw Error(error.kind(), error.what(), where);
+      }
+      tokens.add(ids_, part.counted);
+    }
+    return tokens;
+  }
+
+  struct Asked {
+    std::string where;
+    std::uint64_t bytes_read;
+    std::string file;
+    RowPlace place;  // its file is the one above
+  };
+  const ChatDataConfig& config_;
+  const Tokenizer& tokenizer_;
+  const UseMadeDocument& use_;
+  const std::optional<std::int32_t> eos_;
+  const bool marks_begins_;
+  const std::shared_ptr<Tokenizer::Scratch> scratch_;
+  EncodedText encoded_;
+  std::vector<std::int32_t> ids_;
+  UnreadFields unread_;
+  std::unique_ptr<TemplateRenderer> renderer_;
+  std::deque<Asked> asked_;
+  bool any_ = false, any_counts_ = false;
+};
 
 void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
                         const UseMadeDocument& use) {
-  const std::optional<std::int32_t> eos = eos_of_chat(config, tokenizer);
-  const auto scratch = tokenizer.make_scratch();
-  bool any = false;
-  bool any_counts = false;
-  const std::vector<std::string> columns{config.messages_field, "prompt", "completion"};
-  for_each_record(config.files, config.format, columns, [&](const Record& row) {
-    const auto parts = chat_parts(config, row.columns, row.where);
-    if (parts.empty()) return;
-    Conversation conversation = tokenized(parts, tokenizer, *scratch, row.where);
-    if (eos) conversation.add({&*eos, 1}, parts.back().counted);
-    use({conversation.ids, &conversation.counted, row.bytes_read, row.place});
-    any = true;
-    any_counts = any_counts || parts.size() > 1 || parts.front().counted;
-  });
-  D9D_REQUIRE(any_counts || !any,
-              "data.trained_roles: no conversation has a message of these roles, so nothing counts in the "
-              "loss");
+  require_one_way(config);
+  Conversations conversations(config, tokenizer, use);
+  for_each_record(config.files, config.format, chat_columns(config),
+                  [&](const Record& row) { conversations.add(row); });
+  conversations.finish();
+}
+
+// What the texts of a template depend on, beside the rows.
+config::Json template_recipe(const ChatDataConfig& config) {
+  const auto found = find_chat_template(config.tokenizer, config.chat_template);
+  if (!found) return nullptr;
+  return {{"texts", found->texts},
+          {"choice", found->choice ? config::Json(*found->choice) : config::Json(nullptr)},
+          {"special_tokens", found->special_tokens},
+          {"arguments", config.template_arguments},
+          {"date", config.template_date ? config::Json(*config.template_date) : config::Json(nullptr)},
+          {"tools", config.tools ? config::Json(sha256_of_file(*config.tools)) : config::Json(nullptr)}};
 }
 
 CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer,
@@ -87,8 +230,10 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
 TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
   const ChatDataConfig config = with_found_files(given, RowFormat::jsonl);
   const config::Json all = config::encode(config);
-  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}};
-  for (const char* key : {"format", "roles", "trained_roles", "begin", "messages_field", "role_field",
+  // "reads" counts what is read of a row: other ids come of the same files.
+  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}, {"reads", 2}};
+  if (uses_template(config)) keys["template"] = template_recipe(config);
+  for (const char* key : {"format", "roles", "trained_roles", "loss", "begin", "messages_field", "role_field",
                           "content_field", "eos_token"}) {
     keys[key] = all.at(key);
   }

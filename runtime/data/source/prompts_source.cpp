@@ -2,6 +2,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
 #include "runtime/data/tokenizer.hpp"
@@ -14,24 +15,32 @@ PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std:
   require_ids_below(tokenizer, config.tokenizer, ids_below);
   vocab_size_ = tokenizer.vocab_size();
   const auto scratch = tokenizer.make_scratch();
+  PromptWriter writer({.tokenizer = config.tokenizer,
+                       .chat_template = config.chat_template,
+                       .arguments = config.template_arguments,
+                       .date = config.template_date,
+                       .tools = config.tools});
   const auto is_enough = [&] { return config.max_samples && std::ssize(prompts_) >= *config.max_samples; };
-  for_each_placed_prompt(
-      config.files, config.text_field, [&](std::string_view prompt, const RowPlace& place) {
-        if (is_enough()) return;
-        const auto where = [&] { return text_of(place); };
-        std::vector<std::int32_t> ids;
-        try {
-          tokenizer.encode(prompt, false, *scratch, ids);
-        } catch (const Error& error) {
-          throw Error(error.kind(), error.what(), where());
-        }
-        D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where());
-        D9D_REQUIRE(std::ssize(ids) <= length_,
-                    "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt",
-                    where(), counted(std::ssize(ids), "token"), length_);
-        prompts_.push_back(std::move(ids));
-        places_.add(place);
-      });
+  const auto write = [&](const RowJson& messages, const RowJson& row, const std::string& where) {
+    return is_enough() ? std::string() : writer.of_messages(messages, row, where);
+  };
+  for_each_prompt(config.files, config.text_field, write, [&](const PromptLine& line) {
+    if (is_enough()) return;
+    const auto where = [&] { return text_of(line.place); };
+    std::vector<std::int32_t> ids;
+    try {
+      tokenizer.encode(line.text, false, *scratch, ids);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.what(), where());
+    }
+    D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where());
+    D9D_REQUIRE(std::ssize(ids) <= length_,
+                "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt", where(),
+                counted(std::ssize(ids), "token"), length_);
+    prompts_.push_back(std::move(ids));
+    places_.add(line.place);
+  });
+  writer.say_unread();
   D9D_REQUIRE(!prompts_.empty(), "data.files: there is no prompt in them; write one a line");
 }
 

@@ -25,7 +25,7 @@ void use_json(const std::string& file, bool is_array, std::uint64_t bytes_before
 void use_table(const std::string& file, TableFormat format, const std::vector<std::string>& columns,
                std::uint64_t bytes_before, const UseRecord& use) {
   const auto bytes = static_cast<double>(bytes_of(file));
-  for_each_table_record(file, format, columns, [&](const nlohmann::json& record, const TableRow& row) {
+  for_each_table_record(file, format, columns, [&](const RowJson& record, const TableRow& row) {
     const RowPlace place{file, row.number, false};
     use({record, text_of(place), bytes_before + static_cast<std::uint64_t>(row.read * bytes), place});
   });

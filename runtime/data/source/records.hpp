@@ -2,7 +2,7 @@
 // Rows of files with named columns, in order, as JSON objects.
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/data/file/table_files.hpp"
 #include "runtime/data/row_format.hpp"
+#include "runtime/data/row_json.hpp"
 #include "runtime/data/row_place.hpp"
 #include "runtime/data/table/tables.hpp"
 
@@ -37,9 +38,9 @@ Config with_found_files(Config config, RowFormat otherwise) {
 }
 
 struct Record {
-  const nlohmann::json& columns;  // an object; lives only during the call
-  std::string where;              // "talk.jsonl:12", "talk.parquet, row 11"
-  std::uint64_t bytes_read = 0;   // of all files, up to about its end
+  const RowJson& columns;        // an object; lives only during the call
+  std::string where;             // "talk.jsonl:12", "talk.parquet, row 11"
+  std::uint64_t bytes_read = 0;  // of all files, up to about its end
   RowPlace place{};
 };
 // `files` as find_data_files() takes them. Of tables only the named columns are read. Input errors: those of the file's

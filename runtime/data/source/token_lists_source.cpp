@@ -34,7 +34,7 @@ std::vector<std::int64_t> integers_at(const Record& row, const std::string& key,
               "{}: no list under \"{}\"; name the key with {} (the row has {})", row.where, key, named_by,
               keys_of_row(row.columns));
   std::vector<std::int64_t> out;
-  for (const nlohmann::json& value : *found) {
+  for (const RowJson& value : *found) {
     D9D_REQUIRE(value.is_number_integer(), "{}: \"{}\" has {}, expected integers", row.where, key,
                 value.dump());
     out.push_back(value.get<std::int64_t>());
@@ -50,7 +50,7 @@ std::optional<std::vector<std::int64_t>> mask_of(const Record& row, const TokenL
       !std::ranges::all_of(*found, [](const auto& value) { return value.is_boolean(); }))
     return integers_at(row, *config.mask_field, "data.mask_field");
   std::vector<std::int64_t> mask;
-  for (const nlohmann::json& value : *found) mask.push_back(value.get<bool>() ? 1 : 0);
+  for (const RowJson& value : *found) mask.push_back(value.get<bool>() ? 1 : 0);
   return mask;
 }
 

@@ -19,7 +19,7 @@
 namespace d9d {
 namespace {
 
-using Json = nlohmann::json;
+using Json = RowJson;
 
 template <class Array>
 const Array& as(const arrow::Array& array) {

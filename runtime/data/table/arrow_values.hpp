@@ -12,15 +12,16 @@
 #include <vector>
 
 #include "runtime/data/npy.hpp"
+#include "runtime/data/row_json.hpp"
 
 namespace d9d {
 
 // Texts, numbers, booleans, nulls, lists and structs of them, maps of texts as objects and others as lists of {key, value},
 // what a dictionary stands for; of other types the text that Arrow prints. Bytes are taken for text.
-nlohmann::json json_value(const arrow::Array& array, std::int64_t row);
+RowJson json_value(const arrow::Array& array, std::int64_t row);
 
 // A row as an object.
-nlohmann::json record_of(const arrow::RecordBatch& batch, std::int64_t row);
+RowJson record_of(const arrow::RecordBatch& batch, std::int64_t row);
 
 // The text of a row of a column of texts: strings, bytes, dictionaries of them, or nothing but nulls. Empty for a null.
 bool is_text(const arrow::DataType& type);

@@ -15,6 +15,7 @@
 
 #include "runtime/data/corpus/token_corpus.hpp"
 #include "runtime/data/file/table_format.hpp"
+#include "runtime/data/row_json.hpp"
 
 namespace d9d {
 
@@ -34,7 +35,7 @@ void for_each_table_text(const std::string& file, TableFormat format, const std:
 
 // Calls with those of the columns that the file has, as an object; with no names, all. Lists, structs and maps become
 // lists and objects; dates, decimals and whatever else JSON has no value for the texts that Arrow prints.
-using UseTableRecord = std::function<void(const nlohmann::json& record, const TableRow& row)>;
+using UseTableRecord = std::function<void(const RowJson& record, const TableRow& row)>;
 void for_each_table_record(const std::string& file, TableFormat format,
                            const std::vector<std::string>& columns, const UseTableRecord& use);
 

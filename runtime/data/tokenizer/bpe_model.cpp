@@ -102,7 +102,10 @@ void BpeModel::read_whole_words() {
 
 void BpeModel::encode(std::string_view word, ModelScratch& scratch, std::vector<std::int32_t>& ids) const {
   if (ignore_merges_) {
-    if (const auto id = whole_words_.id_of(word)) return ids.push_back(*id);
+    if (const auto id = whole_words_.id_of(word)) {
+      if (scratch.begins != nullptr) scratch.begins->push_back(0);
+      return ids.push_back(*id);
+    }
   }
   split_units(word, scratch);
   if (scratch.symbols.empty()) return;
@@ -112,6 +115,11 @@ void BpeModel::encode(std::string_view word, ModelScratch& scratch, std::vector<
     merge_long(scratch);
   }
   for (std::int32_t at = 0; at >= 0; at = scratch.symbols[at].next) ids.push_back(scratch.symbols[at].id);
+  if (scratch.begins == nullptr) return;
+  // A merged symbol keeps the place of its first unit.
+  for (std::int32_t at = 0; at >= 0; at = scratch.symbols[at].next) {
+    scratch.begins->push_back(scratch.unit_begins[at]);
+  }
 }
 
 std::optional<std::int32_t> BpeModel::unit_id(std::string_view unit, Place place,
@@ -128,12 +136,15 @@ std::optional<std::int32_t> BpeModel::unit_id(std::string_view unit, Place place
 
 void BpeModel::split_units(std::string_view word, ModelScratch& scratch) const {
   scratch.symbols.clear();
+  scratch.unit_begins.clear();
   bool unknown_open = false;
   for (std::size_t at = 0; at < word.size();) {
     const std::size_t length = byte_level_ ? 1 : code_point_at(word, at).length;
     const std::string_view unit = word.substr(at, length);
     const Place place{at == 0, at + length == word.size()};
     add_unit(unit, unit_id(unit, place, scratch), unknown_open, scratch);
+    if (scratch.begins != nullptr)
+      scratch.unit_begins.resize(scratch.symbols.size(), static_cast<std::uint32_t>(at));
     at += length;
   }
   auto& symbols = scratch.symbols;

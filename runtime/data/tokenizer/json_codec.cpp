@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "runtime/base/error.hpp"
@@ -9,6 +10,7 @@
 #include "runtime/data/tokenizer/decoder.hpp"
 #include "runtime/data/tokenizer/normalizer.hpp"
 #include "runtime/data/tokenizer/pre_tokenizer.hpp"
+#include "runtime/data/tokenizer/span_finder.hpp"
 #include "runtime/data/tokenizer/template_processor.hpp"
 #include "runtime/data/tokenizer/token_model.hpp"
 #include "runtime/data/tokenizer/word_cache.hpp"
@@ -96,7 +98,7 @@ struct Parts {
 
 class JsonScratch final : public TextCodec::Scratch {
  public:
-  explicit JsonScratch(const Parts& parts) : parts_(parts) {}
+  explicit JsonScratch(const Parts& parts) : parts_(parts) { traced_pre_tokenizer_.traced = true; }
 
   void encode(std::string_view text, std::vector<std::int32_t>& ids) {
     raw_parts_.clear();
@@ -106,6 +108,20 @@ class JsonScratch final : public TextCodec::Scratch {
         ids.push_back(*raw.id);
       } else {
         encode_between(raw.text, raw.text.data() == text.data(), ids);
+      }
+    }
+  }
+
+  void encode_with_spans(std::string_view text, EncodedText& out) {
+    raw_parts_.clear();
+    parts_.raw_finder.split(text, raw_parts_, regex_);
+    SpanFinder finder(text);
+    for (const auto& raw : raw_parts_) {
+      if (raw.id) {
+        out.ids.push_back(*raw.id);
+        out.spans.push_back(finder.of_text(raw.text));
+      } else {
+        encode_between_with_spans(raw.text, raw.text.data() == text.data(), finder, out);
       }
     }
   }
@@ -130,6 +146,55 @@ class JsonScratch final : public TextCodec::Scratch {
     }
   }
 
+  void encode_between_with_spans(std::string_view text, bool at_begin, SpanFinder& finder, EncodedText& out) {
+    normalized_parts_.clear();
+    const NormalizedText normalized =
+        parts_.normalizer.apply_traced(text, normalizer_, regex_, finder.enter(text));
+    finder.normalized(normalized.text);
+    at_begin = at_begin && normalized.begins_at_begin;
+    parts_.normalized_finder.split(normalized.text, normalized_parts_, regex_);
+    for (const auto& part : normalized_parts_) {
+      if (part.id) {
+        out.ids.push_back(*part.id);
+        out.spans.push_back(finder.of_normalized(part.text.data(), part.text.data() + part.text.size() - 1));
+        continue;
+      }
+      const bool first = at_begin && part.text.data() == normalized.text.data();
+      for (const std::string_view word :
+           parts_.pre_tokenizer.split(part.text, first, traced_pre_tokenizer_, regex_)) {
+        encode_word_with_spans(word, finder, out);
+      }
+    }
+  }
+
+  void encode_word_with_spans(std::string_view word, const SpanFinder& finder, EncodedText& out) {
+    const auto& [ids, begins] = traced(word);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      // Tokens of bytes of one character begin at the same place.
+      std::size_t next = i + 1;
+      while (next < ids.size() && begins[next] == begins[i]) ++next;
+      const std::size_t end = next < ids.size() ? begins[next] : word.size();
+      const auto source = [&](std::size_t at) { return traced_pre_tokenizer_.source_of(word.data() + at); };
+      out.ids.push_back(ids[i]);
+      out.spans.push_back(finder.of_normalized(source(begins[i]), source(end - 1)));
+    }
+  }
+
+  struct TracedWord {
+    std::vector<std::int32_t> ids;
+    std::vector<std::uint32_t> begins;
+  };
+  const TracedWord& traced(std::string_view word) {
+    const auto found = traced_.find(std::string(word));
+    if (found != traced_.end()) return found->second;
+    if (traced_.size() >= traced_words_max) traced_.clear();
+    TracedWord made;
+    model_.begins = &made.begins;
+    parts_.model->encode(word, model_, made.ids);
+    model_.begins = nullptr;
+    return traced_.emplace(word, std::move(made)).first->second;
+  }
+
   void encode_word(std::string_view word, std::vector<std::int32_t>& ids) {
     if (const auto known = cache_.find(word)) {
       ids.insert(ids.end(), known->begin(), known->end());
@@ -140,12 +205,16 @@ class JsonScratch final : public TextCodec::Scratch {
     cache_.put(word, std::span(ids).subspan(before));
   }
 
+  static constexpr std::size_t traced_words_max = 1 << 15;
+
   const Parts& parts_;
   RegexScratch regex_;
   NormalizerScratch normalizer_;
   PreTokenizerScratch pre_tokenizer_;
+  PreTokenizerScratch traced_pre_tokenizer_;
   ModelScratch model_;
   WordCache cache_;
+  std::unordered_map<std::string, TracedWord> traced_;  // as cache_, bounded alike
   std::vector<AddedTokenFinder::Part> raw_parts_;
   std::vector<AddedTokenFinder::Part> normalized_parts_;
 };
@@ -162,6 +231,14 @@ class JsonCodec final : public TextCodec {
     if (add_special_tokens) ids.insert(ids.end(), before.begin(), before.end());
     static_cast<JsonScratch&>(scratch).encode(text, ids);
     if (add_special_tokens) ids.insert(ids.end(), after.begin(), after.end());
+  }
+
+  void encode_with_spans(std::string_view text, bool add_special_tokens, Scratch& scratch,
+                         EncodedText& out) const override {
+    const auto& [before, after] = parts_.around;
+    if (add_special_tokens) add_around(before, 0, out);
+    static_cast<JsonScratch&>(scratch).encode_with_spans(text, out);
+    if (add_special_tokens) add_around(after, text.size(), out);
   }
 
   std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const override {
@@ -188,6 +265,11 @@ class JsonCodec final : public TextCodec {
   }
 
  private:
+  static void add_around(const std::vector<std::int32_t>& ids, std::size_t place, EncodedText& out) {
+    out.ids.insert(out.ids.end(), ids.begin(), ids.end());
+    out.spans.resize(out.ids.size(), {place, place});
+  }
+
   const Parts parts_;
 };
 

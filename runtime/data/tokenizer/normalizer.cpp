@@ -111,7 +111,12 @@ std::size_t at_least_first(std::size_t head, std::string_view out, std::size_t m
   return std::min(std::max(made, code_point_at(out, 0).length), out.size());
 }
 
-void append_form(std::string_view text, int options, std::string& out) {
+}  // namespace
+
+void Normalizer::append_form(std::string_view text, Form form, std::string& out) {
+  int options = UTF8PROC_STABLE;
+  options |= form == Form::nfc || form == Form::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
+  if (form == Form::nfkc || form == Form::nfkd) options |= UTF8PROC_COMPAT;
   // ASCII never changes, but its last character may compose with what follows.
   const std::size_t foreign = first_non_ascii(text);
   std::size_t done = foreign == text.size() || foreign == 0 ? foreign : foreign - 1;
@@ -128,17 +133,12 @@ void append_form(std::string_view text, int options, std::string& out) {
   append_normalized(text.substr(done), options, out);
 }
 
-}  // namespace
-
 std::size_t Normalizer::run(Form form, std::string_view text, std::size_t head, std::string& out,
                             RegexScratch&) {
-  int options = UTF8PROC_STABLE;
-  options |= form == Form::nfc || form == Form::nfkc ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
-  if (form == Form::nfkc || form == Form::nfkd) options |= UTF8PROC_COMPAT;
-  append_form(text.substr(0, head), options, out);
+  append_form(text.substr(0, head), form, out);
   const std::size_t made = out.size();
   out.clear();
-  append_form(text, options, out);
+  append_form(text, form, out);
   return at_least_first(head, out, made);
 }
 

@@ -2,6 +2,7 @@
 // The `normalizer` of tokenizer.json: NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace,
 // Nmt, BertNormalizer, Precompiled and a Sequence of these. Immutable; each thread brings its scratch.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,6 +34,9 @@ class Normalizer {
   // The normalised text: `text` itself where nothing changes,
   // else a view into `scratch` that lives until its next use.
   NormalizedText apply(std::string_view text, NormalizerScratch& scratch, RegexScratch& regex) const;
+  // The same, and in `from` the byte of `text` that each byte was made of; empty where nothing changes.
+  NormalizedText apply_traced(std::string_view text, NormalizerScratch& scratch, RegexScratch& regex,
+                              std::vector<std::uint32_t>& from) const;
 
  private:
   enum class Form { nfc, nfd, nfkc, nfkd };
@@ -64,6 +68,18 @@ class Normalizer {
                          RegexScratch&);
   static std::size_t run(const CharacterMap& map, std::string_view text, std::size_t head, std::string& out,
                          RegexScratch&);
+
+  // Of one step: `from` of the text before becomes that of the text after, which has `size` bytes.
+  using Trace = std::vector<std::uint32_t>;
+  static void trace(Form form, std::string_view text, std::size_t size, RegexScratch&, Trace& from);
+  static void trace(TextFilter filter, std::string_view text, std::size_t size, RegexScratch&, Trace& from);
+  static void trace(const Prepend& step, std::string_view text, std::size_t size, RegexScratch&, Trace& from);
+  static void trace(const Replace& step, std::string_view text, std::size_t size, RegexScratch& regex,
+                    Trace& from);
+  static void trace(Strip step, std::string_view text, std::size_t size, RegexScratch&, Trace& from);
+  static void trace(const CharacterMap& map, std::string_view text, std::size_t size, RegexScratch&,
+                    Trace& from);
+  static void append_form(std::string_view text, Form form, std::string& out);
 
   std::vector<Step> steps_;
   bool keeps_ascii_ = true;  // all steps leave pure ASCII unchanged

@@ -113,6 +113,7 @@ const std::vector<std::string_view>& PreTokenizer::split(std::string_view text, 
                                                          RegexScratch& regex) const {
   scratch.text_begin = at_begin ? text.data() : nullptr;
   scratch.made.clear();
+  scratch.traces.clear();
   scratch.words.clear();
   if (!text.empty()) scratch.words.push_back(text);
   for (const Step& step : steps_) {
@@ -123,6 +124,21 @@ const std::vector<std::string_view>& PreTokenizer::split(std::string_view text, 
     std::swap(scratch.words, scratch.next);
   }
   return scratch.words;
+}
+
+const char* PreTokenizerScratch::source_of(const char* byte) const {
+  for (;;) {
+    const auto after = traces.upper_bound(byte);
+    if (after == traces.begin()) return byte;
+    const MadeWord& word = *std::prev(after)->second;
+    const auto at = static_cast<std::size_t>(byte - word.text.data());
+    if (at >= word.text.size()) return byte;
+    byte = word.from[at];
+  }
+}
+
+void PreTokenizerScratch::note_made() {
+  if (traced) traces.emplace(made.back().text.data(), &made.back());
 }
 
 namespace {
@@ -194,7 +210,14 @@ void PreTokenizer::run(PrefixSpace, std::string_view word, PreTokenizerScratch& 
   if (word.starts_with(' ')) {
     scratch.next.push_back(word);
   } else {
-    scratch.next.push_back(scratch.made.emplace_back(" ").append(word));
+    MadeWord& made = scratch.made.emplace_back();
+    made.text.append(" ").append(word);
+    if (scratch.traced) {
+      made.from.push_back(word.data());
+      for (const char& byte : word) made.from.push_back(&byte);
+    }
+    scratch.note_made();
+    scratch.next.push_back(made.text);
   }
 }
 
@@ -203,15 +226,19 @@ void PreTokenizer::run(const Metaspace& step, std::string_view word, PreTokenize
   const bool has_prefix = word.starts_with(' ') || word.starts_with(step.replacement);
   const bool prepends = step.prepend == Prepend::always ||
                         (step.prepend == Prepend::first && word.data() == scratch.text_begin);
-  std::string& text = scratch.made.emplace_back(prepends && !has_prefix ? step.replacement : "");
-  for (const char byte : word) {
+  MadeWord& made = scratch.made.emplace_back();
+  if (prepends && !has_prefix) made.text = step.replacement;
+  if (scratch.traced) made.from.resize(made.text.size(), word.data());
+  for (const char& byte : word) {
     if (byte == ' ') {
-      text.append(step.replacement);
+      made.text.append(step.replacement);
     } else {
-      text.push_back(byte);
+      made.text.push_back(byte);
     }
+    if (scratch.traced) made.from.resize(made.text.size(), &byte);
   }
-  const std::string_view all = text;
+  scratch.note_made();
+  const std::string_view all = made.text;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = step.split ? all.find(step.replacement, begin + 1) : std::string_view::npos;
     scratch.next.push_back(all.substr(begin, end - begin));

@@ -4,6 +4,7 @@
 // CharDelimiterSplit and Sequence. Immutable; each thread brings its scratch.
 
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,11 +15,23 @@
 
 namespace d9d {
 
+// A word that is not a part of the text.
+struct MadeWord {
+  std::string text;
+  std::vector<const char*> from;  // of each byte, the byte that it was made of; only where words are traced
+};
+
 struct PreTokenizerScratch {
   std::vector<std::string_view> words;
   std::vector<std::string_view> next;
-  std::deque<std::string> made;      // words that are not a part of the text
+  std::deque<MadeWord> made;
+  bool traced = false;                            // set by who asks for source_of()
+  std::map<const char*, const MadeWord*> traces;  // by the begin of the text made
   const char* text_begin = nullptr;  // a word that begins here is the first of the whole text; null: none is
+
+  // The byte of the text that was split from which a byte of one of the words was made.
+  const char* source_of(const char* byte) const;
+  void note_made();  // the last of `made` is complete
 };
 
 class PreTokenizer {

@@ -3,6 +3,7 @@
 #include <sentencepiece_processor.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/tokenizer/span_finder.hpp"
 
 namespace d9d {
 namespace {
@@ -23,6 +24,16 @@ class SentencePieceCodec final : public TextCodec {
     const auto status = processor_.Encode(text, &found);
     D9D_REQUIRE(status.ok(), "sentencepiece: {}", status.ToString());
     ids.insert(ids.end(), found.begin(), found.end());
+  }
+
+  void encode_with_spans(std::string_view text, bool /*add_special_tokens*/, Scratch& /*scratch*/,
+                         EncodedText& out) const override {
+    SpanFinder finder(text);
+    const auto encoded = processor_.EncodeAsImmutableProto(text);
+    for (const auto& piece : encoded.pieces()) {
+      out.ids.push_back(static_cast<std::int32_t>(piece.id()));
+      out.spans.push_back(finder.of_bytes(piece.begin(), piece.end()));
+    }
   }
 
   std::string decode(std::span<const std::int32_t> ids, bool /*skip_special_tokens*/) const override {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/data/tokenizer/token_span.hpp"
+
 namespace d9d {
 
 class TextCodec {
@@ -26,6 +28,9 @@ class TextCodec {
   // Appends the ids of well-formed UTF-8.
   virtual void encode(std::string_view text, bool add_special_tokens, Scratch& scratch,
                       std::vector<std::int32_t>& ids) const = 0;
+  // The same ids with their places in the text.
+  virtual void encode_with_spans(std::string_view text, bool add_special_tokens, Scratch& scratch,
+                                 EncodedText& out) const = 0;
   virtual std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const = 0;
 
   virtual std::int32_t vocab_size() const = 0;  // the highest id + 1

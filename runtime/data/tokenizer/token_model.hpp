@@ -36,6 +36,9 @@ struct ModelScratch {
   std::vector<Candidate> heap;
   std::vector<PathEnd> paths;
   std::string text;
+  std::vector<std::uint32_t> unit_begins;  // of the symbols before merges; only with `begins`
+  // Where it is given, it gets the byte of the word at which each token begins.
+  std::vector<std::uint32_t>* begins = nullptr;
 };
 
 class TokenModel {

@@ -101,6 +101,7 @@ void UnigramModel::add_unknown(std::string_view text, std::vector<std::int32_t>&
 
 void UnigramModel::encode(std::string_view word, ModelScratch& scratch,
                           std::vector<std::int32_t>& ids) const {
+  std::size_t before = ids.size();
   find_paths(word, scratch);
   // The links lead from the end to the begin; turned round they are the tokens in order.
   auto& symbols = scratch.symbols;
@@ -112,14 +113,22 @@ void UnigramModel::encode(std::string_view word, ModelScratch& scratch,
   }
   std::size_t unknown_begin = 0;
   bool unknown_open = false;
+  const auto note_begin = [&](std::size_t begin) {
+    if (scratch.begins != nullptr) {
+      scratch.begins->resize(scratch.begins->size() + ids.size() - before, static_cast<std::uint32_t>(begin));
+    }
+    before = ids.size();
+  };
   for (std::size_t i = symbols.size(); i-- > 0;) {
     const bool is_unknown = unknown_ && symbols[i].id == *unknown_;
     if (is_unknown && !unknown_open) unknown_begin = static_cast<std::size_t>(symbols[i].previous);
     unknown_open = is_unknown;
     if (!is_unknown) {
       ids.push_back(symbols[i].id);
+      note_begin(static_cast<std::size_t>(symbols[i].previous));
     } else if (i == 0 || symbols[i - 1].id != *unknown_) {
       add_unknown(word.substr(unknown_begin, static_cast<std::size_t>(symbols[i].next) - unknown_begin), ids);
+      note_begin(unknown_begin);
     }
   }
 }

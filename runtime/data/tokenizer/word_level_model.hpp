@@ -11,8 +11,8 @@ class WordLevelModel final : public TokenModel {
       : TokenModel(Vocabulary::from_json(section.at("vocab"))),
         unknown_(required_id(section, "unk_token", "<unk>")) {}
 
-  void encode(std::string_view word, ModelScratch& /*scratch*/,
-              std::vector<std::int32_t>& ids) const override {
+  void encode(std::string_view word, ModelScratch& scratch, std::vector<std::int32_t>& ids) const override {
+    if (scratch.begins != nullptr) scratch.begins->push_back(0);
     ids.push_back(vocabulary_.id_of(word).value_or(unknown_));
   }
 

@@ -32,9 +32,10 @@ WordPieceModel::WordPieceModel(const JsonSection& section)
                                                          ? section.text("continuing_subword_prefix")
                                                          : "##")) {}
 
-void WordPieceModel::encode(std::string_view word, ModelScratch& /*scratch*/,
+void WordPieceModel::encode(std::string_view word, ModelScratch& scratch,
                             std::vector<std::int32_t>& ids) const {
   const std::size_t before = ids.size();
+  const std::size_t begins_before = scratch.begins != nullptr ? scratch.begins->size() : 0;
   std::size_t at = characters_in(word) > characters_max_ ? std::string_view::npos : 0;
   while (at < word.size()) {
     std::size_t longest = 0;
@@ -44,11 +45,15 @@ void WordPieceModel::encode(std::string_view word, ModelScratch& /*scratch*/,
       ids.back() = id;
       longest = length;
     });
+    if (scratch.begins != nullptr && longest > 0) scratch.begins->push_back(static_cast<std::uint32_t>(at));
     at = longest == 0 ? std::string_view::npos : at + longest;
   }
   if (at != std::string_view::npos) return;
   ids.resize(before);
   ids.push_back(unknown_);
+  if (scratch.begins == nullptr) return;
+  scratch.begins->resize(begins_before);
+  scratch.begins->push_back(0);
 }
 
 }  // namespace d9d

@@ -48,7 +48,7 @@ void read_deepseek_v3_attention(const JsonReader& in, DeepseekV3Config& config) 
 
 void read_deepseek_v3_experts(const JsonReader& in, DeepseekV3Config& config) {
   config.moe_intermediate_size = in.integer("moe_intermediate_size", 2048);
-  config.num_experts = in.integer("n_routed_experts", 256);
+  config.num_experts = in.integer("n_routed_experts", in.integer("num_local_experts", 256));
   config.n_shared_experts = in.integer("n_shared_experts", 1);
   config.shared_expert_intermediate_size = config.n_shared_experts * config.moe_intermediate_size;
   config.num_experts_per_tok = in.integer("num_experts_per_tok", 8);
@@ -69,6 +69,8 @@ void read_deepseek_v3_experts(const JsonReader& in, DeepseekV3Config& config) {
 void require_deepseek_v3_sizes(const DeepseekV3Config& config, const std::string& where) {
   const auto at_least = [&](const char* key, std::int64_t value, std::int64_t smallest) {
     D9D_REQUIRE(value >= smallest, "{}: {} is {}, expected {} or more", where, key, value, smallest);
+    constexpr std::int64_t largest = std::int64_t{1} << 20;
+    D9D_REQUIRE(value <= largest, "{}: {} is {}, expected at most {}", where, key, value, largest);
   };
   at_least("q_lora_rank", config.q_lora_rank, 0);
   at_least("kv_lora_rank", config.kv_lora_rank, 1);
@@ -78,6 +80,10 @@ void require_deepseek_v3_sizes(const DeepseekV3Config& config, const std::string
   at_least("n_shared_experts", config.n_shared_experts, 0);
   at_least("first_k_dense_replace", config.first_k_dense_replace, 0);
   at_least("num_nextn_predict_layers", config.num_nextn_predict_layers, 0);
+  constexpr std::int64_t depths_max = 100;
+  D9D_REQUIRE(config.num_nextn_predict_layers <= depths_max,
+              "{}: num_nextn_predict_layers is {}, expected at most {}", where,
+              config.num_nextn_predict_layers, depths_max);
   at_least("n_group", config.n_group, 1);
   at_least("topk_group", config.topk_group, 1);
   const std::int64_t head_dim = config.qk_nope_head_dim + config.qk_rope_head_dim;

@@ -14,6 +14,7 @@ class Gemma3TextFamily final : public FamilyOf<Gemma3TextSection> {
   std::string_view meaning() const override {
     return "Gemma 3, with sliding windows in most layers, for causal language modelling.";
   }
+  std::vector<std::string_view> multimodal_types() const override { return {"gemma3"}; }
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",         "num_hidden_layers", "num_attention_heads", "head_dim",
             "num_key_value_heads", "vocab_size",        "intermediate_size"};

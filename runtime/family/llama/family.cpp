@@ -24,6 +24,9 @@ class LlamaFamily final : public FamilyOf<LlamaSection> {
  public:
   std::string_view name() const override { return "llama"; }
   std::string_view meaning() const override { return "Llama, for causal language modelling."; }
+  std::vector<std::string_view> multimodal_types() const override {
+    return {"llava", "llava_next", "vipllava", "video_llava"};
+  }
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",         "num_hidden_layers", "num_attention_heads",
             "num_key_value_heads", "vocab_size",        "intermediate_size"};

@@ -14,6 +14,7 @@ class Qwen2Family final : public FamilyOf<CausalLmSection> {
   std::string_view meaning() const override {
     return "Qwen2, with biases on q, k and v, for causal language modelling.";
   }
+  std::vector<std::string_view> multimodal_types() const override { return {"llava_onevision", "internvl"}; }
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",         "num_hidden_layers", "num_attention_heads",
             "num_key_value_heads", "vocab_size",        "intermediate_size"};

@@ -176,7 +176,9 @@ void validate(const Qwen3NextConfig& config, const std::string& where) {
               config.partial_rotary_factor);
   validate(static_cast<const SparseDecoder&>(config), where);
   for (const auto& [key, size] : linear_sizes) {
-    D9D_REQUIRE(config.*size > 0, "{}: {} is {}, expected an integer above 0", where, key, config.*size);
+    constexpr std::int64_t size_max = std::int64_t{1} << 16;
+    D9D_REQUIRE(config.*size > 0 && config.*size <= size_max, "{}: {} is {}, expected an integer above 0{}",
+                where, key, config.*size, config.*size > 0 ? fmt::format(", at most {}", size_max) : "");
   }
   D9D_REQUIRE(config.linear_num_value_heads % config.linear_num_key_heads == 0,
               "{}: linear_num_value_heads ({}) is not a multiple of linear_num_key_heads ({})", where,

@@ -1,11 +1,11 @@
 #include "runtime/metric/bridge/bridge_run.hpp"
 
-#include <cstdlib>
 #include <utility>
 
 #include "d9d_bridge_script.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/start_program.hpp"
 #include "runtime/metric/picture_file.hpp"
 
 namespace d9d {
@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::chrono::seconds patience_at_the_end{7};  // less than actors get to end
 constexpr std::chrono::seconds patience_with_python{30};
-
-std::string python() {
-  const char* chosen = std::getenv("D9D_PYTHON");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
-}
 
 std::filesystem::path place(const BridgeOptions& options, const char* ending) {
   return options.folder / (options.provider + ending);
@@ -39,7 +34,7 @@ std::vector<std::string> words_of(const BridgeOptions& options) {
                            {"record", options.record.string()},
                            {"run", options.run},
                            {"description", options.description}};
-  return {python(), "-c", bridge_script, job.dump()};
+  return {python_program(), "-c", bridge_script, job.dump()};
 }
 
 nlohmann::json json_of(const std::filesystem::path& folder, const Point& point, const TrackerValue& value) {
@@ -62,7 +57,8 @@ void require_client(const std::string& provider) {
   std::optional<int> ended;
   std::string problem;
   try {
-    ended = ChildProcess({python(), "-c", code, provider}, "/dev/null").ended_within(patience_with_python);
+    ended = ChildProcess({python_program(), "-c", code, provider}, "/dev/null")
+                .ended_within(patience_with_python);
   } catch (const Error& error) {
     problem = error.what();
   }
@@ -71,7 +67,7 @@ void require_client(const std::string& provider) {
       "the tracker \"{}\" needs its Python package, which {} does not have{}; install it (python3 -m pip "
       "install {}), or name the Python that has it in the variable D9D_PYTHON, or choose tensorboard "
       "(metrics.jsonl is written in any case)",
-      provider, python(), problem.empty() ? "" : " (" + problem + ")", provider);
+      provider, python_program(), problem.empty() ? "" : " (" + problem + ")", provider);
 }
 
 BridgeRun::BridgeRun(const BridgeOptions& options)

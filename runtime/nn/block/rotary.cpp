@@ -8,6 +8,7 @@
 #include <ATen/ops/sin.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 #include <bit>
@@ -77,6 +78,8 @@ at::Tensor longrope(const RopeOptions& rope, const at::Tensor& plain, std::int64
 at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
   const auto length = static_cast<double>(rope.original_max_position_embeddings);
   const at::Tensor turns = plain.mul(length / two_pi);
+  if (rope.high_freq_factor == rope.low_freq_factor)  // nothing lies between the two
+    return at::where(turns.ge(rope.low_freq_factor), plain, plain.div(rope.factor));
   const at::Tensor keep =
       turns.sub(rope.low_freq_factor).div(rope.high_freq_factor - rope.low_freq_factor).clamp(0, 1);
   return blend(plain.div(rope.factor), plain, keep);

@@ -11,6 +11,17 @@ void require_positive(const std::string& where, const char* key, std::int64_t va
   D9D_REQUIRE(value > 0, "{}: {} is {}, expected an integer above 0", where, key, value);
 }
 
+// Above these no model is built or counted: products of sizes would leave 63 bits, and modules of so many layers the
+// memory.
+constexpr std::int64_t hidden_size_max = std::int64_t{1} << 20;
+constexpr std::int64_t layers_max = 10'000;
+constexpr std::int64_t heads_max = std::int64_t{1} << 16;
+
+void require_size(const std::string& where, const char* key, std::int64_t value, std::int64_t max) {
+  require_positive(where, key, value);
+  D9D_REQUIRE(value <= max, "{}: {} is {}, expected at most {}", where, key, value, max);
+}
+
 }  // namespace
 
 bool ModelDescription::has_language_model_head() const {
@@ -29,8 +40,8 @@ std::int64_t ModelDescription::head_parameters(int ranks) const {
 
 void validate_common(const ModelDescription& model, const std::string& where) {
   require_positive(where, "vocab_size", model.vocab_size);
-  require_positive(where, "hidden_size", model.hidden_size);
-  require_positive(where, "num_hidden_layers", model.num_hidden_layers);
+  require_size(where, "hidden_size", model.hidden_size, hidden_size_max);
+  require_size(where, "num_hidden_layers", model.num_hidden_layers, layers_max);
   require_positive(where, "max_position_embeddings", model.max_position_embeddings);
   D9D_REQUIRE(model.rms_norm_eps > 0, "{}: rms_norm_eps is {}, expected a number above 0", where,
               model.rms_norm_eps);
@@ -44,9 +55,9 @@ void validate_common(const ModelDescription& model, const std::string& where) {
   D9D_REQUIRE(model.pipeline_num_virtual_layers_pre >= 0 && model.pipeline_num_virtual_layers_post >= 0,
               "{}: pipeline_num_virtual_layers_pre and _post must be 0 or more", where);
   const AttentionOptions attention = model.attention();
-  require_positive(where, "num_attention_heads", attention.num_heads);
-  require_positive(where, "num_key_value_heads", attention.num_kv_heads);
-  require_positive(where, "head_dim", attention.head_dim);
+  require_size(where, "num_attention_heads", attention.num_heads, heads_max);
+  require_size(where, "num_key_value_heads", attention.num_kv_heads, heads_max);
+  require_size(where, "head_dim", attention.head_dim, heads_max);
   D9D_REQUIRE(attention.num_heads % attention.num_kv_heads == 0,
               "{}: num_attention_heads ({}) is not a multiple of num_key_value_heads ({})", where,
               attention.num_heads, attention.num_kv_heads);

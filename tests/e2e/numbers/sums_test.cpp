@@ -19,7 +19,7 @@ constexpr const char* job_text = R"(trainer:
   batching: {global_batch_size: 1, microbatch_size: 1}
   schedule: {total_steps: 1}
   determinism: {base_seed: 3}
-  logging: {period_steps: 1}
+  logging: {period_steps: 1, tracker: {provider: "null"}}
 model_provider:
   name: qwen3_moe
   dtype: bfloat16
@@ -28,7 +28,6 @@ model_provider:
           num_experts: 4, num_experts_per_tok: 2}
 data: {source: tokens, tokens: tokens.npy}
 optimizer: {name: adamw, lr: 0.001}
-output_dir: .
 )";
 
 class Sums : public testing::Test {

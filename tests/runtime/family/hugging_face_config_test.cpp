@@ -1,6 +1,8 @@
 #include "runtime/family/hugging_face_config.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -111,7 +113,7 @@ TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
   refused(false, {{"attention_dropout", 0.1}}, "attention_dropout");
   refused(true, {{"router_aux_loss_coef", -1.0}}, "router_aux_loss_coef");
   refused(true, {{"router_z_loss_coef", -1.0}}, "router_z_loss_coef");
-  refused(false, {{"quantization_config", {{"quant_method", "fp8"}}}}, "quantization_config");
+  refused(false, {{"is_causal", false}}, "is_causal is false");
   refused(false, {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
   refused(false, {{"rope_scaling", {{"rope_type", "proportional"}, {"factor", 2.0}}}}, "'proportional'");
   refused(false, {{"rope_parameters", {{"full_attention", {{"rope_theta", 1.0}}}}}}, "layer type");
@@ -124,6 +126,7 @@ TEST(HuggingFaceConfig, AcceptsSettingsWithoutEffect) {
   dense.update({{"use_sliding_window", true}, {"max_window_layers", 3}, {"sliding_window", 16}});
   json moe = small_config(true);
   moe.update({{"output_router_logits", true}, {"router_aux_loss_coef", 0.0}, {"attention_dropout", 0}});
+  dense.update({{"is_causal", true}, {"quantization_config", {{"quant_method", "fp8"}}}});
 
   EXPECT_NO_THROW(parse_config(dense));
   EXPECT_NO_THROW(parse_config(moe));
@@ -146,7 +149,69 @@ TEST(HuggingFaceConfig, NamesImpossibleValues) {
   wrong(true, {{"decoder_sparse_step", 0}}, "decoder_sparse_step");
   wrong(false, {{"dtype", "int8"}}, "dtype is 'int8'");
   wrong(false, {{"pad_token_id", 64}}, "pad_token_id is 64");
+  wrong(false, {{"pad_token_id", -65}}, "pad_token_id is");
   EXPECT_THROW(parse_hugging_face_config("{", "config.json"), Error);
+}
+
+// Before anything is counted or built.
+TEST(HuggingFaceConfig, RefusesSizesThatNoModelHas) {
+  const auto too_much = [](bool moe, const char* key, const json& value) {
+    json document = small_config(moe);
+    document[key] = value;
+    EXPECT_THAT(config_error(document), HasSubstr(std::string(key) + " is ")) << value;
+  };
+  for (const json& huge : {json(std::int64_t{1} << 62), json(~std::uint64_t{0}), json(1e18)}) {
+    for (const char* key :
+         {"hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size", "num_attention_heads",
+          "num_key_value_heads", "head_dim", "max_position_embeddings"})
+      too_much(false, key, huge);
+    for (const char* key : {"num_experts", "moe_intermediate_size", "num_experts_per_tok"})
+      too_much(true, key, huge);
+  }
+  too_much(false, "num_hidden_layers", 1'000'000'000);
+  too_much(false, "num_hidden_layers", 1'000'000);
+  too_much(false, "hidden_size", 1 << 30);
+  too_much(true, "num_experts", 1 << 30);
+}
+
+TEST(HuggingFaceConfig, HintsAtTheFamilyOfAnotherModelType) {
+  json document = small_config();
+  document.update({{"model_type", "kimi_k2"}, {"architectures", {"DeepseekV3ForCausalLM"}}});
+  EXPECT_THAT(config_error(document),
+              AllOf(HasSubstr("kimi_k2"), HasSubstr("set model_type to deepseek_v3")));
+  document["architectures"] = {"LLaMAForCausalLM"};
+  EXPECT_THAT(config_error(document), HasSubstr("set model_type to llama"));
+}
+
+TEST(HuggingFaceConfig, NamesTheTextModelOfAMultimodalOneThatIsNoFamilys) {
+  const json document = {{"model_type", "qwen2_5_vl"}, {"text_config", {{"model_type", "qwen2_5_vl_text"}}}};
+
+  EXPECT_THAT(config_error(document), AllOf(HasSubstr("'qwen2_5_vl'"), HasSubstr("\"qwen2_5_vl_text\"")));
+}
+
+TEST(HuggingFaceConfig, ReadsTheTextModelOfAMultimodalOne) {
+  json text = small_config(), document;
+  text.erase("architectures");
+  document = {{"model_type", "some_vl"},     {"architectures", {"SomeVlForConditionalGeneration"}},
+              {"torch_dtype", "bfloat16"},   {"eos_token_id", {3, 4}},
+              {"tie_word_embeddings", true}, {"hidden_size", 7},
+              {"text_config", text}};
+
+  const Qwen3Config config = parse_config(document);
+
+  EXPECT_EQ(config.hidden_size, 32);
+  EXPECT_EQ(config.dtype, "bfloat16");
+  EXPECT_EQ(config.eos_token_ids, (std::vector<std::int64_t>{3, 4}));
+  EXPECT_TRUE(config.tie_word_embeddings);
+}
+
+TEST(HuggingFaceConfig, CountsANegativePadFromTheEndAsTorchDoes) {
+  json document = small_config();
+  document["pad_token_id"] = -1;
+  document["torch_dtype"] = "torch.bfloat16";
+
+  EXPECT_EQ(parse_config(document).pad_token_id, 63);
+  EXPECT_EQ(parse_config(document).dtype, "bfloat16");
 }
 
 TEST(HuggingFaceConfig, ReadsBackWhatItWrites) {
@@ -176,6 +241,16 @@ TEST(HuggingFaceConfig, SaysWhichFileCannotBeRead) {
     EXPECT_EQ(error.kind(), ErrorKind::environment);
     EXPECT_THAT(error.what(), HasSubstr("/nonexistent/model"));
   }
+}
+
+TEST(HuggingFaceConfig, ThatIsAPipeIsNotWaitedFor) {
+  const std::string path = testing::TempDir() + "d9d_config_pipe_" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+
+  const auto text = test::error_of([&] { read_hugging_face_config(path); }, ErrorKind::input);
+
+  EXPECT_THAT(text, HasSubstr("not a regular file"));
+  ::unlink(path.c_str());
 }
 
 }  // namespace

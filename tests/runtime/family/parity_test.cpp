@@ -22,7 +22,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "sparse_families/mixtral_z_loss", "latent_families/deepseek_v3",
                     "latent_families/deepseek_v3_yarn", "latent_families/deepseek_v3_plain",
                     "qwen3_next/every_fourth", "qwen3_next/mixed", "gemma3_text/published",
-                    "gemma3_text/capped"),
+                    "gemma3_text/capped", "folders/rope_yarn_equal", "folders/rope_llama3_equal",
+                    "folders/rope_linear_below_1", "folders/rope_yarn_below_1"),
     [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {

@@ -63,7 +63,7 @@ TEST(AdapterConfig, RefusesRanksOfExpertsThatDiffer) {
   EXPECT_THROW(written(stack({lora(".*0.*experts.*", 2), lora(".*experts.*", 3)})), Error);
 }
 
-class AdapterFolder : public testing::Test {
+class AdapterConfigFile : public testing::Test {
  protected:
   std::string error_of(json changes, const LoraParameters& params) {
     json config = {{"peft_type", "LORA"}, {"r", 4}, {"lora_alpha", 8}, {"use_dora", false}, {"bias", "none"}};
@@ -84,7 +84,7 @@ class AdapterFolder : public testing::Test {
   Scratch folder_;
 };
 
-TEST_F(AdapterFolder, IsRefusedByTheKeyThatDiffers) {
+TEST_F(AdapterConfigFile, IsRefusedByTheKeyThatDiffers) {
   const LoraParameters params{.r = 4, .alpha = 8};
 
   EXPECT_EQ(error_of(json::object(), params), "none");

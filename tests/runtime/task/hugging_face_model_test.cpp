@@ -134,10 +134,9 @@ TEST_F(HuggingFaceFolder, SeveralProcessesWriteWhatOneWrites) {
 
 // The logits of peft, from the adapter's folder and that of its base.
 TEST_F(HuggingFaceFolder, MayBeThatOfAnAdapter) {
-  for (const auto& [name, base] : {std::pair{"dense", "dense_bias_yarn"},
-                                   {"rslora", "dense_bias_yarn"},
-                                   {"dora", "dense_bias_yarn"},
-                                   {"moe", "moe"}}) {
+  for (const auto& [name, base] :
+       {std::pair{"dense", "dense_bias_yarn"}, std::pair{"rslora", "dense_bias_yarn"},
+        std::pair{"dora", "dense_bias_yarn"}, std::pair{"moe", "moe"}}) {
     const std::string adapter = golden_folder(std::string("peft/") + name);
 
     const LoadedModel model =

@@ -69,6 +69,25 @@ TEST(ChatLines, SayWhatALineLacks) {
               HasSubstr("a message has the role \"tool\", which data.roles lacks; add `tool: {prefix"));
   EXPECT_THAT(error_of_line(R"({"messages": [{"role": "user", "content": null}]})"),
               HasSubstr("no text under \"content\""));
+  EXPECT_THAT(
+      error_of_line(
+          R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [{"function": {}}]}]})"),
+      HasSubstr("tool_calls, which the markers of data.roles cannot write"));
+}
+
+TEST(ChatLines, DoNotCountWhatARowTakesOut) {
+  ChatDataConfig last = chat_markers();
+  last.loss = ChatLoss::last_answer;
+  const std::string line = R"({"messages": [{"role": "assistant", "content": "a", "weight": 0},
+      {"role": "user", "content": [{"type": "text", "text": "b"}, {"type": "text", "text": "c"}]},
+      {"role": "assistant", "content": "d"}, {"role": "user", "content": "e"}, {"role": "assistant", "content": "f"}]})";
+
+  EXPECT_THAT(parts_of_line(chat_markers(), line, "here"),
+              ElementsAre(ChatPart{"<s>[bot]a[end]\n[user]bc\n[bot]", false}, ChatPart{"d[end]\n", true},
+                          ChatPart{"[user]e\n[bot]", false}, ChatPart{"f[end]\n", true}));
+  EXPECT_THAT(parts_of_line(last, line, "here"),
+              ElementsAre(ChatPart{"<s>[bot]a[end]\n[user]bc\n[bot]d[end]\n[user]e\n[bot]", false},
+                          ChatPart{"f[end]\n", true}));
 }
 
 }  // namespace

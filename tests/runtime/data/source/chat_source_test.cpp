@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/needs_jinja.hpp"
 
 namespace d9d {
 namespace {
@@ -62,6 +65,77 @@ TEST(ChatSource, RefusesDataOfWhichNothingCounts) {
 
   EXPECT_THAT(test::error_of([&] { const ChatSource source(config); }, ErrorKind::input),
               HasSubstr("data.trained_roles: no conversation has a message of these roles"));
+}
+
+// A folder of a tokenizer with a template that writes roles and contents alone.
+ChatDataConfig chat_with_template(const Folder& folder, const std::string& rows) {
+  std::filesystem::copy_file(tokenizer_of_chat, folder.path("tokenizer.json"));
+  folder.write("chat_template.jinja",
+               "{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}<|im_end|>{% endfor %}"
+               "{% if add_generation_prompt %}<|im_start|>assistant {% endif %}");
+  ChatDataConfig config = chat_of(folder.write("talk.jsonl", rows));
+  config.tokenizer = folder.path("tokenizer.json");
+  config.roles.clear();
+  config.eos_token.reset();
+  config.samples = SampleUnit::document;
+  return config;
+}
+
+TEST(ChatSource, WritesConversationsWithTheTemplateBesideTheTokenizer) {
+  D9D_NEEDS_JINJA();
+  const Folder folder;
+  const ChatSource source(chat_with_template(folder, R"(
+{"messages": [{"role": "user", "content": "what is a stone?"}, {"role": "assistant", "content": "a small rock"}]}
+{"prompt": "the house of ", "completion": "the king"}
+{"messages": [{"role": "user", "content": "who?"}, {"role": "assistant", "content": "the king"}], "system": "Be kind."}
+)"));
+
+  ASSERT_EQ(source.num_samples(), 3U);
+  EXPECT_THAT(decoded(source.at(0).input_ids),
+              testing::StartsWith(
+                  "<|im_start|>user what is a stone?<|im_end|><|im_start|>assistant a small rock<|im_end|>"));
+  EXPECT_EQ(decoded(source.at(0).labels), " a small rock<|im_end|>");
+  EXPECT_EQ(decoded(source.at(1).labels), "the king") << "texts have no roles";
+  EXPECT_THAT(decoded(source.at(2).input_ids), testing::StartsWith("<|im_start|>system Be kind.<|im_end|>"));
+}
+
+TEST(ChatSource, RefusesCallsThatTheTemplateDoesNotWrite) {
+  D9D_NEEDS_JINJA();
+  const Folder folder;
+  const ChatDataConfig config = chat_with_template(
+      folder,
+      R"({"messages": [{"role": "assistant", "content": null, "tool_calls": [{"function": {"name": "w"}}]}]})");
+
+  EXPECT_THAT(
+      test::error_of([&] { const ChatSource source(config); }, ErrorKind::input),
+      HasSubstr(
+          "talk.jsonl:1: a message has tool_calls and no text, and the chat template writes no tool_calls"));
+}
+
+TEST(ChatSource, RefusesTwoWaysToWriteAConversation) {
+  const Folder folder;
+  ChatDataConfig config = chat_of(folder.write("talk.jsonl", "{}"));
+  config.chat_template = "tool_use";
+
+  EXPECT_THAT(test::error_of([&] { const ChatSource source(config); }, ErrorKind::input),
+              HasSubstr("data.roles and data.chat_template both say"));
+}
+
+TEST(ChatSource, MakesOtherIdsOfAnotherTemplateOrDate) {
+  const Folder folder;
+  ChatDataConfig config = chat_with_template(folder, "");
+  const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
+  const auto keys = chat_recipe(config, tokenizer).keys;
+
+  EXPECT_EQ(chat_recipe(config, tokenizer).keys, keys);
+  config.template_date = "2024-07-26";
+  EXPECT_NE(chat_recipe(config, tokenizer).keys, keys);
+  config.template_date.reset();
+  config.template_arguments["think"] = false;
+  EXPECT_NE(chat_recipe(config, tokenizer).keys, keys);
+  config.template_arguments.clear();
+  folder.write("chat_template.jinja", "{{ messages }}");
+  EXPECT_NE(chat_recipe(config, tokenizer).keys, keys);
 }
 
 TEST(ChatSource, NamesTheLineOfAnError) {

@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/needs_jinja.hpp"
 
 namespace d9d {
 namespace {
@@ -43,6 +46,34 @@ TEST(PromptsSource, RefusesPromptsThatDoNotFit) {
               HasSubstr("p.txt:2: the prompt has "));
   EXPECT_THAT(test::error_of([&] { PromptsSource(prompts_of(folder.write("e.txt", "\n"), 2)); }),
               HasSubstr("there is no prompt in them"));
+}
+
+TEST(PromptsSource, WriteMessagesUpToWhereTheAnswerBegins) {
+  D9D_NEEDS_JINJA();
+  const Folder folder;
+  const std::string golden = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/qwen.json";
+  std::filesystem::copy_file(golden, folder.path("tokenizer.json"));
+  folder.write("chat_template.jinja",
+               "{% for m in messages %}<|im_start|>{{ m.role }} {{ m.content }}<|im_end|>{% endfor %}"
+               "{% if add_generation_prompt %}<|im_start|>assistant{% endif %}");
+  PromptsDataConfig config =
+      prompts_of(folder.write("p.jsonl", R"({"messages": [{"role": "user", "content": "who?"}]}
+{"prompt": [{"role": "user", "content": "what?"}]}
+{"prompt": "the house"}
+)"),
+                 40);
+  config.tokenizer = folder.path("tokenizer.json");
+  const PromptsSource source(config);
+  const Tokenizer tokenizer = Tokenizer::from_file(golden);
+  const auto begins_with = [&](std::uint64_t index, const std::string& text) {
+    const auto ids = source.at(index).input_ids;
+    const auto expected = tokenizer.encode(text, false);
+    return std::equal(expected.begin(), expected.end(), ids.begin());
+  };
+
+  EXPECT_TRUE(begins_with(0, "<|im_start|>user who?<|im_end|><|im_start|>assistant"));
+  EXPECT_TRUE(begins_with(1, "<|im_start|>user what?<|im_end|><|im_start|>assistant"));
+  EXPECT_TRUE(begins_with(2, "the house"));
 }
 
 }  // namespace

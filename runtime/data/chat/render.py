@@ -1,0 +1,384 @@
+"""Renders conversations with a tokenizer's chat template, as transformers' apply_chat_template does.
+
+d9d-node starts this in a process of its own and speaks with it over one socket, a JSON object a line. The first line says
+what holds for all: templates (name -> text), choice (the name of the one to take; null: "default", or "tool_use" for rows
+with tools), variables (special tokens and arguments), tools (of rows that have none), date (YYYY-MM-DD for strftime_now,
+or null), today (whether a null date means today), seconds and bytes_max (limits of one conversation), memory_bytes.
+The answer: version, names (what the template reads), marks (whether it has {% generation %}), or problem.
+
+Then a line for each conversation: messages, answers (the messages that the model is to say), trained (those of them that
+count), prompt (end with what an answer begins with), marked (whether {% generation %} says what an answer is), tools,
+documents, arguments. The answer: text, parts (bytes [begin, end) of what counts), or problem. It ends when its input does.
+"""
+
+import datetime
+import json
+import os
+import resource
+import signal
+import sys
+
+# What stands for the begin and the end of a {% generation %} block while a text is made: nobody's characters.
+BEGIN, END = "\U000f5a31", "\U000f5a32"
+# An answer that no answer begins with.
+OTHER = "\U000f5a33"
+REASONING = ("reasoning_content", "thinking", "reasoning")
+
+
+class Refused(Exception):
+    pass
+
+
+def needs_jinja():
+    global jinja2, Generation
+    import jinja2
+    import jinja2.ext
+    import jinja2.meta
+    import jinja2.nodes
+    import jinja2.sandbox
+
+    class Generation(jinja2.ext.Extension):
+        tags = {"generation"}
+        marking = False
+
+        def parse(self, parser):
+            line = next(parser.stream).lineno
+            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+            return jinja2.nodes.CallBlock(self.call_method("marked"), [], [], body).set_lineno(line)
+
+        def marked(self, caller):
+            return BEGIN + caller() + END if Generation.marking else caller()
+
+
+def refuse(message):
+    raise Refused(str(message))
+
+
+def to_json(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+class Renderer:
+    def __init__(self, settings):
+        self.settings = settings
+        self.env = jinja2.sandbox.ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
+        self.env.filters["tojson"] = to_json
+        self.env.globals["raise_exception"] = refuse
+        self.env.globals["strftime_now"] = self.now
+        choice = settings["choice"]
+        texts = settings["templates"]
+        self.templates = {name: self.env.from_string(text) for name, text in texts.items() if choice in (None, name)}
+        self.trees = [self.env.parse(texts[name]) for name in self.templates]
+        nodes = jinja2.nodes
+        self.names = set()
+        for tree in self.trees:
+            for node in tree.find_all((nodes.Name, nodes.Getattr, nodes.Const, nodes.Keyword)):
+                name = getattr(node, "attr", None) or getattr(node, "key", None) or getattr(node, "name", None)
+                name = name if name is not None else getattr(node, "value", None)
+                if isinstance(name, str):
+                    self.names.add(name)
+        self.marks = any(node.args == [] and getattr(node.call.node, "name", "") == "marked"
+                         for tree in self.trees for node in tree.find_all(nodes.CallBlock)
+                         if isinstance(node.call, nodes.Call) and isinstance(node.call.node, nodes.ExtensionAttribute))
+        self.reads_lists = self.can_read_lists()
+
+    def now(self, pattern):
+        if self.settings["date"] is None and not self.settings["today"]:
+            refuse("D9D_NO_DATE")
+        date = self.settings["date"]
+        return (datetime.datetime.fromisoformat(date) if date else datetime.datetime.now()).strftime(pattern)
+
+    def can_read_lists(self):
+        try:
+            text = self.render({"messages": [{"role": "user", "content": [{"type": "text", "text": OTHER}]},
+                                             {"role": "assistant", "content": OTHER}]}, None)
+        except Exception:
+            return False
+        return OTHER in text and "'type'" not in text and '"type"' not in text
+
+    def template(self, tools):
+        if len(self.templates) == 1:
+            return next(iter(self.templates.values()))
+        name = "tool_use" if tools is not None and "tool_use" in self.templates else "default"
+        if name not in self.templates:
+            refuse("there are several (%s) and none is called default; name one with chat_template"
+                   % ", ".join(sorted(self.templates)))
+        return self.templates[name]
+
+    def render(self, row, messages=None, prompt=False, marking=False):
+        tools = row.get("tools") if row.get("tools") is not None else self.settings["tools"]
+        variables = {**self.settings["variables"], **(row.get("arguments") or {})}
+        variables.update(messages=row["messages"] if messages is None else messages, tools=tools,
+                         documents=row.get("documents"), add_generation_prompt=prompt)
+        pieces, size = [], 0
+        Generation.marking = marking
+        try:
+            for piece in self.template(tools).generate(**variables):
+                pieces.append(piece)
+                size += len(piece)
+                if size > self.settings["bytes_max"]:
+                    refuse("it makes more than %d bytes of it" % self.settings["bytes_max"])
+        finally:
+            Generation.marking = False
+        return "".join(pieces)
+
+    def message(self, message):
+        """As transformers hands it to the template."""
+        message = {key: value for key, value in message.items() if value is not None}
+        reasoning = next((message[key] for key in REASONING if key in message), None)
+        if reasoning is not None:
+            message = {"thinking": reasoning, **message, "reasoning_content": reasoning}
+        content = message.get("content")
+        if isinstance(content, list):
+            parts = [{key: value for key, value in part.items() if value is not None} for part in content]
+            message["content"] = parts if self.reads_lists else "".join(part["text"] for part in parts)
+        return message
+
+    def answer(self, row):
+        row["messages"] = [self.message(message) for message in row["messages"]]
+        try:
+            text = self.render(row, prompt=row["prompt"])
+        except Exception:
+            # Some templates want a content beside tool calls.
+            if all("content" in message for message in row["messages"]):
+                raise
+            row["messages"] = [{"content": "", **message} for message in row["messages"]]
+            text = self.render(row, prompt=row["prompt"])
+        parts = self.parts(row, text) if row["trained"] else []
+        out, at, bytes_before = [], 0, 0
+        for begin, end in sorted(parts):
+            place = []
+            for character in (begin, end):
+                bytes_before += len(text[at:character].encode())
+                at = character
+                place.append(bytes_before)
+            out.append(place)
+        return {"text": text, "parts": out}
+
+    def parts(self, row, text):
+        places = Places(self, row, text)
+        if not (self.marks and row["marked"]):
+            return places.of(row["trained"])
+        marked = self.marked_parts(row, text)
+        if row["trained"] == row["answers"]:
+            return marked
+        if len(marked) == len(row["answers"]):
+            return [marked[row["answers"].index(i)] for i in row["trained"]]
+        trained = places.of(row["trained"])
+        return [part for part in marked if any(part[0] < end and begin < part[1] for begin, end in trained)]
+
+    def marked_parts(self, row, text):
+        if any(mark in text for mark in (BEGIN, END)):
+            refuse("its text has a character that d9d marks parts with")
+        pieces, parts, depth, at = self.render(row, prompt=row["prompt"], marking=True), [], 0, 0
+        plain = []
+        for piece in split_at_marks(pieces):
+            if piece == BEGIN:
+                depth += 1
+                begin = at if depth == 1 else begin
+            elif piece == END:
+                depth -= 1
+                if depth == 0 and at > begin:
+                    parts.append((begin, at))
+            else:
+                plain.append(piece)
+                at += len(piece)
+        if "".join(plain) != text or depth != 0:
+            refuse("what its {% generation %} blocks write is changed behind them, so their places are not known")
+        return parts
+
+
+def split_at_marks(text):
+    begin = 0
+    for i, character in enumerate(text):
+        if character in (BEGIN, END):
+            yield text[begin:i]
+            yield character
+            begin = i + 1
+    yield text[begin:]
+
+
+def shared(*texts):
+    return len(os.path.commonprefix(list(texts)))
+
+
+class Places:
+    """Where the answers of a conversation stand in its text: what the text has beyond that of the messages before, with
+    what an answer begins with. A text may write an earlier message in another way than a text that ends there (without
+    its reasoning, without the tools): then its place is looked for, and refused where it is not certain."""
+
+    def __init__(self, renderer, row, text):
+        self.renderer, self.row, self.text = renderer, row, text
+        self.messages = row["messages"]
+
+    def attempt(self, messages, prompt=False):
+        try:
+            return self.renderer.render(self.row, messages, prompt)
+        except Exception:
+            return None
+
+    def until(self, i):
+        return self.text if i + 1 == len(self.messages) and not self.row["prompt"] else self.attempt(self.messages[:i + 1])
+
+    def of(self, indices):
+        places = [self.plain(i) for i in indices]
+        if all(places):
+            return places
+        found, known = {}, None
+        for i in [i for i in self.row["answers"] if i <= indices[-1]]:
+            found[i] = self.plain(i) or self.searched(i, known)
+            if found[i] is None:
+                if i in indices:
+                    refuse("it is not certain where message %d, an answer, stands in its text: take a template that marks answers "
+                           "with {%% generation %%} (chat_template), or loss: last_answer" % i)
+                known = None
+                continue
+            known = (self.until(i), found[i][1])
+        return [found[i] for i in indices]
+
+    def plain(self, i):
+        until, before = self.until(i), self.attempt(self.messages[:i], True)
+        if until is None or before is None or not self.text.startswith(until) or not until.startswith(before):
+            return None
+        return len(before), len(until)
+
+    def searched(self, i, known):
+        """Between what the whole has before an answer and what it has behind it: the text of the answer is what changes
+        with another answer in its place; what ends an answer stands behind it where a text ends there."""
+
+        def carried(text):
+            """A text of fewer messages as the whole begins."""
+            if text is None or known is None or known[0] is None or not text.startswith(known[0]):
+                return text
+            return self.text[:known[1]] + text[len(known[0]):]
+
+        message = self.messages[i]
+        replaced = {"role": message["role"], "content": OTHER}
+        otherwise = self.attempt(self.messages[:i] + [replaced] + self.messages[i + 1:])
+        if otherwise == self.text:
+            return None
+        before, earlier = self.attempt(self.messages[:i], True), self.attempt(self.messages[:i])
+        header = self.header(before, earlier)
+        plain_before = before
+        before, earlier = carried(before), carried(earlier)
+        others = [text for text in (self.text, otherwise) if text is not None]
+        if before is not None and self.text.startswith(before):
+            begin = len(before)
+        elif before is not None and earlier is not None and self.text.startswith(self.open(earlier)):
+            begin = shared(before, *others)
+        elif otherwise is not None:
+            begin = shared(*others)
+        else:
+            begin = None
+        if i + 1 == len(self.messages) and not self.row["prompt"]:
+            return (begin, len(self.text)) if begin is not None and begin < len(self.text) else None
+        if message.get("tool_calls"):
+            return self.called(i, plain_before, header, begin, known[1] if known else 0)
+        if otherwise is None or begin is None:
+            return None
+        end = len(self.text) - shared(self.text[::-1], otherwise[::-1])
+        for closing in self.closings(i, replaced, header):
+            if self.text.startswith(closing, end) and begin < end + len(closing):
+                return begin, end + len(closing)
+        return None
+
+    def called(self, i, before, header, begin, after):
+        """Calls of tools: what answers them stands right behind, so they are where their own text stands. The whole may
+        leave away how it begins (reasoning); or the text stands in it once."""
+        message = self.messages[i]
+        call = message["tool_calls"][-1]
+        name = call.get("function", call).get("name") or ""
+        bare = {key: value for key, value in message.items() if key not in REASONING}
+        if before is None or not name:
+            return None
+        other = self.attempt(self.messages[:i] + [{"role": message["role"], "content": OTHER}])
+        owns = []
+        for last in (message, bare):
+            shorter = self.messages[:i] + [last]
+            ending, going_on = self.attempt(shorter), self.attempt(shorter, True)
+            texts = [] if ending is None else [ending, self.open(ending)]
+            if going_on is not None and header and going_on.endswith(header):
+                texts.append(going_on[:-len(header)])
+            owns += [text[shared(before, text, other if other is not None else text):] for text in texts]
+        for own in owns:
+            places = range(len(own)) if begin is not None else ()
+            at = next((at for at in places if self.text.startswith(own[at:], begin)), len(own))
+            if name in own[at:]:
+                return begin, begin + len(own) - at
+        for own in owns:
+            if name in own and self.text.count(own, after) == 1:
+                begin = self.text.index(own, after)
+                return begin, begin + len(own)
+        return None
+
+    def open(self, text):
+        """Without the token that some templates end every text with."""
+        end = self.renderer.settings["variables"].get("eos_token") or ""
+        return text[:len(text) - len(end)] if end and text.endswith(end) else text
+
+    def header(self, before, earlier):
+        """What an answer begins with."""
+        if before is None or earlier is None or not before.startswith(self.open(earlier)):
+            return None
+        return before[len(self.open(earlier)):]
+
+    def closings(self, i, replaced, header):
+        """What may stand behind answer i: a text that ends there has it, or one that goes on with another answer."""
+        for prompt in (False, True):
+            text = self.attempt(self.messages[:i + 1], prompt)
+            other = self.attempt(self.messages[:i] + [replaced], prompt)
+            if text is None or other is None or text == other:
+                continue
+            if not prompt:
+                count = shared(text[::-1], other[::-1])
+                closing = text[len(text) - count:]
+                yield closing
+                if self.open(closing) != closing:
+                    yield self.open(closing)
+            elif header and text.endswith(header) and other.endswith(header):
+                text, other = text[:-len(header)], other[:-len(header)]
+                yield text[len(text) - shared(text[::-1], other[::-1]):]
+
+
+def reason(error):
+    if isinstance(error, MemoryError):
+        return "it needs more memory than it may have"
+    if isinstance(error, jinja2.TemplateSyntaxError):
+        return "line %d: %s" % (error.lineno, error.message)
+    return " ".join(str(error).split())[:500] or type(error).__name__
+
+
+def main():
+    channel_in, channel_out = sys.stdin.buffer, sys.stdout.buffer
+
+    def say(answer):
+        channel_out.write(json.dumps(answer, ensure_ascii=False).encode(errors="replace") + b"\n")
+        channel_out.flush()
+
+    settings = json.loads(channel_in.readline())
+    try:
+        needs_jinja()
+    except ImportError as error:
+        return say({"missing": str(error)})
+    resource.setrlimit(resource.RLIMIT_AS, (settings["memory_bytes"], settings["memory_bytes"]))
+    seconds = settings["seconds"]
+    # Ends this process where a template does not: whoever waits for it may be gone.
+    signal.alarm(2 * seconds)
+    try:
+        renderer = Renderer(settings)
+    except Exception as error:
+        return say({"problem": reason(error)})
+    say({"version": jinja2.__version__, "names": sorted(renderer.names), "marks": renderer.marks})
+    signal.alarm(0)
+    for line in channel_in:
+        signal.alarm(2 * seconds)
+        try:
+            answer = renderer.answer(json.loads(line))
+        except Exception as error:
+            answer = {"problem": reason(error)}
+        say(answer)
+        signal.alarm(0)
+
+
+main()

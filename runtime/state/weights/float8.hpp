@@ -1,0 +1,32 @@
+#pragma once
+// Weights of 8 bits with scales: F8_E4M3 (no infinite values, NaN is 0x7f and 0xff; arXiv 2209.05433), where a value is
+// its own times the scale of the block that it lies in. No torch.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/state/slice.hpp"
+
+namespace d9d {
+
+float float8_e4m3(std::uint8_t bits);
+
+// How many values share a scale along each dim of the weights. The last block of a dim may be a part.
+using ScaleBlocks = std::vector<std::int64_t>;
+
+// Of weights with this shape, for scales with that one: a single scale, one for each value of the first dim, or one
+// for each block of the last two dims, whose size is `block` where that fits, else 128 x 128, else an even share.
+// Nothing when the two shapes do not go together.
+std::optional<ScaleBlocks> scale_blocks(const Shape& weights, const Shape& scales, const Shape& block);
+
+// Which scales a box of the weights needs; in a grid with as many dims as the weights.
+Slice scales_of(const Slice& box, const ScaleBlocks& blocks);
+// The shape of all scales in that grid.
+Shape scale_grid(const Shape& weights, const ScaleBlocks& blocks);
+
+// `values` are the box's in row-major order, `scales` those of scales_of(box); `into` gets as many as `values` has.
+void dequantise(const std::uint8_t* values, const float* scales, const Slice& box, const ScaleBlocks& blocks,
+                float* into);
+
+}  // namespace d9d
