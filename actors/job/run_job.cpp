@@ -22,6 +22,7 @@
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
 #include "actors/node.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/descriptors.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
