@@ -89,8 +89,7 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     require_stored(*reader, checkpoint, entry);
     // A parameter that needs none is what the master weight was.
     const bool from_master = entry.kind == "param" && entry.tensor.scalar_type() == at::kFloat &&
-                             !with_masters.contains(entry.name) &&
-                             reader->has(master_kind, entry.name);
+                             !with_masters.contains(entry.name) && reader->has(master_kind, entry.name);
     if (entry.tensor.numel() > 0)
       load_values(entry, reader->read(from_master ? master_kind : entry.kind, entry.name, mine));
     if (answers_for(*entry.layout)) count += from_master ? 2 : 1;
