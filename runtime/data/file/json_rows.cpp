@@ -9,8 +9,6 @@
 namespace d9d {
 namespace {
 
-using Json = RowJson;
-
 constexpr std::string_view blanks = " \t\r\n";
 constexpr std::size_t keys_shown = 12;
 
@@ -32,9 +30,9 @@ std::string reason_in(std::string text) {
 
 Failure failure_of(std::string_view text) {
   try {
-    const Json parsed = Json::parse(text);
+    const RowJson parsed = RowJson::parse(text);
     return {text.find_first_not_of(blanks) + 1, fmt::format("it is {}", parsed.type_name())};
-  } catch (const Json::parse_error& error) {
+  } catch (const RowJson::parse_error& error) {
     const std::size_t byte = std::clamp<std::size_t>(error.byte, 1, text.size() + 1);
     return {byte, reason_in(error.what())};
   }
@@ -117,8 +115,8 @@ std::size_t end_of_element(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-Json object_of_line(std::string_view line, const std::string& where, std::string_view expected) {
-  Json object = Json::parse(line, nullptr, false);
+RowJson object_of_line(std::string_view line, const std::string& where, std::string_view expected) {
+  RowJson object = RowJson::parse(line, nullptr, false);
   if (object.is_object()) return object;
   const Failure failure = failure_of(line);
   const std::string kind = kind_of(line, failure);
@@ -127,7 +125,7 @@ Json object_of_line(std::string_view line, const std::string& where, std::string
                           failure.column, failure.reason, kind.empty() ? "" : ": ", kind, letters_of(line)));
 }
 
-std::string keys_of_row(const Json& row) {
+std::string keys_of_row(const RowJson& row) {
   if (!row.is_object() || row.empty()) return "no keys";
   std::string out;
   std::size_t count = 0;
@@ -233,7 +231,7 @@ void use_lines(const std::string& file, const TextBlock& block,
     begin = end + 1;
     if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
     const RowPlace place{file, number, true};
-    const Json object = Json::parse(line, nullptr, false);
+    const RowJson object = RowJson::parse(line, nullptr, false);
     if (!object.is_object()) object_of_line(line, text_of(place));  // says why
     use({object, place, block.bytes_up_to(line.data() + line.size())});
   }
@@ -242,7 +240,7 @@ void use_lines(const std::string& file, const TextBlock& block,
 bool begins_with_object_line(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(blanks);
   if (begin == std::string_view::npos || text[begin] != '{') return false;
-  return Json::accept(text.substr(begin, text.find('\n', begin) - begin));
+  return RowJson::accept(text.substr(begin, text.find('\n', begin) - begin));
 }
 
 }  // namespace

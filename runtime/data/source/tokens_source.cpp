@@ -117,7 +117,7 @@ void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
   const auto first = begin - mask.begin(), last = end - mask.begin();
   std::fill(sample.labels.begin(), sample.labels.begin() + first, ignored_label);
   // The last token has none either, unless a file gives it one.
-  const std::ptrdiff_t labelled = labels_ ? last : std::max(first, last - 1);
+  const std::ptrdiff_t labelled = labels_ || targets_ ? last : std::max(first, last - 1);
   std::fill(sample.labels.begin() + labelled, sample.labels.end(), ignored_label);
   if (first == 0 || !sample.document_starts.empty()) return;
   sample.document_starts.assign(mask.size(), 0);

@@ -115,7 +115,7 @@ TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {
   const Folder folder;
   std::vector<std::int32_t> values(64);
   for (int i = 0; i < 64; ++i) values[static_cast<std::size_t>(i)] = i;
-  const TokensSource source({array(folder, "t.npy", {64, 1}, values), std::nullopt, true, 3});
+  const TokensSource source({.tokens = array(folder, "t.npy", {64, 1}, values), .shuffle = true, .seed = 3});
   Tokens epochs[2];
 
   for (std::uint64_t i = 0; i < 128; ++i) epochs[i / 64].push_back(source.at(i).input_ids[0]);
