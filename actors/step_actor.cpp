@@ -44,8 +44,12 @@ void StepActor::event(wire::Event::Reader message) {
 
 void StepActor::texts_generated(wire::TextsGenerated::Reader message) {
   std::vector<std::string> texts;
-  for (const auto text : message.getTexts())
-    texts.push_back(texts_.value().text_of(to_vector<std::int64_t>(text.getIds())));
+  for (const auto text : message.getTexts()) {
+    // Prompts may be others by now, and then fewer.
+    const std::size_t at = texts.size();
+    const auto prompt = at < request_.prompts.size() ? request_.prompts[at] : std::vector<std::int64_t>();
+    texts.push_back(texts_.value().text_behind(prompt, to_vector<std::int64_t>(text.getIds())));
+  }
   texts_came(message.getStep(), texts);
 }
 

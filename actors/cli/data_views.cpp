@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <ostream>
 
 #include "actors/cli/job_options.hpp"
@@ -99,11 +98,10 @@ int show_tokens(const Arguments& arguments, Console& console) {
       arguments.positional().size() == 3,
       "data tokenize: expected a tokenizer (or a model's folder) and a text; quote a text with blanks");
   const std::string& where = arguments.positional()[1];
-  const auto in_folder = std::filesystem::is_directory(where) ? tokenizer_in(where) : std::optional(where);
-  D9D_REQUIRE(in_folder, "{} has no tokenizer.json and no tokenizer.model", where);
-  const Tokenizer tokenizer = Tokenizer::from_file(*in_folder);
+  const std::string file = tokenizer_file(where).string();
+  const Tokenizer tokenizer = Tokenizer::from_file(file);
   const auto ids = tokenizer.encode(arguments.positional()[2], true);
-  console.out << fmt::format("{} of {}, whose ids are below {}\n", counted(ids.size(), "token"), *in_folder,
+  console.out << fmt::format("{} of {}, whose ids are below {}\n", counted(ids.size(), "token"), file,
                              tokenizer.vocab_size());
   for (const std::int32_t id : ids) {
     console.out << fmt::format("{:>8}  {}\n", id, tokenizer.token_text(id).value_or("?"));

@@ -9,6 +9,7 @@
 #include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/tokenizer.hpp"
@@ -16,6 +17,7 @@
 #include "runtime/family/position_limit.hpp"
 #include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
+#include "runtime/task/model_folder/given_sampling.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
 
@@ -30,11 +32,14 @@ std::string tokenizer_file(const Disk& disk, const std::string& model, const Arg
   auto file = tokenizer_in(model);
   if (!file && is_adapter_folder(disk, model))
     file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
-  D9D_REQUIRE(
-      file,
-      "{} has no tokenizer.json and no tokenizer.model; name the model's tokenizer with --tokenizer FILE",
-      model);
-  return *file;
+  if (file) return *file;
+  try {
+    Tokenizer::from_file(model);  // says which files the folder has instead
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("{}; name the model's tokenizer with --tokenizer FILE", error.what()));
+  }
+  return model;
 }
 
 struct GivenPrompt {
@@ -47,8 +52,11 @@ struct GivenPrompt {
 std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Arguments& arguments) {
   D9D_REQUIRE(arguments.has("--prompt") || arguments.has("--prompts"),
               "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
-  PromptWriter writer(
-      {.tokenizer = tokenizer, .chat_template = arguments.value("--chat-template"), .today = true});
+  TemplateUse use;
+  use.tokenizer = tokenizer;
+  use.chat_template = arguments.value("--chat-template");
+  use.today = true;
+  PromptWriter writer(use);
   const bool chat = arguments.has("--chat");
   std::vector<GivenPrompt> prompts;
   const auto add = [&](std::string text, bool is_chat, const std::string& where) {
@@ -71,25 +79,68 @@ std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Argum
 
 Texts encoded(const Tokenizer& tokenizer, const std::vector<GivenPrompt>& prompts) {
   Texts texts;
+  const auto scratch = tokenizer.make_scratch();
   for (const GivenPrompt& prompt : prompts) {
-    const auto ids = tokenizer.encode(prompt.text, false);
+    std::vector<std::int32_t> ids;
+    if (prompt.is_chat) {
+      tokenizer.encode(prompt.text, false, *scratch, ids);
+    } else {
+      tokenizer.encode_prompt(prompt.text, *scratch, ids);
+    }
     D9D_REQUIRE(!ids.empty(), "prompt {} is empty; give at least one token to begin with", texts.size());
     texts.emplace_back(ids.begin(), ids.end());
   }
   return texts;
 }
 
-// Each is one token of the model.
-std::vector<std::int64_t> stops_given(const Tokenizer& tokenizer, const Arguments& arguments) {
-  std::vector<std::int64_t> stops;
-  for (const std::string& text : arguments.values("--stop")) {
-    const auto ids = tokenizer.encode(text, false);
-    D9D_REQUIRE(ids.size() == 1, "--stop \"{}\" is {} of this tokenizer; name one", text,
-                counted(static_cast<std::int64_t>(ids.size()), "token"));
-    stops.push_back(ids.front());
-  }
-  return stops;
+std::vector<std::int32_t> narrow(std::span<const std::int64_t> ids) {
+  return {ids.begin(), ids.end()};
 }
+
+// Each one ends a text: one that is a token as that token, special ones among them, and others as text.
+class Stops {
+ public:
+  Stops(const Tokenizer& tokenizer, const Arguments& arguments) : tokenizer_(tokenizer) {
+    for (const std::string& text : arguments.values("--stop")) {
+      D9D_REQUIRE(!text.empty(), "--stop is empty; name a token or a text");
+      const auto ids = tokenizer.encode(text, false);
+      if (ids.size() == 1) tokens_.push_back(ids.front());
+      if (ids.size() != 1) texts_.push_back(text);
+    }
+  }
+
+  void add_to(GenerateOptions& options) const {
+    options.ends = tokens_;
+    if (texts_.empty()) return;
+    options.ends_here = [this](std::span<const std::int64_t> text) {
+      return std::ranges::any_of(texts_, [&](const std::string& stop) { return is_at_end(stop, text); });
+    };
+  }
+
+  // Without what its last token has behind a stop.
+  std::string cut(std::string text) const {
+    std::size_t end = text.size();
+    for (const std::string& stop : texts_) {
+      const std::size_t found = text.find(stop);
+      if (found != std::string::npos) end = std::min(end, found + stop.size());
+    }
+    text.resize(end);
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t tokens_beside =
+      16;  // a stop may begin inside one, and tokens may have no text
+
+  bool is_at_end(const std::string& stop, std::span<const std::int64_t> text) const {
+    const std::size_t count = std::min(text.size(), stop.size() + tokens_beside);
+    return tokenizer_.decode(narrow(text.last(count))).find(stop) != std::string::npos;
+  }
+
+  const Tokenizer& tokenizer_;
+  std::vector<std::int64_t> tokens_;
+  std::vector<std::string> texts_;
+};
 
 at::ScalarType dtype_of_use(const Arguments& arguments) {
   const std::string name = arguments.value("--dtype").value_or("float32");
@@ -106,11 +157,13 @@ std::int64_t usual_length(const LoadedModel& model, const Texts& prompts) {
   return std::clamp<std::int64_t>(room, 1, usual);
 }
 
-GenerateOptions options_given(const Arguments& arguments) {
+GenerateOptions options_given(const Disk& disk, const std::string& directory, const Arguments& arguments) {
   GenerateOptions options;
-  options.temperature = arguments.number("--temperature").value_or(0.8);
-  options.top_k = arguments.integer("--top-k", 0, 1 << 20).value_or(40);
-  options.top_p = arguments.number("--top-p").value_or(1.0);
+  const GivenSampling given = sampling_in(disk, directory);
+  for (const std::string& word : given.words) log::warn("{}", word);
+  options.temperature = arguments.number("--temperature").value_or(given.temperature.value_or(0.8));
+  options.top_k = arguments.integer("--top-k", 0, 1 << 20).value_or(given.top_k.value_or(40));
+  options.top_p = arguments.number("--top-p").value_or(given.top_p.value_or(1.0));
   options.seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0, INT64_MAX).value_or(0));
   options.sequences = arguments.integer("--batch", 1, 4096).value_or(8);
   return options;
@@ -123,13 +176,10 @@ std::string line_of(std::size_t sample, const std::string& prompt, const std::st
   return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-void write_results(Disk& disk, const std::string& path, const Tokenizer& tokenizer,
-                   const std::vector<GivenPrompt>& prompts, const Texts& made) {
+void write_results(Disk& disk, const std::string& path, const std::vector<GivenPrompt>& prompts,
+                   const std::vector<std::string>& texts, const Texts& made) {
   std::string lines;
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
-    lines += line_of(i, prompts[i].text,
-                     tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())), made[i]);
-  }
+  for (std::size_t i = 0; i < prompts.size(); ++i) lines += line_of(i, prompts[i].text, texts[i], made[i]);
   write_text(disk, path, lines);
 }
 
@@ -143,8 +193,9 @@ int generate_text(const Arguments& arguments, Console& console) {
   const std::vector<GivenPrompt> prompts = prompts_given(file, arguments);
   const Tokenizer tokenizer = Tokenizer::from_file(file);
   const Texts ids = encoded(tokenizer, prompts);
-  GenerateOptions options = options_given(arguments);
-  options.ends = stops_given(tokenizer, arguments);
+  GenerateOptions options = options_given(disk, directory, arguments);
+  const Stops stops(tokenizer, arguments);
+  stops.add_to(options);
   const LoadedModel model =
       load_hugging_face_model(disk, directory, dtype, device->place(), base_given(arguments));
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
@@ -153,16 +204,19 @@ int generate_text(const Arguments& arguments, Console& console) {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   std::int64_t tokens = 0;
   for (const auto& text : made) tokens += std::ssize(text);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    texts.push_back(stops.cut(tokenizer.decode_behind(narrow(ids[i]), narrow(made[i]))));
+  }
   if (const auto out = arguments.value("--out")) {
-    write_results(disk, *out, tokenizer, prompts, made);
+    write_results(disk, *out, prompts, texts, made);
     console.out << fmt::format("{} for {} in {:.2f} s, {:.1f} a second; written to {}\n",
                                counted(tokens, "token"), counted(std::ssize(prompts), "prompt"),
                                seconds.count(), static_cast<double>(tokens) / seconds.count(), *out);
     return 0;
   }
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    console.out << (i > 0 ? "\n" : "") << prompts[i].text
-                << tokenizer.decode(std::vector<std::int32_t>(made[i].begin(), made[i].end())) << "\n";
+    console.out << (i > 0 ? "\n" : "") << prompts[i].text << texts[i] << "\n";
   }
   return 0;
 }
@@ -177,26 +231,28 @@ Command generate_command() {
           "text from a Hugging Face folder or an adapter's, until the model ends it or --tokens are made",
       .positional_min = 1,
       .positional_max = 1,
-      .options = {{"--tokenizer", "FILE",
-                   "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
-                  {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
-                  {"--prompts", "FILE",
-                   "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
-                  {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
-                  {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
-                  {"--tokens", "N", "new tokens of a text at most, 64 by default"},
-                  {"--temperature", "T", "0 takes the most likely token; 0.8 by default"},
-                  {"--top-k", "K", "choose among the K most likely tokens, 0 = all; 40 by default"},
-                  {"--top-p", "P",
-                   "choose among the most likely tokens that have this share; 1 = all, the default"},
-                  {"--stop", "TOKEN", "end a text behind this token, too", true},
-                  {"--seed", "S", "of the choice; 0 by default"},
-                  {"--batch", "N", "texts that are computed at once; 8 by default"},
-                  {"--dtype", "TYPE", "float32, the default, or bfloat16"},
-                  base_option(),
-                  device_option(),
-                  {"--out", "RESULTS.jsonl",
-                   "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},
+      .options =
+          {{"--tokenizer", "FILE",
+            "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
+           {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
+           {"--prompts", "FILE", "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
+            {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
+            {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
+           {"--tokens", "N", "new tokens of a text at most, 64 by default"},
+           {"--temperature", "T",
+            "0 takes the most likely token; by default what MODEL_DIR/generation_config.json samples with, "
+            "else 0.8"},
+           {"--top-k", "K", "choose among the K most likely tokens, 0 = all; by default as there, else 40"},
+           {"--top-p", "P",
+            "choose among the most likely tokens that have this share; by default as there, else 1 = all"},
+           {"--stop", "TEXT", "end a text behind this token or text, too", true},
+           {"--seed", "S", "of the choice; 0 by default"},
+           {"--batch", "N", "texts that are computed at once; 8 by default"},
+           {"--dtype", "TYPE", "float32, the default, or bfloat16"},
+           base_option(),
+           device_option(),
+           {"--out", "RESULTS.jsonl",
+            "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},
       .run = generate_text,
       .examples = {"generate runs/quickstart/export --prompt \"And God\" --tokens 100 --top-p 0.9",
                    "generate model --prompts questions.jsonl --temperature 0 --out answers.jsonl"}};

@@ -51,8 +51,7 @@ void add_extra(const std::string& text, Json& facts) {
   if (extra.contains(name)) facts["run"] = extra[name];
   if (extra.contains("ranks")) facts["ranks"] = extra["ranks"].size();
   for (const auto& [key, value] : extra.items())
-    facts["state." + key] =
-        fmt::format("{} of JSON", size_text(value.dump().size()));
+    facts["state." + key] = fmt::format("{} of JSON", size_text(value.dump().size()));
 }
 
 Inspection inspect_checkpoint(const Disk& disk, const std::string& directory) {
@@ -124,7 +123,8 @@ std::string table_of(const std::vector<InspectedTensor>& tensors) {
 Inspection inspect_folder(const Disk& disk, const std::string& directory) {
   D9D_REQUIRE(disk.exists(directory), "{} is not there", directory);
   if (disk.exists(join_path(directory, manifest_name))) return inspect_checkpoint(disk, directory);
-  D9D_REQUIRE(holds_model_state(disk, directory), "{} is neither a checkpoint ({}) nor the folder of a model ({} or {})", directory,
+  D9D_REQUIRE(holds_model_state(disk, directory),
+              "{} is neither a checkpoint ({}) nor the folder of a model ({} or {})", directory,
               manifest_name, model_single_name, model_index_name);
   return inspect_model(disk, directory);
 }

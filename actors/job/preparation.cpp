@@ -8,6 +8,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/token_recipe.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
 #include "runtime/resume/own_folders.hpp"

@@ -39,10 +39,12 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
           "in .jsonl a "
           "JSON object a line, in .json an array of them, in .csv, .tsv, .parquet and .arrow a row; packed "
           "ones (gz, zst, "
-          "bz2, xz) too",
+          "bz2, xz) too. A prompt gets what the tokenizer puts around a text (a begin of text, as in "
+          "transformers), unless it begins with it",
           config::required},
       Key{"tokenizer", "",
-          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
+          "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
+          "tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
       Key{"text_field", "",

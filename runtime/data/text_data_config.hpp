@@ -29,6 +29,7 @@ struct TextDataConfig {
   std::optional<TextFormat> format;
   std::string text_field = "text";
   DocumentUnit document = DocumentUnit::file;
+  std::optional<std::string> bos_token;
   std::optional<std::string> eos_token;
   std::optional<std::int64_t> threads;
   SampleUnit samples = SampleUnit::row;
@@ -42,8 +43,8 @@ struct TextDataConfig {
   std::optional<Validation> validation;
 };
 BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
-                      (files, tokenizer, sequence_length, format, text_field, document, eos_token, threads,
-                       samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
+                      (files, tokenizer, sequence_length, format, text_field, document, bos_token, eos_token,
+                       threads, samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
   return std::array{
@@ -53,7 +54,8 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
           "those that `datasets` saved among them, read in this order",
           config::required},
       Key{"tokenizer", "",
-          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
+          "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
+          "tokenizer.json, else "
           "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
       data_keys::sequence_length,
       Key{"format", "",
@@ -64,6 +66,9 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
           "endings say, else text. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
       Key{"text_field", "", "of rows: the key (column) of the text"},
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
+      Key{"bos_token", "",
+          "the token put before every document, as \"<s>\"; without it none is, whatever the tokenizer puts "
+          "before a prompt"},
       Key{"eos_token", "",
           "the token put after every document; without it documents follow each other directly"},
       Key{"threads", "", "threads that tokenise before the first step; null: one a core", config::optional,

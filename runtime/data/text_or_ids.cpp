@@ -14,7 +14,8 @@ TextOrIds::TextOrIds(const std::optional<std::string>& file) {
 
 std::vector<std::int64_t> TextOrIds::ids_of(std::string_view text) const {
   if (tokenizer_) {
-    const std::vector<std::int32_t> ids = tokenizer_->encode(text, false);
+    std::vector<std::int32_t> ids;
+    tokenizer_->encode_prompt(text, *tokenizer_->make_scratch(), ids);
     return {ids.begin(), ids.end()};
   }
   std::vector<std::int64_t> ids;
@@ -25,9 +26,11 @@ std::vector<std::int64_t> TextOrIds::ids_of(std::string_view text) const {
   return ids;
 }
 
-std::string TextOrIds::text_of(const std::vector<std::int64_t>& ids) const {
+std::string TextOrIds::text_behind(const std::vector<std::int64_t>& prompt,
+                                   const std::vector<std::int64_t>& ids) const {
   if (!tokenizer_) return fmt::format("{}", fmt::join(ids, " "));
-  return tokenizer_->decode(std::vector<std::int32_t>(ids.begin(), ids.end()));
+  return tokenizer_->decode_behind(std::vector<std::int32_t>(prompt.begin(), prompt.end()),
+                                   std::vector<std::int32_t>(ids.begin(), ids.end()));
 }
 
 }  // namespace d9d

@@ -15,9 +15,11 @@ class TextOrIds {
   // `file`: a tokenizer.json or .model; null: ids.
   explicit TextOrIds(const std::optional<std::string>& file);
 
-  // Input error for what is neither a text nor ids.
+  // As Tokenizer::encode_prompt(). Input error for what is neither a text nor ids.
   std::vector<std::int64_t> ids_of(std::string_view text) const;
-  std::string text_of(const std::vector<std::int64_t>& ids) const;
+  // What `ids` add to the text of `prompt` (Tokenizer::decode_behind()).
+  std::string text_behind(const std::vector<std::int64_t>& prompt,
+                          const std::vector<std::int64_t>& ids) const;
 
  private:
   std::optional<Tokenizer> tokenizer_;

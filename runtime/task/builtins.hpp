@@ -10,6 +10,8 @@
 
 namespace d9d {
 
+class SharedCorpora;
+
 // `loaded` and `disk` outlive what the registry makes.
 Registry builtin_registry(const LoadedJob& loaded, Disk& disk);
 // What the job file names.

@@ -97,7 +97,10 @@ void Generator::advance() {
   for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].made->push_back(chosen[i]);
   std::erase_if(texts_, [this](const Text& text) {
     const bool full = static_cast<std::int64_t>(text.made->size()) == options_.max_new_tokens;
-    if (!full && (options_.in_step || !ends_text(options_, text.made->back()))) return false;
+    const auto ends = [&] {
+      return ends_text(options_, text.made->back()) || (options_.ends_here && options_.ends_here(*text.made));
+    };
+    if (!full && (options_.in_step || !ends())) return false;
     free_.push_back(text.sequence);
     return true;
   });

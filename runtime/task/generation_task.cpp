@@ -45,6 +45,7 @@ ForwardInputs GenerationTask::build_forward_inputs(const MicrobatchContext& cont
   const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
   const at::Tensor lengths = prompt_lengths(context.batch, options_.padding_id);
   ForwardInputs made = token_inputs(context.batch);
+  if (options_.tokenizer) made.state["prompts"] = ids;
   made.shared["prompt_lengths"] = made.state["prompt_lengths"] = lengths;
   made.shared["prompt_room"] = at::scalar_tensor(ids.size(1), at::kLong);
   made.shared["sample_numbers"] = tensor_at(context.batch, "sample_numbers", "the batch");
@@ -69,9 +70,13 @@ void GenerationTask::process_outputs(const InferenceContext& context) {
       context.samples,
       {{"prompt_tokens", lengths}, {"new_tokens", made}, {"tokens", tokens.narrow(1, 0, longest)}}};
   if (options_.tokenizer && results_->takes_texts()) {
+    const at::Tensor prompts = tensor_at(context.state, "prompts", "the task state").cpu();
     for (std::int64_t row = 0; row < tokens.size(0); ++row) {
-      const auto ids = integers_of(tokens[row].narrow(0, 0, made[row].item<std::int64_t>()));
-      rows.texts.push_back(options_.tokenizer->decode(std::vector<std::int32_t>(ids.begin(), ids.end())));
+      const auto first = [row](const at::Tensor& ids, const at::Tensor& count) {
+        const auto wide = integers_of(ids[row].narrow(0, 0, count[row].item<std::int64_t>()));
+        return std::vector<std::int32_t>(wide.begin(), wide.end());
+      };
+      rows.texts.push_back(options_.tokenizer->decode_behind(first(prompts, lengths), first(tokens, made)));
     }
   }
   results_->add(rows);

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/family/hugging_face_config.hpp"
@@ -16,6 +17,7 @@
 #include "runtime/state/model_reader.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
 #include "runtime/task/model_folder/folder_checks.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -186,8 +188,9 @@ using Replaced = decltype(LoadOptions::replaced);
 void load_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                   StagePosition position, const std::vector<StageParameter>& parameters,
                   const Replaced& replaced) {
-  const Names stored = ModelFiles(disk, directory).names();
-  const MapperPtr mapper = config.folder_to_parameters(stored);
+  const ModelFiles files(disk, directory);
+  const Names stored = files.names();
+  const MapperPtr mapper = folder_to_parameters(config, files);
   std::map<std::string, Destination> destinations;
   for (const StageParameter& parameter : parameters) {
     destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
@@ -254,7 +257,7 @@ std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std:
   const ModelFiles files(disk, directory);
   require_layers(files, config);
   const Names stored = files.names();
-  const MapperPtr mapper = config.folder_to_parameters(stored);
+  const MapperPtr mapper = folder_to_parameters(config, files);
   std::map<std::string, Shape> parameters;
   const auto model = config.build_shapes();
   const auto expect = [&](const std::string& name, const at::Tensor& tensor) {
@@ -281,6 +284,12 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
     return {error.what()};
   }
   std::vector<std::string> differences;
+  if (const std::int64_t rows = new_rows(config, ModelFiles(disk, directory)); rows > 0) {
+    differences.push_back(fmt::format(
+        "model_provider.model.vocab_size = {}: {} has {} of them, so each of the {} of the embedding and of "
+        "the head is the mean of the others",
+        config.vocab_size, directory, config.vocab_size - rows, counted(rows, "new row")));
+  }
   // The other spelling of rope_scaling says the base as well; sizes are told by the weights' shapes.
   for (const char* key : {"rms_norm_eps", "rope_parameters", "num_experts_per_tok", "norm_topk_prob",
                           "max_position_embeddings", "pad_token_id"}) {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/slice_view.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -16,7 +17,7 @@ constexpr const char* kind_of_weights = "param";
 }  // namespace
 
 MergedWeights::Frozen::Frozen(const FamilyModel& model, const Disk& disk, const std::string& folder)
-    : files(disk, folder), mapper(model.folder_to_parameters(files.names())) {
+    : files(disk, folder), mapper(folder_to_parameters(model, files)) {
   for (const auto& group : mapper->groups())
     for (const auto& name : group.outputs) group_of[name] = &group;
 }

@@ -120,6 +120,8 @@ std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choi
   } else {
     require_sizes(family, keys);
     family.add_defaults(merged);
+    // A family's ids of special tokens are those of its own tokenizer.
+    for (const char* name : {"bos_token_id", "eos_token_id", "pad_token_id"}) merged[name] = nullptr;
   }
   merged.update(keys);
   merged.erase("torch_dtype");

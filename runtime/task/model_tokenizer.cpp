@@ -2,16 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
+#include "runtime/base/error.hpp"
 #include "runtime/data/data_parts.hpp"
+#include "runtime/data/tokenizer.hpp"
 
 namespace d9d {
 namespace {
 
+void take_file_of_folder(std::string& tokenizer, const std::string& path, std::vector<JobIssue>& issues) {
+  try {
+    tokenizer = tokenizer_file(tokenizer).string();
+  } catch (const Error& error) {
+    issues.push_back(
+        {path + ".tokenizer", error.what(), "name a tokenizer.json or a .model of SentencePiece"});
+  }
+}
+
 void settle_tokenizer(std::string& tokenizer, const std::string& path, const JobConfig& job,
                       std::vector<JobIssue>& issues) {
-  if (!tokenizer.empty()) return;
+  if (!tokenizer.empty()) return take_file_of_folder(tokenizer, path, issues);
   if (const auto found = tokenizer_of_model(job)) {
     tokenizer = *found;
     return;
@@ -49,12 +58,8 @@ std::optional<std::string> model_folder(const JobConfig& job) {
 }
 
 std::optional<std::string> tokenizer_in(const std::string& folder) {
-  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
-    const std::filesystem::path path = std::filesystem::path(folder) / name;
-    std::error_code unreadable;
-    if (std::filesystem::exists(path, unreadable)) return path.string();
-  }
-  return std::nullopt;
+  const auto found = find_tokenizer_file(folder);
+  return found ? std::optional(found->string()) : std::nullopt;
 }
 
 std::optional<std::string> tokenizer_of_model(const JobConfig& job) {
@@ -64,10 +69,12 @@ std::optional<std::string> tokenizer_of_model(const JobConfig& job) {
 
 std::optional<TextTokens> text_tokens_of(const JobConfig& job) {
   const auto tokens_of_source = [](const auto& source) -> std::optional<TextTokens> {
-    if constexpr (requires { source.eos_token; }) {
-      return TextTokens{source.tokenizer, source.eos_token};
+    if constexpr (requires { source.bos_token; }) {
+      return TextTokens{source.tokenizer, source.eos_token, source.bos_token};
+    } else if constexpr (requires { source.eos_token; }) {
+      return TextTokens{source.tokenizer, source.eos_token, std::nullopt};
     } else if constexpr (requires { source.tokenizer; }) {
-      return TextTokens{source.tokenizer, std::nullopt};
+      return TextTokens{source.tokenizer, std::nullopt, std::nullopt};
     }
     return std::nullopt;
   };

@@ -21,6 +21,7 @@ std::optional<std::string> tokenizer_of_model(const JobConfig& job);
 struct TextTokens {
   std::string tokenizer;
   std::optional<std::string> eos_token;
+  std::optional<std::string> bos_token;
 };
 std::optional<TextTokens> text_tokens_of(const JobConfig& job);
 

@@ -84,11 +84,36 @@ std::optional<std::string> tokenizer_folder(const JobConfig& job) {
   return path.has_parent_path() ? path.parent_path().string() : ".";
 }
 
-std::optional<std::int64_t> eos_of_data(const JobConfig& job) {
+SpecialTokens tokens_of_data(const JobConfig& job) {
   const auto text = text_tokens_of(job);
-  if (!text || !text->eos_token) return std::nullopt;
-  const auto id = Tokenizer::from_file(text->tokenizer).token_id(*text->eos_token);
-  return id ? std::optional<std::int64_t>(*id) : std::nullopt;
+  if (!text || (!text->eos_token && !text->bos_token)) return {};
+  const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
+  SpecialTokens tokens;
+  if (text->bos_token) tokens.bos = tokenizer.token_id(*text->bos_token);
+  const auto eos = text->eos_token ? tokenizer.token_id(*text->eos_token) : std::nullopt;
+  if (eos) tokens.eos = {*eos};
+  return tokens;
+}
+
+// A model that begins anew has the special tokens of its tokenizer, where the job says none.
+void add_tokenizers_own(SpecialTokens& tokens, const JobConfig& job, const FamilyModel* model,
+                        const TokenizerFiles& files) {
+  const auto text = text_tokens_of(job);
+  const auto given = files.find(settings_name);
+  if (!text || model_folder(job) || given == files.end()) return;
+  const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
+  const Json settings = object_in(given->second, settings_name);
+  const auto id_of = [&](const char* key) -> std::optional<std::int64_t> {
+    Json name = settings.value(key, Json());
+    if (name.is_object()) name = name.value("content", Json());
+    if (!name.is_string()) return std::nullopt;
+    const auto id = tokenizer.token_id(name.get<std::string>());
+    return id && (model == nullptr || *id < model->vocab_size) ? std::optional<std::int64_t>(*id)
+                                                               : std::nullopt;
+  };
+  const auto eos = tokens.eos.empty() ? id_of("eos_token") : std::nullopt;
+  add(tokens,
+      {eos ? std::vector{*eos} : std::vector<std::int64_t>(), id_of("bos_token"), id_of("pad_token")});
 }
 
 // The tokens that stand for the special ids, for those who read text.
@@ -132,7 +157,8 @@ Json generation_of(const Disk& disk, const JobConfig& job, const FamilyModel* mo
     const std::string path = join_path(*folder, "config.json");
     if (disk.exists(path)) add(tokens, special_tokens_of(object_in(read_text(disk, path, bytes_max), path)));
   }
-  if (const auto eos = eos_of_data(job)) add(tokens, {{*eos}, {}, {}});
+  add(tokens, tokens_of_data(job));
+  add_tokenizers_own(tokens, job, model, files);
   if (!tokens.eos.empty()) {
     generation["eos_token_id"] = tokens.eos.size() == 1 ? Json(tokens.eos.front()) : Json(tokens.eos);
   }

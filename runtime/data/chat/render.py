@@ -280,8 +280,20 @@ class Places:
         end = len(self.text) - shared(self.text[::-1], otherwise[::-1])
         for closing in self.closings(i, replaced, header):
             if self.text.startswith(closing, end) and begin < end + len(closing):
-                return begin, end + len(closing)
+                end += len(closing)
+                if before is None or not self.text.startswith(before):
+                    begin = min(begin, self.verbatim(i, plain_before, end))
+                return begin, end
         return None
+
+    def verbatim(self, i, before, end):
+        """Where the own text of an answer begins that stands before `end` as it is: with a blank that every answer has."""
+        until = self.attempt(self.messages[:i + 1])
+        for text in [] if until is None or before is None else [until, self.open(until)]:
+            own = text[len(before):]
+            if text.startswith(before) and own and self.text[:end].endswith(own):
+                return end - len(own)
+        return end
 
     def called(self, i, before, header, begin, after):
         """Calls of tools: what answers them stands right behind, so they are where their own text stands. The whole may
@@ -364,7 +376,7 @@ def main():
     resource.setrlimit(resource.RLIMIT_AS, (settings["memory_bytes"], settings["memory_bytes"]))
     seconds = settings["seconds"]
     # Ends this process where a template does not: whoever waits for it may be gone.
-    signal.alarm(2 * seconds)
+    signal.alarm(60)
     try:
         renderer = Renderer(settings)
     except Exception as error:

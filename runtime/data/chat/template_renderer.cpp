@@ -1,5 +1,7 @@
 #include "runtime/data/chat/template_renderer.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -17,6 +19,7 @@ namespace {
 
 constexpr const char* no_date = "D9D_NO_DATE";  // of render.py
 constexpr const char* system_python = "/usr/bin/python3";
+constexpr std::chrono::seconds patience_with_python{60};
 
 std::string dumped(const auto& json) {
   return json.dump(-1, ' ', false, RowJson::error_handler_t::replace);
@@ -72,27 +75,27 @@ void TemplateRenderer::start(const TemplateUse& use) {
                          {"seconds", limits_.seconds},
                          {"bytes_max", limits_.text_bytes},
                          {"memory_bytes", limits_.memory_bytes}};
-  std::string problem;
+  std::vector<std::string> problems;
   const std::string chosen = python_program();
   for (const std::string& python : {chosen, std::string(chosen == "python3" ? system_python : "")}) {
     if (python.empty()) continue;
     try {
       process_ = std::make_unique<AnsweringProcess>(std::vector<std::string>{python, "-c", render_script});
     } catch (const Error& error) {
-      problem = error.what();
+      problems.emplace_back(error.what());
       continue;
     }
     process_->say(dumped(settings));
-    const auto answer = process_->answer(std::chrono::seconds(2 * limits_.seconds));
+    const auto answer = process_->answer(patience_with_python);
     if (!answer) {
-      problem = fmt::format("{} does not answer", python);
+      problems.push_back(fmt::format("{} does not answer", python));
       continue;
     }
     const RowJson about = RowJson::parse(*answer);
     D9D_REQUIRE(!about.contains("problem"), "the chat template {} cannot be used: {}", template_.where,
                 about["problem"].get<std::string>());
     if (about.contains("missing")) {
-      problem = fmt::format("{}: {}", python, about["missing"].get<std::string>());
+      problems.push_back(fmt::format("{}: {}", python, about["missing"].get<std::string>()));
       continue;
     }
     for (const auto& name : about["names"]) names_.insert(name.get<std::string>());
@@ -103,7 +106,7 @@ void TemplateRenderer::start(const TemplateUse& use) {
       "the chat template {} needs Python's library jinja2 ({}); install it (`bash .ci/deps`, apt-get install "
       "python3-jinja2, or python3 -m pip install jinja2), name the Python that has it in the variable "
       "D9D_PYTHON, or write the markers of each role in data.roles",
-      template_.where, problem);
+      template_.where, fmt::join(problems, "; "));
 }
 
 bool TemplateRenderer::reads(std::string_view name) const {

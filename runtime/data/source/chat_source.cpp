@@ -18,12 +18,6 @@
 namespace d9d {
 namespace {
 
-Tokenizer open_tokenizer_of_chat(const ChatDataConfig& config, std::optional<std::int64_t> ids_below) {
-  Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
-  require_ids_below(tokenizer, config.tokenizer, ids_below);
-  return tokenizer;
-}
-
 std::optional<std::int32_t> eos_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
   TextDataConfig text;
   text.tokenizer = config.tokenizer;
@@ -194,7 +188,6 @@ class Conversations {
 
 void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
                         const UseMadeDocument& use) {
-  require_one_way(config);
   Conversations conversations(config, tokenizer, use);
   for_each_record(config.files, config.format, chat_columns(config),
                   [&](const Record& row) { conversations.add(row); });
@@ -228,10 +221,11 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
 }  // namespace
 
 TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
+  require_one_way(given);
   const ChatDataConfig config = with_found_files(given, RowFormat::jsonl);
   const config::Json all = config::encode(config);
   // "reads" counts what is read of a row: other ids come of the same files.
-  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}, {"source", "chat"}, {"reads", 2}};
+  config::Json keys = {{"tokenizer", digest_of_tokenizer(config.tokenizer)}, {"source", "chat"}, {"reads", 2}};
   if (uses_template(config)) keys["template"] = template_recipe(config);
   for (const char* key : {"format", "roles", "trained_roles", "loss", "begin", "messages_field", "role_field",
                           "content_field", "eos_token"}) {
@@ -251,10 +245,11 @@ TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer,
 
 ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
                        const CorpusWishes& wishes)
-    : ChatSource(config, open_tokenizer_of_chat(config, ids_below), rest, wishes) {}
+    : ChatSource(config, Tokenizer::from_file(config.tokenizer), ids_below, rest, wishes) {}
 
-ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
-                       const CorpusWishes& wishes)
-    : samples_(corpus_of(chat_recipe(config, tokenizer, wishes)), options_of_chat(config, tokenizer, rest)) {}
+ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer,
+                       std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
+    : samples_(corpus_of(checked_recipe(chat_recipe(config, tokenizer, wishes), tokenizer, ids_below)),
+               options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

@@ -29,8 +29,8 @@ class ChatSource final : public SampleSource {
   std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
 
  private:
-  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
-             const CorpusWishes& wishes);
+  ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below,
+             RestOfRows rest, const CorpusWishes& wishes);
 
   const CorpusSource samples_;
 };

@@ -12,7 +12,6 @@ namespace d9d {
 PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below)
     : length_(config.sequence_length) {
   const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
-  require_ids_below(tokenizer, config.tokenizer, ids_below);
   vocab_size_ = tokenizer.vocab_size();
   const auto scratch = tokenizer.make_scratch();
   PromptWriter writer({.tokenizer = config.tokenizer,
@@ -29,10 +28,15 @@ PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std:
     const auto where = [&] { return text_of(line.place); };
     std::vector<std::int32_t> ids;
     try {
-      tokenizer.encode(line.text, false, *scratch, ids);
+      if (line.is_chat) {
+        tokenizer.encode(line.text, false, *scratch, ids);
+      } else {
+        tokenizer.encode_prompt(line.text, *scratch, ids);
+      }
     } catch (const Error& error) {
       throw Error(error.kind(), error.what(), where());
     }
+    if (ids_below) require_ids_below(ids, tokenizer, where(), *ids_below);
     D9D_REQUIRE(!ids.empty(), "{}: the prompt has no tokens; give one at least", where());
     D9D_REQUIRE(std::ssize(ids) <= length_,
                 "{}: the prompt has {}, data.sequence_length is {}; raise it, or shorten the prompt", where(),

@@ -12,7 +12,7 @@ namespace d9d {
 
 class PromptsSource final : public SampleSource {
  public:
-  // Reads and tokenises everything, without special tokens. Input errors: those of for_each_prompt(), no prompt, one
+  // Reads and tokenises everything, as Tokenizer::encode_prompt(). Input errors: those of for_each_prompt(), no prompt, one
   // without tokens or with more than config.sequence_length, ids that the model does not have.
   explicit PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override { return prompts_.size(); }

@@ -2,24 +2,18 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/digest.hpp"
 #include "runtime/data/source/documents.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
 
 namespace d9d {
 namespace {
 
-Tokenizer open_tokenizer(const TextDataConfig& config, const std::optional<std::int64_t>& ids_below) {
-  Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
-  require_ids_below(tokenizer, config.tokenizer, ids_below);
-  return tokenizer;
-}
-
 std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, const Tokenizer& tokenizer,
+                                               std::optional<std::int64_t> ids_below,
                                                const CorpusWishes& wishes) {
   D9D_REQUIRE(config.sequence_length >= 1, "data.sequence_length = {}, expected at least 1",
               config.sequence_length);
-  return corpus_of(text_recipe(config, tokenizer, wishes));
+  return corpus_of(checked_recipe(text_recipe(config, tokenizer, wishes), tokenizer, ids_below));
 }
 
 CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest) {
@@ -37,8 +31,10 @@ CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& to
 TokenRecipe text_recipe(const TextDataConfig& given, const Tokenizer& tokenizer, const CorpusWishes& wishes) {
   const TextDataConfig config = with_found_files(given);
   const config::Json all = config::encode(config);
-  config::Json keys = {{"tokenizer", sha256_of_file(config.tokenizer)}};
+  config::Json keys = {{"tokenizer", digest_of_tokenizer(config.tokenizer)}};
   for (const char* key : {"format", "text_field", "document", "eos_token"}) keys[key] = all.at(key);
+  // The names of caches made before there was the key stay.
+  if (config.bos_token) keys["bos_token"] = *config.bos_token;
   return {.cache = config.cache,
           .files = config.files,
           .keys = std::move(keys),
@@ -54,11 +50,11 @@ TokenRecipe text_recipe(const TextDataConfig& given, const Tokenizer& tokenizer,
 
 TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
                        const CorpusWishes& wishes)
-    : TextSource(config, open_tokenizer(config, ids_below), rest, wishes) {}
+    : TextSource(config, Tokenizer::from_file(config.tokenizer), ids_below, rest, wishes) {}
 
-TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
-                       const CorpusWishes& wishes)
-    : corpus_(read_tokens(config, tokenizer, wishes)),
+TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer,
+                       std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
+    : corpus_(read_tokens(config, tokenizer, ids_below, wishes)),
       samples_(corpus_, options_of(config, tokenizer, rest)) {}
 
 }  // namespace d9d

@@ -17,8 +17,8 @@ TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer
 class TextSource final : public SampleSource {
  public:
   // Reads and tokenises everything. Input errors: a file that is missing or not UTF-8, an eos token that the
-  // tokenizer does not have, a text too short for one sample, a tokenizer with ids that are not below
-  // `ids_below` (found before any text is read).
+  // tokenizer does not have, a text too short for one sample, a token whose id is not below
+  // `ids_below`, with its file and line.
   // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {},
                       RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
@@ -34,8 +34,8 @@ class TextSource final : public SampleSource {
   std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
 
  private:
-  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest,
-             const CorpusWishes& wishes);
+  TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below,
+             RestOfRows rest, const CorpusWishes& wishes);
 
   const std::shared_ptr<const TokenCorpus> corpus_;
   const CorpusSource samples_;

@@ -30,17 +30,23 @@ struct DocumentBlock {
 
 using Scratches = std::vector<std::shared_ptr<Tokenizer::Scratch>>;
 
-void encode_block(const Tokenizer& tokenizer, std::optional<std::int32_t> eos, Tokenizer::Scratch& scratch,
-                  DocumentBlock& block) {
+struct Encoding {
+  const Tokenizer& tokenizer;
+  std::optional<std::int32_t> bos;
+  std::optional<std::int32_t> eos;
+};
+
+void encode_block(const Encoding& how, Tokenizer::Scratch& scratch, DocumentBlock& block) {
   std::size_t begin = 0;
   for (DocumentBlock::Part& part : block.parts) {
     const auto document = std::string_view(block.text).substr(begin, part.text_end - begin);
+    if (how.bos) block.ids.push_back(*how.bos);
     try {
-      tokenizer.encode(document, false, scratch, block.ids);
+      how.tokenizer.encode(document, false, scratch, block.ids);
     } catch (const Error& error) {
       throw Error(error.kind(), error.what(), part.document.where());
     }
-    if (eos) block.ids.push_back(*eos);
+    if (how.eos) block.ids.push_back(*how.eos);
     part.ids_end = block.ids.size();
     begin = part.text_end;
   }
@@ -55,27 +61,47 @@ void use_block(const DocumentBlock& block, const UseTokens& use) {
   }
 }
 
+std::optional<std::int32_t> id_of(const char* key, const std::optional<std::string>& token,
+                                  const TextDataConfig& config, const Tokenizer& tokenizer) {
+  if (!token) return std::nullopt;
+  const auto id = tokenizer.token_id(*token);
+  D9D_REQUIRE(id, "data.{} = \"{}\" is not a token of {}", key, *token, config.tokenizer);
+  return id;
+}
+
 }  // namespace
 
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
-  if (!config.eos_token) return std::nullopt;
-  const auto eos = tokenizer.token_id(*config.eos_token);
-  D9D_REQUIRE(eos, "data.eos_token = \"{}\" is not a token of {}", *config.eos_token, config.tokenizer);
-  return eos;
+  return id_of("eos_token", config.eos_token, config, tokenizer);
 }
 
-void require_ids_below(const Tokenizer& tokenizer, const std::string& path,
-                       std::optional<std::int64_t> ids_below) {
-  const std::int64_t size = tokenizer.vocab_size();
+void require_ids_below(std::span<const std::int32_t> ids, const Tokenizer& tokenizer,
+                       const std::string& where, std::int64_t ids_below) {
+  const auto found = std::ranges::find_if(ids, [&](std::int32_t id) { return id >= ids_below; });
   D9D_REQUIRE(
-      !ids_below || size <= *ids_below,
-      "data.tokenizer: the ids of {} go up to {}, but model_provider.model.vocab_size is {}; raise it "
-      "to at least {}",
-      path, size - 1, *ids_below, size);
+      found == ids.end(),
+      "{}: the token \"{}\" has the id {}, but the ids of the model's vocabulary are below {}; take it "
+      "out of the text, or give the model rows for such tokens (model_provider.model.vocab_size: {})",
+      where, tokenizer.token_text(*found).value_or("?"), *found, ids_below, tokenizer.vocab_size());
+}
+
+TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
+                           std::optional<std::int64_t> ids_below) {
+  if (!ids_below || tokenizer.vocab_size() <= *ids_below) return recipe;
+  recipe.ids_below = ids_below;
+  recipe.make = [make = recipe.make, &tokenizer, below = *ids_below](const UseMadeDocument& use) {
+    make([&](const MadeDocument& document) {
+      const bool fits = std::ranges::none_of(document.ids, [&](std::int32_t id) { return id >= below; });
+      if (!fits) require_ids_below(document.ids, tokenizer, text_of(document.place), below);
+      use(document);
+    });
+  };
+  return recipe;
 }
 
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
-  const std::optional<std::int32_t> eos = eos_of(config, tokenizer);
+  const Encoding how{tokenizer, id_of("bos_token", config.bos_token, config, tokenizer),
+                     eos_of(config, tokenizer)};
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
   for (auto& scratch : scratches) scratch = tokenizer.make_scratch();
@@ -83,7 +109,7 @@ void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer
   OrderedWork threads(scratches.size());
   auto block = std::make_shared<DocumentBlock>();
   const auto hand_over = [&] {
-    threads.give([&, block](std::size_t thread) { encode_block(tokenizer, eos, *scratches[thread], *block); },
+    threads.give([&, block](std::size_t thread) { encode_block(how, *scratches[thread], *block); },
                  [&, block] { use_block(*block, use); });
     block = std::make_shared<DocumentBlock>();
   };

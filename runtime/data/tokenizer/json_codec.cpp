@@ -43,11 +43,11 @@ const nlohmann::json& member(const nlohmann::json& root, const char* key) {
 }
 
 struct Parts {
-  explicit Parts(const nlohmann::json& root)
+  Parts(const nlohmann::json& root, const TokenSettings& settings)
       : normalizer(Normalizer::from_json({member(root, "normalizer"), "normalizer"})),
         pre_tokenizer(PreTokenizer::from_json({member(root, "pre_tokenizer"), "pre_tokenizer"})),
         model(read_token_model({member(root, "model"), "model"}, pre_tokenizer.byte_level())),
-        added(read_added(root)),
+        added(with_settings(read_added(root), settings, {model->vocabulary().tokens()})),
         raw_finder(make_finder(added, false, normalizer)),
         normalized_finder(make_finder(added, true, normalizer)),
         around(TemplateProcessor::from_json({member(root, "post_processor"), "post_processor"})),
@@ -221,7 +221,7 @@ class JsonScratch final : public TextCodec::Scratch {
 
 class JsonCodec final : public TextCodec {
  public:
-  explicit JsonCodec(const nlohmann::json& root) : parts_(root) {}
+  JsonCodec(const nlohmann::json& root, const TokenSettings& settings) : parts_(root, settings) {}
 
   std::unique_ptr<Scratch> make_scratch() const override { return std::make_unique<JsonScratch>(parts_); }
 
@@ -252,6 +252,8 @@ class JsonCodec final : public TextCodec {
     return parts_.decoder.decode(std::move(tokens));
   }
 
+  const std::vector<std::int32_t>& text_begin() const override { return parts_.around.before; }
+
   std::int32_t vocab_size() const override { return static_cast<std::int32_t>(parts_.tokens.size()); }
 
   std::optional<std::int32_t> token_id(std::string_view token) const override {
@@ -275,11 +277,12 @@ class JsonCodec final : public TextCodec {
 
 }  // namespace
 
-std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where) {
+std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where,
+                                                 const TokenSettings& settings) {
   const nlohmann::json root = nlohmann::json::parse(json, nullptr, false);
   D9D_REQUIRE(root.is_object(), "{} is not a JSON object; expected a Hugging Face tokenizer.json", where);
   try {
-    return std::make_unique<JsonCodec>(root);
+    return std::make_unique<JsonCodec>(root, settings);
   } catch (const Error& error) {
     throw Error(error.kind(), error.what(), std::string(where));
   }

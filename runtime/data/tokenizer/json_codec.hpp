@@ -4,12 +4,14 @@
 #include <string_view>
 
 #include "runtime/data/tokenizer/text_codec.hpp"
+#include "runtime/data/tokenizer/token_settings.hpp"
 
 namespace d9d {
 
 // A Hugging Face tokenizer.json: the ids that the `tokenizers` library gives. Its `truncation` and `padding`
 // are left aside, as transformers does where it is not asked for either. Input error for what is damaged or
-// not supported, with the section's name; `where` names the file.
-std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where);
+// not supported, with the section's name; `where` names the file. `settings` is what stands beside it.
+std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where,
+                                                 const TokenSettings& settings = {});
 
 }  // namespace d9d

@@ -17,6 +17,18 @@ constexpr std::string_view known_normalizers =
     "null, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, BertNormalizer, "
     "Precompiled, Sequence";
 
+// A damaged or hostile file may repeat what it replaces, step after step; no tokenizer makes so much of a text.
+constexpr std::size_t expansion_max = 256;
+constexpr std::size_t expansion_free = 1 << 20;
+
+void require_bounded(std::size_t made, std::size_t text) {
+  D9D_REQUIRE(
+      made <= expansion_free + expansion_max * text,
+      "the tokenizer's normalizer makes more than {} bytes of each byte of a text of {}; look at its Replace "
+      "steps",
+      expansion_max, text);
+}
+
 void append_normalized(std::string_view text, int options, std::string& out) {
   if (text.empty()) return;
   utf8proc_uint8_t* mapped = nullptr;
@@ -97,6 +109,7 @@ NormalizedText Normalizer::apply(std::string_view text, NormalizerScratch& scrat
   for (const Step& step : steps_) {
     scratch.next.clear();
     head = std::visit([&](const auto& which) { return run(which, now, head, scratch.next, regex); }, step);
+    require_bounded(scratch.next.size(), text.size());
     std::swap(scratch.current, scratch.next);
     now = scratch.current;
   }
@@ -165,6 +178,7 @@ std::size_t Normalizer::run(const Replace& step, std::string_view text, std::siz
   for_each_match(step.pattern, text, regex, [&](TextSpan match) {
     copy_to(match.begin);
     out.append(step.content);
+    require_bounded(out.size(), text.size());
     // What is put in counts as made of the last character that it replaces.
     if (match.end <= head) head_out = out.size();
     done = match.end;

@@ -33,6 +33,8 @@ class TextCodec {
                                  EncodedText& out) const = 0;
   virtual std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const = 0;
 
+  // What `add_special_tokens` puts before a text.
+  virtual const std::vector<std::int32_t>& text_begin() const = 0;
   virtual std::int32_t vocab_size() const = 0;  // the highest id + 1
   virtual std::optional<std::int32_t> token_id(std::string_view token) const = 0;
   virtual std::optional<std::string> token_text(std::int32_t id) const = 0;

@@ -17,7 +17,7 @@ TEST(InspectTable, KnowsTablesByTheirEndings) {
   EXPECT_EQ(table_format_of_name("corpus_text_document"), std::nullopt);
   EXPECT_THAT(test::error_of([&] { table_format_of_name(D9D_SOURCE_DIR "/tests/golden/megatron"); },
                              ErrorKind::input),
-              testing::HasSubstr("has no file that ends in .parquet or .arrow"));
+              testing::HasSubstr("has no file that ends in .parquet, .arrow, .csv or .tsv"));
 }
 
 }  // namespace

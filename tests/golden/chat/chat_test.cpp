@@ -74,7 +74,10 @@ TEST(ChatGolden, WritesAPromptUpToWhereTheAnswerBegins) {
   for (const auto& one : chat_cases()) {
     const Folder folder;
     const ChatDataConfig config = written(folder, one, one["text"].get<std::string>());
-    PromptWriter writer({.tokenizer = config.tokenizer, .arguments = config.template_arguments});
+    TemplateUse use;
+    use.tokenizer = config.tokenizer;
+    use.arguments = config.template_arguments;
+    PromptWriter writer(use);
     for (const auto& expected : one["rows"]) {
       RowJson messages = expected["row"]["messages"];
       messages.erase(messages.size() - 1);

@@ -6,6 +6,7 @@ The library counts characters, and blanks that its post-processor trims; here ar
 """
 import json
 import pathlib
+import re
 
 import tokenizers
 
@@ -17,6 +18,9 @@ KINDS = ["qwen", "gpt2", "template", "scripts", "characters", "fallback", "bert"
 CHATS = ["<|im_start|>user\nWhat is 7 + 5?<|im_end|>\n<|im_start|>assistant\nIt is twelve.<|im_end|>\n",
          "<s>[INST] And  then? [/INST]\nAnd so on.</s>", "\n\nAnd\n the end", "café au lait, naïve",
          "e\u0301te\u0301 \ufb01n \u1100\u1161\u11a8 \u212b", "日本語 と English mixed 😀😀 end", "   spaces   everywhere   ", "ÀÉÎ ÕÜ ıİ ſ"]
+
+# Of two marks in a row the library composes one and counts the other as made of either.
+MARKS = re.compile("[\u0300-\u036f]{2}")
 
 
 def spans(tokenizer, text):
@@ -30,13 +34,13 @@ def spans(tokenizer, text):
 
 def cases(kind, texts):
     root = json.loads((HERE / f"{kind}.json").read_text())
-    root["post_processor"] = None
+    root["post_processor"] = root["padding"] = root["truncation"] = None
     tokenizer = tokenizers.Tokenizer.from_str(json.dumps(root))
     return [{"text": text, **spans(tokenizer, text)} for text in texts]
 
 
 if __name__ == "__main__":
-    texts = CHATS + [text for text in make_kinds.texts() if len(text) < 120][::24]
+    texts = CHATS + [text for text in make_kinds.texts() if len(text) < 120 and not MARKS.search(text)][::24]
     lines = []
     for kind in KINDS:
         lines += [json.dumps({"kind": kind, **case}, separators=(",", ":")) for case in cases(kind, texts)]

@@ -14,7 +14,7 @@ TEST(TextOrIds, WithoutATokenizerIsIds) {
   const TextOrIds texts{std::nullopt};
 
   EXPECT_THAT(texts.ids_of("5 9  2"), ElementsAre(5, 9, 2));
-  EXPECT_EQ(texts.text_of({5, 9, 2}), "5 9 2");
+  EXPECT_EQ(texts.text_behind({7}, {5, 9, 2}), "5 9 2");
   EXPECT_THAT(test::error_of([&] { texts.ids_of("5 and 9"); }),
               HasSubstr("\"5 and 9\" is no list of token ids"));
 }
@@ -25,7 +25,7 @@ TEST(TextOrIds, WithOneGoesThroughIt) {
   const auto ids = texts.ids_of("And the king said");
 
   EXPECT_LT(ids.size(), 8U);
-  EXPECT_EQ(texts.text_of(ids), "And the king said");
+  EXPECT_EQ(texts.text_behind({}, ids), "And the king said");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/tokenizer/utf8.hpp"
+#include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
@@ -154,6 +155,38 @@ TEST(Tokenizer, FindsTokensByTextAndById) {
   EXPECT_EQ(tokenizer.token_text(7), std::nullopt);
   EXPECT_EQ(tokenizer.decode(Ids{0, 7, 9, 4, 99, -1}), "a abc");
   EXPECT_EQ(tokenizer.decode(Ids{0, 9}, false), "a <s>");
+}
+
+// "▁God" alone is "God", and a character of several bytes may begin in a prompt and end behind it.
+TEST(Tokenizer, DecodesWhatGoesOnTogetherWithWhatIsBefore) {
+  const Tokenizer llama = Tokenizer::from_file(tokenizer_folder + "llama.json");
+  const Tokenizer gpt2 = Tokenizer::from_file(tokenizer_folder + "gpt2.json");
+  const auto text = llama.encode("And God and God", false);
+  const auto letters = gpt2.encode("a\u65E5b", false);
+  ASSERT_GE(letters.size(), 4u) << "a byte is a token";
+
+  for (std::size_t seam = 1; seam < text.size(); ++seam) {
+    const auto before = std::span(text).first(seam), behind = std::span(text).subspan(seam);
+    EXPECT_EQ(llama.decode(before) + llama.decode_behind(before, behind), "And God and God") << seam;
+  }
+  EXPECT_EQ(gpt2.decode_behind(std::span(letters).first(2), std::span(letters).subspan(2)), "\u65E5b");
+  EXPECT_EQ(gpt2.decode_behind({}, letters), "a\u65E5b");
+}
+
+TEST(Tokenizer, IsFoundInItsFolderAndOtherKindsAreRefusedWithARemedy) {
+  const Folder folder;
+  const auto error = [&] {
+    return test::error_of([&] { Tokenizer::from_file(folder.path("")); }, ErrorKind::input);
+  };
+
+  EXPECT_THAT(error(), HasSubstr("has no tokenizer.json and no tokenizer.model"));
+  const std::string other = folder.write("tiktoken.model", "IQ== 0\n");
+  EXPECT_THAT(error(),
+              HasSubstr("only tiktoken.model, which is not read here; make a tokenizer.json of it once"));
+  EXPECT_THAT(test::error_of([&] { Tokenizer::from_file(other); }, ErrorKind::input),
+              HasSubstr("make a tokenizer.json of it once"));
+  folder.write("tokenizer.json", small_json("", ""));
+  EXPECT_THAT(Tokenizer::from_file(folder.path("")).encode("abcab", false), ElementsAre(4, 3));
 }
 
 TEST(Tokenizer, RefusesByNameWhatItCannotDo) {

@@ -63,6 +63,27 @@ TEST_F(ModelFolder, MustHoldAModelOfTheNamedFamily) {
               HasSubstr("model_provider.from: cannot read /no/such/config.json"));
 }
 
+// What a family's own tokenizer calls its ends means another token in the tokenizer of the job.
+TEST(ModelSection, HasNoSpecialTokensOfTheFamilyWhereNobodyNamesThem) {
+  for (const char* family : {"llama", "mistral", "gemma3_text", "qwen2", "qwen3"}) {
+    const std::string provider =
+        std::string("model_provider={name: ") + family +
+        ", model: {hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2, "
+        "num_attention_heads: 4, num_key_value_heads: 2, head_dim: 8, vocab_size: 600";
+
+    const LoadedJob unsaid = load({provider + "}}"});
+    const LoadedJob said = load({provider + ", pad_token_id: 5, bos_token_id: 6, eos_token_id: [7, 8]}}"});
+
+    EXPECT_EQ(unsaid.model->pad_token_id, std::nullopt) << family << ": its row would get no gradient";
+    EXPECT_EQ(unsaid.model->bos_token_id, std::nullopt) << family;
+    EXPECT_TRUE(unsaid.model->eos_token_ids.empty()) << family;
+    EXPECT_THAT(unsaid.model->config_json(), HasSubstr("\"eos_token_id\": null")) << family;
+    EXPECT_EQ(said.model->pad_token_id, 5) << family;
+    EXPECT_EQ(said.model->bos_token_id, 6) << family;
+    EXPECT_EQ(said.model->eos_token_ids, (std::vector<std::int64_t>{7, 8})) << family;
+  }
+}
+
 // In a folder of transformers 5 they stand apart; a key of the job replaces that part alone.
 TEST(ModelSection, KeepsTheRopeOfEachLayerType) {
   const std::string folder = D9D_SOURCE_DIR "/tests/golden/gemma3_text/published";

@@ -45,6 +45,19 @@ class TokenizerFilesOf : public testing::Test {
   }
 };
 
+// Of a model that begins anew, which has none of its family's (ids 1 and 2 of Llama are signs here).
+TEST_F(TokenizerFilesOf, AModelThatBeginsAnewHasTheSpecialTokensOfItsTokenizer) {
+  const std::string own =
+      folder("new", {{"tokenizer.json", vocabulary_},
+                     {"tokenizer_config.json",
+                      R"({"bos_token": {"content": "<|endoftext|>"}, "eos_token": "<|endoftext|>"})"}});
+
+  const TokenizerFiles files = files_of(job(text_data(own + "/tokenizer.json")));
+
+  EXPECT_EQ(json::parse(files.at("generation_config.json")),
+            (json{{"bos_token_id", 2047}, {"eos_token_id", 2047}}));
+}
+
 TEST_F(TokenizerFilesOf, ATextWithAnEndTokenNamesItWhereverOthersLook) {
   const std::string own =
       folder("own", {{"mine.json", vocabulary_}, {"vocab.json", "of another one"}}) + "/mine.json";

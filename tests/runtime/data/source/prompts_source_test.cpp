@@ -38,6 +38,25 @@ TEST(PromptsSource, SaysWhichTokensFillASampleUp) {
   EXPECT_EQ(longer.labels[0], longer.input_ids[1]);
 }
 
+// tests/golden/tokenizer/template.json puts tokens around a text; expect.template.json has them.
+TEST(PromptsSource, PutsTheBeginOfTextBeforeAPromptOnce) {
+  const Folder folder;
+  PromptsDataConfig config = prompts_of(folder.write("p.txt", "a\n"), 24);
+  config.tokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/template.json";
+  const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
+  const auto plain = tokenizer.encode("a", false), special = tokenizer.encode("a", true);
+  ASSERT_GT(special.size(), plain.size());
+  const std::string begin = tokenizer.token_text(special[0]).value();
+
+  const Sample sample = PromptsSource(config).at(0);
+  config.files = {folder.write("q.txt", begin + "a\n")};
+  const Sample again = PromptsSource(config).at(0);
+
+  EXPECT_EQ(std::count(sample.document_starts.begin(), sample.document_starts.end(), 0), std::ssize(special));
+  for (std::size_t i = 0; i < special.size(); ++i) EXPECT_EQ(sample.input_ids[i], special[i]);
+  EXPECT_EQ(sample.input_ids, again.input_ids) << "written in the prompt";
+}
+
 TEST(PromptsSource, RefusesPromptsThatDoNotFit) {
   const Folder folder;
   const std::string file = folder.write("p.txt", "a\nthe house of the king and the stone\n");

@@ -84,15 +84,39 @@ TEST(TextSource, NamesTheFileThatIsNotUtf8AndTheTokenThatIsMissing) {
   EXPECT_THAT(error_of(config), HasSubstr("data.eos_token = \"<eos>\" is not a token of"));
 }
 
-TEST(TextSource, RefusesATokenizerWithMoreIdsThanTheModelBeforeItReadsAnyText) {
-  try {
-    const TextSource source(config_of({"missing.txt"}), 782);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("go up to 782, but model_provider.model.vocab_size is 782; raise it to at "
-                          "least 783"));
-  }
+// The tokenizer has the ids 0 to 782, the last one a token that was added for no text of its own (as Gemma 3's
+// <image_soft_token>).
+TEST(TextSource, NamesTheTokenThatTheModelDoesNotHaveWhereATextUsesIt) {
+  const Folder folder;
+  const Tokenizer tokenizer = Tokenizer::from_file(qwen_tokenizer);
+  const std::string last = tokenizer.token_text(782).value();
+  TextDataConfig config =
+      config_of({folder.write("a.txt", "the actor sends the message\nto the stage of the king\n")});
+  config.document = DocumentUnit::line;
+  config.sequence_length = 2;
+
+  EXPECT_GT(TextSource(config, 782).num_tokens(), 8U) << "no text uses it";
+  config.files = {folder.write("b.txt", "the actor sends\nthe " + last + "\n")};
+  const auto error = test::error_of([&] { const TextSource source(config, 782); }, ErrorKind::input);
+  EXPECT_THAT(error, HasSubstr("b.txt:2: the token \"" + last +
+                               "\" has the id 782, but the ids of the model's "
+                               "vocabulary are below 782"));
+}
+
+TEST(TextSource, PutsABosTokenBeforeEveryDocument) {
+  const Folder folder;
+  TextDataConfig config = config_of({folder.write("a.txt", "the actor sends\nthe message\n")});
+  config.document = DocumentUnit::line;
+  config.sequence_length = 2;
+  const auto without = TextSource(config).num_tokens();
+  config.bos_token = "<|endoftext|>";
+
+  const TextSource source(config);
+
+  EXPECT_EQ(source.num_tokens(), without + 2);
+  EXPECT_EQ(source.at(0).input_ids[0], Tokenizer::from_file(qwen_tokenizer).token_id("<|endoftext|>"));
+  config.bos_token = "<bos>";
+  EXPECT_THAT(error_of(config), HasSubstr("data.bos_token = \"<bos>\" is not a token of"));
 }
 
 TEST(TextSource, ReadsTheFirstDocumentsAndTellsTheRowsOfItsSamples) {

@@ -20,8 +20,8 @@ TEST(TokenizedText, EndsDocumentsWithTheEosTokenThatIsNamed) {
   config.document = DocumentUnit::line;
   const auto documents = [&] {
     std::vector<std::vector<std::int32_t>> all;
-    tokenize_documents(config, tokenizer, [&](std::span<const std::int32_t> ids, std::uint64_t) {
-      all.emplace_back(ids.begin(), ids.end());
+    tokenize_documents(config, tokenizer, [&](const TokenizedDocument& document) {
+      all.emplace_back(document.ids.begin(), document.ids.end());
     });
     return all;
   };
@@ -57,10 +57,10 @@ TEST_F(ManyDocuments, AreTheSameInOrderWhateverThreadsTokenise) {
     config_.threads = threads;
     std::vector<std::vector<std::int32_t>> all;
     std::uint64_t last = 0;
-    tokenize_documents(config_, tokenizer_, [&](std::span<const std::int32_t> ids, std::uint64_t bytes) {
-      EXPECT_GE(bytes, last);
-      last = bytes;
-      all.emplace_back(ids.begin(), ids.end());
+    tokenize_documents(config_, tokenizer_, [&](const TokenizedDocument& document) {
+      EXPECT_GE(document.bytes_read, last);
+      last = document.bytes_read;
+      all.emplace_back(document.ids.begin(), document.ids.end());
     });
     return all;
   };
@@ -80,7 +80,7 @@ TEST_F(ManyDocuments, AreUsedUpToTheOneThatIsNoText) {
   std::size_t used = 0;
 
   const std::string error =
-      test::error_of([&] { tokenize_documents(config_, tokenizer_, [&](auto, std::uint64_t) { ++used; }); },
+      test::error_of([&] { tokenize_documents(config_, tokenizer_, [&](const TokenizedDocument&) { ++used; }); },
                      ErrorKind::input);
 
   EXPECT_THAT(error, HasSubstr("byte 1 of the text (0xFF) is not UTF-8"));

@@ -39,6 +39,18 @@ TEST(Normalizer, SaysWhetherCharactersAtTheBeginWereLeftOut) {
   EXPECT_EQ(normalized(R"({"type": "Prepend", "prepend": "_"})", "a"), (Normalized{"_a", true}));
 }
 
+// 16 of 1 eight times would be 4 GB of one byte.
+TEST(Normalizer, RefusesToMakeMuchMoreOfATextThanItIs) {
+  nlohmann::json steps = nlohmann::json::array();
+  for (int i = 0; i < 8; ++i) {
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(16, 'a')}});
+  }
+  const std::string json = nlohmann::json{{"type", "Sequence"}, {"normalizers", steps}}.dump();
+
+  EXPECT_THAT(test::error_of([&] { normalized(json.c_str(), "a"); }, ErrorKind::input),
+              testing::HasSubstr("makes more than 256 bytes of each byte of a text of 1"));
+}
+
 TEST(Normalizer, KnowsWhatAFirstCharacterWasTakenApartInto) {
   constexpr const char* apart =
       R"({"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "StripAccents"}]})";

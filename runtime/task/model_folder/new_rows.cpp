@@ -1,0 +1,41 @@
+#include "runtime/task/model_folder/new_rows.hpp"
+
+#include <algorithm>
+
+#include "runtime/state/mapper/compose.hpp"
+#include "runtime/state/mapper/mean_rows.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr const char* embedding_weight = "model.embed_tokens.weight";
+constexpr const char* head_weight = "lm_head.weight";
+
+std::int64_t rows_in(const ModelFiles& files, const Names& stored) {
+  for (const char* name : {embedding_weight, "embed_tokens.weight"}) {
+    if (!stored.contains(name)) continue;
+    const Shape& shape = files.spec(name).shape;
+    return shape.empty() ? 0 : shape.front();
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::int64_t new_rows(const FamilyModel& model, const ModelFiles& files) {
+  const std::int64_t rows = rows_in(files, files.names());
+  if (rows == 0 || !model.vocabulary_parts.empty()) return 0;
+  return std::max<std::int64_t>(0, model.vocab_size - rows);
+}
+
+MapperPtr folder_to_parameters(const FamilyModel& model, const ModelFiles& files) {
+  MapperPtr mapper = model.folder_to_parameters(files.names());
+  if (new_rows(model, files) == 0) return mapper;
+  std::vector<MapperPtr> longer;
+  for (const char* name : {embedding_weight, head_weight}) {
+    if (outputs_of(*mapper).contains(name)) longer.push_back(mean_rows(name, model.vocab_size));
+  }
+  return sequential({mapper, parallel(std::move(longer))});
+}
+
+}  // namespace d9d
