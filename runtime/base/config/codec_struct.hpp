@@ -63,7 +63,7 @@ struct Codec<T> {
     std::size_t i = 0;
     bool same = true;
     boost::mp11::mp_for_each<Members>([&](auto member) {
-      same = same && i < keys.size() && keys[i].name == std::string_view(member.name);
+      same = same && i < keys.size() && keys[i].name == key_of_member(member.name);
       ++i;
     });
     return same && i == keys.size();
@@ -98,7 +98,7 @@ struct Codec<T> {
     Json map = Json::object();
     boost::mp11::mp_for_each<Members>([&](auto member) {
       using M = std::remove_cvref_t<decltype(value.*member.pointer)>;
-      map[member.name] = Codec<M>::write(value.*member.pointer);
+      map[std::string(key_of_member(member.name))] = Codec<M>::write(value.*member.pointer);
     });
     return map;
   }
