@@ -7,6 +7,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/resume/other_start.hpp"
 
 namespace d9d {
 namespace {
@@ -106,12 +107,16 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
   entries_taken_ += message.getEntries();
   if (nodes_ready_.size() < roster_.members().size() || phase_ != JobPhase::preparing) return;
   if (entries_taken_ != resume_.entries) {
-    return end_job(false,
-                   fmt::format("{} holds {} but the job's model and optimizer take {} of them: it was "
-                               "written by another model. Choose another run name, or remove the checkpoint",
-                               resume_.directory, counted(resume_.entries, "tensor"), entries_taken_),
-                   true);
+    return end_job(
+        false,
+        with_differences(fmt::format(
+            "{} holds {} but the job's model and optimizer take {} of them: it was written with another "
+            "model or optimizer. {}",
+            resume_.directory, counted(resume_.entries, "tensor"), entries_taken_,
+            ways_to_begin_anew(resume_.directory))),
+        true);
   }
+  if (!resume_.warning.empty()) log::warn("{}", resume_.warning);
   phase_ = JobPhase::training;
   if (options_.on_training) options_.on_training(resume_.step);
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
@@ -189,7 +194,15 @@ void Coordinator::failed(wire::Failed::Reader message) {
                                 [](wire::Tick::Builder tick) { tick.setKind(cause_deadline); });
     return;
   }
-  end_job(false, text, input && nodes_ready_.empty());
+  if (input && nodes_ready_.empty()) return end_job(false, with_differences(text), true);
+  end_job(false, text);
+}
+
+// Of a start that is refused: often one of these keys is the reason.
+std::string Coordinator::with_differences(const std::string& refusal) const {
+  if (resume_.differences.empty()) return refusal;
+  return fmt::format("{}{} The checkpoint was written with other keys: {}", refusal,
+                     refusal.ends_with('.') ? "" : ".", resume_.differences);
 }
 
 // Before training there was nothing to lose.

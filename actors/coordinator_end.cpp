@@ -84,13 +84,14 @@ void Coordinator::export_model() {
     return end_job(false,
                    fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
   }
-  if (options_.begin_export) {
-    try {
+  try {
+    export_.checkpoint = options_.choose_export ? options_.choose_export(last_checkpoint_) : last_checkpoint_;
+    if (options_.begin_export) {
       export_.folder = options_.begin_export();
-    } catch (const Error& error) {
-      return fail_export(error.what());
+      export_.shares = static_cast<std::uint32_t>(roster_.members().size());
     }
-    export_.shares = static_cast<std::uint32_t>(roster_.members().size());
+  } catch (const Error& error) {
+    return fail_export(error.what());
   }
   for (std::uint32_t share = 0; share < export_.shares; ++share) {
     export_.open.insert(share);
@@ -102,7 +103,7 @@ void Coordinator::export_model() {
 
 void Coordinator::tell_to_export(std::uint32_t share, std::uint32_t node) {
   tell<wire::ExportModel>({Role::checkpoint_writer, node}, [&](wire::ExportModel::Builder message) {
-    message.setCheckpoint(last_checkpoint_);
+    message.setCheckpoint(export_.checkpoint);
     message.setTarget(export_.folder);
     message.setShare(share);
     message.setShares(export_.shares);
@@ -136,7 +137,11 @@ void Coordinator::publish_model() {
   } catch (const Error& error) {
     return fail_export(error.what());
   }
-  log::info("exported the model to {}", options_.export_to);
+  if (export_.checkpoint == last_checkpoint_) {
+    log::info("exported the model to {}", options_.export_to);
+  } else {
+    log::info("exported the model of {} to {}", export_.checkpoint, options_.export_to);
+  }
   publish("train.exported", 0, nlohmann::json{{"target", options_.export_to}}.dump());
   flush_traces();
 }
@@ -148,7 +153,7 @@ void Coordinator::give_up_on_export() {
                       "disk is slow or hangs. The model is in the checkpoint: d9d-node export {2} {0}",
                       options_.export_to,
                       std::chrono::duration_cast<std::chrono::seconds>(options_.export_timeout).count(),
-                      last_checkpoint_));
+                      export_.checkpoint));
 }
 
 void Coordinator::flush_traces() {

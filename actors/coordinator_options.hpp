@@ -16,6 +16,8 @@ struct ResumePoint {
   std::string state;              // JSON: what the checkpoint keeps beside tensors
   std::uint64_t next_sample = 0;  // data cursor in global samples
   std::uint64_t entries = 0;      // tensors in it: all of them must find a place
+  std::string differences{};      // of its job and this one, told; empty = none
+  std::string warning{};          // what they mean, said when all has found its place
 };
 
 struct CoordinatorOptions {
@@ -27,6 +29,8 @@ struct CoordinatorOptions {
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
   std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
   std::string export_to;                                      // empty = no export
+  std::function<std::string(const std::string& last)>
+      choose_export;  // of which checkpoint; unset: the last one
   std::chrono::milliseconds export_timeout{3'600'000};
   // Makes the folder that all nodes fill; unset: node 0 exports alone. Then it is published, or removed.
   std::function<std::string()> begin_export;

@@ -27,7 +27,13 @@ Json to_json(const SaveSummary& save) {
                {"written", written_at(save)}, {"bytes", save.bytes}, {"files", save.num_files},
                {"state", name_of(save.state)}};
   if (!save.problem.empty()) json["problem"] = save.problem;
+  if (save.evaluation_loss) json["evaluation_loss"] = *save.evaluation_loss;
+  if (save.is_best) json["best"] = true;
   return json;
+}
+
+std::string loss_column(const SaveSummary& save) {
+  return fmt::format("{:>15}  ", save.evaluation_loss ? fmt::format("{:.6g}", *save.evaluation_loss) : "");
 }
 
 int list_saves(const Disk& disk, const std::string& directory, bool json, Console& console) {
@@ -41,14 +47,17 @@ int list_saves(const Disk& disk, const std::string& directory, bool json, Consol
     console.out << Json{{"directory", folder}, {"checkpoints", list}}.dump(2) << "\n";
     return 0;
   }
+  const bool evaluated = std::any_of(
+      saves.begin(), saves.end(), [](const SaveSummary& save) { return save.evaluation_loss.has_value(); });
   std::size_t width = 4;
   for (const SaveSummary& save : saves) width = std::max(width, save.name.size());
-  console.out << fmt::format("{}\n{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  state\n", folder, "name", width,
-                             "step", "written", "size", "files");
+  console.out << fmt::format("{}\n{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}state\n", folder, "name", width,
+                             "step", "written", "size", "files", evaluated ? "evaluation loss  " : "");
   for (const SaveSummary& save : saves) {
-    console.out << fmt::format("{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}\n", save.name, width, save.step,
-                               written_at(save), size_text(save.bytes), save.num_files, name_of(save.state),
-                               save.problem.empty() ? "" : ": " + save.problem);
+    console.out << fmt::format(
+        "{:<{}}  {:>8}  {:<20}  {:>7}  {:>5}  {}{}{}{}\n", save.name, width, save.step, written_at(save),
+        size_text(save.bytes), save.num_files, evaluated ? loss_column(save) : "", name_of(save.state),
+        save.is_best ? ", the best" : "", save.problem.empty() ? "" : ": " + save.problem);
   }
   return 0;
 }
@@ -154,7 +163,8 @@ Command checkpoint_command() {
           .options = {{"--json", "", "print JSON"}},
           .run = checkpoint,
           .details =
-              "list     the checkpoints of a run: step, time, size, and whether each is complete\n"
+              "list     the checkpoints of a run: step, time, size, and whether each is complete;\n"
+              "         where the run evaluates the loss, too, and which is the best\n"
               "verify   compares every byte with the manifest: names, sizes, shapes, checksums; exit code 1 "
               "and the\n"
               "         tensors' names where something is wrong\n"

@@ -8,6 +8,7 @@
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/resume/own_folders.hpp"
 #include "runtime/task/folder_conversion.hpp"
 #include "runtime/task/plugin_library.hpp"
 #include "runtime/task/registry.hpp"
@@ -55,6 +56,7 @@ int convert(const Arguments& arguments, Console& console) {
   conversion.shard_bytes_max = shard_size_given(arguments);
   conversion.threads = threads_given(arguments);
   conversion.replace = arguments.has("--replace");
+  if (disk.exists(conversion.from)) require_apart("--to", conversion.to, "--from", conversion.from);
   for (const std::string& plugin : arguments.values("--plugin")) load_plugin(plugin, registry);
   ConversionSummary summary;
   {

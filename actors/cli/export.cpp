@@ -8,7 +8,9 @@
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/resume/own_folders.hpp"
 #include "runtime/state/checkpoint_survey.hpp"
+#include "runtime/state/kept/best_checkpoint.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/export_checkpoint.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -27,14 +29,34 @@ LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Argument
   return load_job(config::parse(state.at("job").dump(), join_path(checkpoint, manifest_name)), overrides);
 }
 
+std::string checkpoint_given(const Disk& disk, const Arguments& arguments) {
+  const std::string& directory = arguments.positional()[0];
+  D9D_REQUIRE(disk.exists(directory),
+              "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
+  const std::string folder = saves_folder(disk, directory);
+  if (!arguments.has("--best")) return checkpoint_in(disk, folder, Check::contents);
+  const auto best = best_of(evaluation_losses(disk, folder));
+  D9D_REQUIRE(best,
+              "--best: no checkpoint in {} was written right after an evaluation; name one, or leave it out",
+              folder);
+  const FoundCheckpoint found{*best, join_path(folder, checkpoint_name(*best))};
+  if (const auto damage = damage_of(disk, found, Check::contents))
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("checkpoint {} is the best and damaged: {}. Name another one", found.path, *damage));
+  return found.path;
+}
+
 int export_folder(const Arguments& arguments, Console& console) {
   PosixDisk disk;
-  const std::string checkpoint = checkpoint_in(disk, arguments.positional()[0], Check::contents);
+  const std::string checkpoint = checkpoint_given(disk, arguments);
   const std::string& target = arguments.positional()[1];
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
   Registry registry = builtin_registry(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
   const auto model = make_model(registry, loaded.job);
+  require_own_folder("OUT_DIR", target, loaded.job);
+  require_outside("OUT_DIR", target, checkpoint);
   if (arguments.has("--adapter")) {
     export_adapter(disk, *model, checkpoint, target);
   } else {
@@ -60,14 +82,16 @@ Command export_command() {
       .positional_min = 2,
       .positional_max = 2,
       .options = {{"--job", "JOB.yaml", "the job that wrote it; left out: as the checkpoint remembers it"},
+                  {"--best", "", "of several, the one with the lowest loss of an evaluation"},
                   {"--adapter", "", "what fine-tuning added alone, in PEFT's format"},
                   shard_size_option(),
                   threads_option(),
                   set_option()},
       .run = export_folder,
       .details =
-          "CHECKPOINT is a folder save-STEP, or the folder of a run's checkpoints: then the newest good "
-          "one is taken. Files of another model in OUT_DIR are replaced, other files stay.\n",
+          "CHECKPOINT is a folder save-STEP, or the folder of a run or of its checkpoints: then the newest "
+          "good one is taken, or with --best the best. Files of another model in OUT_DIR are replaced, other "
+          "files stay.\n",
       .examples = {"export runs/quickstart/checkpoints model",
                    "export runs/tuned/checkpoints/save-500 adapter --adapter"}};
 }

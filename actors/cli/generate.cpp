@@ -15,7 +15,6 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
-#include "runtime/peft/adapter_folder.hpp"
 #include "runtime/state/disk_error.hpp"
 #include "runtime/task/model_folder/given_sampling.hpp"
 #include "runtime/task/model_tokenizer.hpp"
@@ -30,8 +29,7 @@ using Texts = std::vector<std::vector<std::int64_t>>;
 std::string tokenizer_file(const Disk& disk, const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return *file;
   auto file = tokenizer_in(model);
-  if (!file && is_adapter_folder(disk, model))
-    file = tokenizer_in(base_of_adapter(disk, AdapterFolder(disk, model), base_given(arguments)));
+  if (!file) file = tokenizer_in(folder_of_model(disk, model, base_given(arguments)));
   if (file) return *file;
   try {
     Tokenizer::from_file(model);  // says which files the folder has instead
@@ -193,7 +191,8 @@ int generate_text(const Arguments& arguments, Console& console) {
   const std::vector<GivenPrompt> prompts = prompts_given(file, arguments);
   const Tokenizer tokenizer = Tokenizer::from_file(file);
   const Texts ids = encoded(tokenizer, prompts);
-  GenerateOptions options = options_given(disk, directory, arguments);
+  GenerateOptions options =
+      options_given(disk, folder_of_model(disk, directory, base_given(arguments)), arguments);
   const Stops stops(tokenizer, arguments);
   stops.add_to(options);
   const LoadedModel model =
@@ -235,9 +234,10 @@ Command generate_command() {
           {{"--tokenizer", "FILE",
             "the model's tokenizer; MODEL_DIR/tokenizer.json, else .model, by default"},
            {"--prompt", "TEXT", "how a text begins; repeated: several texts", true},
-           {"--prompts", "FILE", "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
-            {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
-            {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
+           {"--prompts", "FILE",
+            "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
+           {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
+           {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
            {"--tokens", "N", "new tokens of a text at most, 64 by default"},
            {"--temperature", "T",
             "0 takes the most likely token; by default what MODEL_DIR/generation_config.json samples with, "

@@ -1,6 +1,7 @@
 // d9d-node run: this host's part of a job.
 #include "actors/cli/running_commands.hpp"
 
+#include <atomic>
 #include <cstdio>
 #include <random>
 #include <sstream>
@@ -53,12 +54,15 @@ int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
   require_protected_collectives(job, ranks_of_process(job, options), options);
   require_device(job, place_of_process(job, options), look.summary);  // before anything is written
   options.expected_memory = std::move(look.expected);
+  std::atomic<bool> began = false;  // by an actor
+  options.on_training = [&began] { began = true; };
   const int code = run_job(loaded, options);
   for (const std::string& line : peak_lines()) log::info("{}", line);
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
   log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
              peak / ranks_of_process(job, options));
-  if (options.join || code == wrong_input) return code;
+  // A start that was refused has left nothing.
+  if (options.join || code == wrong_input || !began) return code;
   for (const std::string& line : results_of(job)) log::info("{}", line);
   return code;
 }

@@ -12,6 +12,7 @@
 #include "runtime/device/device.hpp"
 #include "runtime/device/memory_report.hpp"
 #include "runtime/rank/awake_ranks.hpp"
+#include "runtime/resume/schedule_steps.hpp"
 
 namespace d9d {
 namespace {
@@ -71,6 +72,7 @@ DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& p
 EpochServices::EpochServices(const ProcessServices& process, const Membership& membership)
     : membership_(membership),
       plan_(process.job().mesh, membership.ranks_per_node),
+      first_batch_(first_batch_of(membership.resume_state, process.job())),
       device_kind_(process.job().node.device),
       places_(places_of(process, membership)),
       awake_ranks_(std::make_shared<AwakeRanks>()),

@@ -25,6 +25,7 @@ class EpochServices {
   const Membership& membership() const { return membership_; }
   const Plan& plan() const { return plan_; }
   TensorTable& table() { return table_; }
+  std::uint64_t first_batch() const { return first_batch_; }  // samples of the run's first step
   // What a rank of this process computes on.
   std::shared_ptr<Device> device_of(int rank) const;
   const std::shared_ptr<AwakeRanks>& awake_ranks() const { return awake_ranks_; }
@@ -48,6 +49,7 @@ class EpochServices {
 
   const Membership membership_;
   const Plan plan_;
+  const std::uint64_t first_batch_;
   const DeviceKind device_kind_;
   const DevicePlaces places_;  // of device: cpu without meaning
   const std::shared_ptr<AwakeRanks> awake_ranks_;

@@ -6,15 +6,21 @@
 #include "actors/job/port_probe.hpp"
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/source/token_recipe.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/net/tls.hpp"
+#include "runtime/resume/own_folders.hpp"
+#include "runtime/resume/schedule_steps.hpp"
+#include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/export_work.hpp"
+#include "runtime/state/manifest.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/job_length.hpp"
+#include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/own_schedule_config.hpp"
 #include "runtime/task/plugin_library.hpp"
@@ -56,17 +62,33 @@ void make_actors(const JobConfig& job, const PreparedJob& prepared, Findings& fi
 }
 
 // Of the model's folder, from headers alone.
-void look_at_source(const JobConfig& job, PreparedJob& prepared, Findings& findings) {
+void look_at_source(const Disk& disk, const JobConfig& job, PreparedJob& prepared, Findings& findings) {
   const auto& source = job.trainer.model_stage_factory.source_checkpoint;
   if (!source || !prepared.model) return;
-  findings.attempt("trainer.model_stage_factory.source_checkpoint",
-                   [&] { prepared.warnings = prepared.model->check_source(*source); });
+  findings.attempt("trainer.model_stage_factory.source_checkpoint", [&] {
+    const bool of_plugin = std::holds_alternative<config::Named>(job.model_provider);
+    D9D_REQUIRE(of_plugin || !disk.exists(join_path(*source, manifest_name)),
+                "{0} is a checkpoint of a run; make a model's folder of it (d9d-node export {0} FOLDER) and "
+                "give that",
+                *source);
+    prepared.warnings = prepared.model->check_source(*source);
+  });
 }
 
 void look_at_export(const JobConfig& job, const PreparedJob& prepared, Findings& findings) {
   if (!job.export_to || !prepared.model) return;
   findings.attempt("export_to",
                    [&] { prepared.model->check_export({.shard_bytes_max = job.export_shard_bytes()}); });
+}
+
+// Before anything is written into them.
+void look_at_own_folders(const JobConfig& job, Findings& findings) {
+  const auto look = [&](const char* key, const std::optional<std::string>& folder) {
+    if (folder) findings.attempt("", [&] { require_own_folder(key, *folder, job); });
+  };
+  look("export_to", job.export_to);
+  look("export_adapter_to", job.export_adapter_to);
+  if (job.inference) findings.attempt("", [&] { require_own_results(job); });
 }
 
 void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
@@ -92,8 +114,27 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
                   job.inference ? "inference" : "trainer"));
 }
 
-void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared,
-               Findings& findings) {
+// Where the next start goes on, as far as looking tells: the one that begins checks the checkpoint's files as well, and
+// asks for the length again.
+struct Beginning {
+  JobPosition at{};
+  std::string state{};  // JSON, of the checkpoint
+};
+Beginning next_beginning(const Disk& disk, const JobConfig& job) {
+  try {
+    for (const FoundCheckpoint& found : find_checkpoints(disk, checkpoint_dir(job).string())) {
+      if (damage_of(disk, found, Check::sizes)) continue;
+      const Manifest manifest = read_manifest(disk, found.path);
+      return {{manifest.step, manifest.data_cursor}, manifest.extra};
+    }
+  } catch (const Error&) {
+    // Of a disk that cannot be read the start will say more.
+  }
+  return {};
+}
+
+void open_data(const LoadedJob& loaded, const Beginning& beginning,
+               const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared, Findings& findings) {
   const bool open = findings.attempt("", [&] {
     prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share);
   });
@@ -103,12 +144,16 @@ void open_data(const LoadedJob& loaded, const std::shared_ptr<SharedCorpora>& sh
   findings.attempt("", [&] { require_lengths(loaded.job, source); });
   findings.attempt("", [&] { look_through_ids(source, prepared); });
   findings.attempt("", [&] {
-    const auto steps_of = loaded.job.inference ? inference_steps : job_steps;
-    prepared.total_steps = steps_of(loaded.job, source.num_samples());
-    prepared.end_sample = end_of_data(loaded.job.data, source.num_samples());
-    prepared.left_out = samples_left_out(loaded.job, source.num_samples(), prepared.total_steps);
+    prepared.num_samples = source.num_samples();
+    prepared.total_steps = last_step_of(loaded.job, prepared.num_samples, beginning.at);
+    prepared.end_sample = end_of_data(loaded.job.data, prepared.num_samples);
+    prepared.left_out =
+        samples_left_out(loaded.job, prepared.num_samples, prepared.total_steps, beginning.at);
     // Phases that wait for the length.
-    if (prepared.lr_schedule) step_multiplier(*prepared.lr_schedule, prepared.total_steps);
+    if (prepared.lr_schedule)
+      step_multiplier(*prepared.lr_schedule, ScheduleSteps(loaded.job, prepared.num_samples, beginning.at,
+                                                           first_batch_of(beginning.state, loaded.job))
+                                                 .total());
   });
 }
 
@@ -172,10 +217,11 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   prepared.user_actors.set_context(prepared.registry.context());
   make_actors(job, prepared, findings);
   make_trackers(job, prepared, findings);
-  look_at_source(job, prepared, findings);
+  look_at_source(disk, job, prepared, findings);
   look_at_export(job, prepared, findings);
+  look_at_own_folders(job, findings);
   const auto share = std::make_shared<SharedCorpora>();
-  open_data(loaded, share, prepared, findings);
+  open_data(loaded, options.fresh ? Beginning{} : next_beginning(disk, job), share, prepared, findings);
   open_evaluation(loaded, share, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });

@@ -29,8 +29,9 @@ struct PreparedJob {
   std::shared_ptr<const Collation> collation;  // null: samples are stacked
   ScheduleConfig schedule;                     // a plugin's has been made
   StepPhases phases;                           // of the task
-  std::uint64_t total_steps = 0;
-  std::optional<std::uint64_t> end_sample;                // where the data ends; nothing: it never does
+  std::uint64_t total_steps = 0;               // of a start that goes on from the newest checkpoint
+  std::optional<std::uint64_t> num_samples;    // of an epoch; nothing: the source is endless
+  std::optional<std::uint64_t> end_sample;     // where the data ends; nothing: it never does
   std::shared_ptr<const SampleSource> evaluation_source;  // null: the job evaluates nothing
   std::uint64_t evaluation_batches = 0;
   std::optional<std::uint64_t> evaluation_end;  // as end_sample

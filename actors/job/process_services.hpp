@@ -44,8 +44,8 @@ struct ProcessServices {
   std::function<std::vector<std::shared_ptr<GradientHook>>()> make_gradient_hooks = [] {
     return std::vector<std::shared_ptr<GradientHook>>();
   };
-  std::uint64_t total_steps = 0;
-  std::optional<std::uint64_t> end_sample{};  // where the data ends; nothing: it never does
+  std::optional<std::uint64_t> num_samples{};  // of an epoch; nothing: the source is endless
+  std::optional<std::uint64_t> end_sample{};   // where the data ends; nothing: it never does
   net::Gate& gate;
   int threads_per_rank = 1;
   std::shared_ptr<const SampleSource> source;               // one for all loaders: a text is tokenised once

@@ -24,6 +24,7 @@
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/rank/rank_gradients.hpp"
 #include "runtime/rank/source_feed.hpp"
+#include "runtime/resume/schedule_steps.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
@@ -78,6 +79,9 @@ struct RankCast {
   std::vector<CastMember> link_members() const;
   CastMember trainer(std::vector<ActorId> links) const;
   std::optional<EvaluationOptions> evaluation() const;
+  JobPosition position() const { return {membership().resume_step, membership().resume_sample}; }
+  std::uint64_t total_steps() const { return last_step_of(job(), process.num_samples, position()); }
+  std::function<double(std::uint64_t)> lr_multiplier() const;
   SourceFeedOptions feed(std::int64_t batches) const;
   CastMember loader() const;
   CastMember evaluation_loader() const;
@@ -233,14 +237,21 @@ std::vector<CastMember> RankCast::link_members() const {
   return members;
 }
 
+std::function<double(std::uint64_t)> RankCast::lr_multiplier() const {
+  const ScheduleSteps steps(job(), process.num_samples, position(), epoch.first_batch());
+  return [steps, multiplier = step_multiplier(*process.lr_schedule, steps.total())](std::uint64_t step) {
+    return multiplier(steps.of(step));
+  };
+}
+
 CastMember RankCast::trainer(std::vector<ActorId> links) const {
   const TrainerConfig& config = job().trainer;
-  const std::uint64_t total = process.total_steps;
+  const std::uint64_t total = total_steps();
   TrainerOptions options{
       .rank = rank,
       .total_steps = total,
       .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
-      .lr_multiplier = step_multiplier(*process.lr_schedule, total),
+      .lr_multiplier = lr_multiplier(),
       .base_lr = base_learning_rate(*process.optimizer),
       .step_end = step_end(),
       .checkpoint_due = checkpoint_due(job(), total),
@@ -291,7 +302,7 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
 std::optional<EvaluationOptions> RankCast::evaluation() const {
   if (!job().evaluation) return std::nullopt;
   return EvaluationOptions{.batches = process.evaluation_batches,
-                           .due = evaluation_due(job(), process.total_steps),
+                           .due = evaluation_due(job(), total_steps()),
                            .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel)};
 }
 

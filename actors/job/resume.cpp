@@ -1,5 +1,4 @@
 #include "actors/job/resume.hpp"
-#include "actors/job/best_checkpoint.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,11 +7,16 @@
 
 #include "actors/job/job_export.hpp"
 #include "actors/job/job_record.hpp"
+#include "actors/job/kept_checkpoints.hpp"
 #include "actors/job/run_folders.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/metric/run_record.hpp"
+#include "runtime/resume/changed_inputs.hpp"
+#include "runtime/resume/other_batch.hpp"
+#include "runtime/resume/same_results.hpp"
+#include "runtime/resume/schedule_steps.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/checksum.hpp"
 #include "runtime/state/manifest.hpp"
@@ -29,8 +33,15 @@ std::uint64_t num_tensors(const Manifest& manifest) {
   return names.size();
 }
 
+// What one start finds, and what its commits go on with.
+struct StartOfRun {
+  KeptCheckpoints kept;
+  std::uint64_t first_batch = 0;  // samples of the run's first step
+  nlohmann::json inputs{};        // see input_prints()
+};
+
 // Allowed: a job is often prolonged. But where the data or its order changed, the cursor counts other samples.
-void warn_of_other_keys(const JobConfig& job, const FoundCheckpoint& checkpoint, const Manifest& manifest) {
+void tell_other_keys(const JobConfig& job, const Manifest& manifest, ResumePoint& point) {
   const auto extra = config::Json::parse(manifest.extra, nullptr, false);
   const auto keys = extra.is_object() ? extra.find("job") : extra.end();
   if (!extra.is_object() || keys == extra.end()) return;
@@ -41,11 +52,26 @@ void warn_of_other_keys(const JobConfig& job, const FoundCheckpoint& checkpoint,
     return (difference.key.starts_with("data.") && !same_order) ||
            difference.key == "trainer.determinism.base_seed";
   });
-  log::warn(
-      "{} was written with other keys: {}; going on with it{}", checkpoint.path,
-      told(differences, "now", "then"),
+  point.differences = told(differences, "now", "then");
+  point.warning = fmt::format(
+      "{} was written with other keys: {}; going on with it{}", point.directory, point.differences,
       data ? fmt::format(". Its data cursor, sample {}, counts in the order of now", manifest.data_cursor)
            : "");
+}
+
+// What it holds is converted: a caution, since the curve is no longer that of one dtype.
+void tell_other_dtype(const JobConfig& job, const FoundCheckpoint& checkpoint, const Manifest& manifest) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  const auto extra = nlohmann::json::parse(manifest.extra, nullptr, false);
+  const nlohmann::json::json_pointer where("/job/model_provider/dtype");
+  if (family == nullptr || job.inference || !extra.is_object() || !extra.contains(where)) return;
+  const nlohmann::json& then = extra.at(where);
+  if (!then.is_string() || then == std::string(name_of(family->dtype))) return;
+  const bool masters = std::any_of(manifest.entries.begin(), manifest.entries.end(),
+                                   [](const ManifestEntry& entry) { return entry.kind == "master_weight"; });
+  log::warn("{} was written by a {} model and this one is {}: its weights are converted{}", checkpoint.path,
+            then.get<std::string>(), name_of(family->dtype),
+            masters && family->dtype == Dtype::float32 ? ", from its master weights without loss" : "");
 }
 
 // Where the order of the data came from a seed of its own and now comes from base_seed: samples would be read twice and
@@ -135,9 +161,26 @@ void require_what_is_remembered(const ProcessServices& process) {
                   last, checkpoint_dir(process.job()).string()));
 }
 
+// The files that the start reads beside those that the checkpoint's start has read.
+void tell_inputs(const ProcessServices& process, const Manifest& manifest, const nlohmann::json& now,
+                 const ResumePoint& point) {
+  const JobConfig& job = process.job();
+  const auto extra = nlohmann::json::parse(manifest.extra, nullptr, false);
+  const auto part = [&](const char* key) {
+    return extra.is_object() ? extra.value(key, nlohmann::json()) : nlohmann::json();
+  };
+  const nlohmann::json then = part(inputs_key);
+  const auto changes = changed_inputs(process.disk, then, now);
+  const auto tokenizer = changed_tokenizer(manifest.files, process.tokenizer);
+  if (job.inference && manifest.data_cursor > 0)
+    require_same_results(job, part("job"), changes, tokenizer, then.contains("weights"));
+  for (const std::string& line : told_changes(changes, tokenizer, job, point.directory, point.next_sample))
+    log::warn("{}", line);
+}
+
 // Of all nodes only this one looks, and before any of them writes.
 ResumePoint find_resume_point(ProcessServices& process, const std::string& job_hash, bool fresh,
-                              std::set<std::uint64_t>& damaged) {
+                              StartOfRun& start) {
   const std::string directory = checkpoint_dir(process.job()).string();
   if (fresh) {
     put_aside(process.disk, process.job());
@@ -148,40 +191,32 @@ ResumePoint find_resume_point(ProcessServices& process, const std::string& job_h
   if (!search.checkpoint) require_what_is_remembered(process);
   for (const std::string& name : remove_stale(process.disk, directory))
     log::info("removed the leftover {}", name);
+  if (writes_checkpoints(process.job())) start.inputs = input_prints(process.disk, process.job());
+  start.first_batch = first_batch_of({}, process.job());
   if (!search.checkpoint) return {};
   const Manifest manifest = read_manifest(process.disk, search.checkpoint->path);
+  ResumePoint point{.directory = search.checkpoint->path,
+                    .step = manifest.step,
+                    .state = manifest.extra,
+                    .next_sample = manifest.data_cursor,
+                    .entries = num_tensors(manifest)};
+  start.first_batch = first_batch_of(manifest.extra, process.job());
   require_the_same_order(process.job(), *search.checkpoint, manifest);
-  if (manifest.job_hash != job_hash) {
-    warn_of_other_keys(process.job(), *search.checkpoint, manifest);
-  }
+  if (manifest.job_hash != job_hash) tell_other_keys(process.job(), manifest, point);
+  tell_inputs(process, manifest, start.inputs, point);
   log::info("resuming from {}", search.checkpoint->path);
+  tell_other_dtype(process.job(), *search.checkpoint, manifest);
+  const std::string other_batch = told_other_batch(process.job(), process.num_samples,
+                                                   {manifest.step, manifest.data_cursor}, manifest.extra);
+  if (!other_batch.empty()) log::info("{}", other_batch);
   if (!search.damaged.empty()) {
     log::warn("that is step {} and not step {}: {} newer checkpoints are damaged. They stay where they are",
               search.checkpoint->step, search.damaged.front().step, search.damaged.size());
   }
+  std::set<std::uint64_t> damaged;
   for (const FoundCheckpoint& bad : search.damaged) damaged.insert(bad.step);
-  return {.directory = search.checkpoint->path,
-          .step = manifest.step,
-          .state = manifest.extra,
-          .next_sample = manifest.data_cursor,
-          .entries = num_tensors(manifest)};
-}
-
-// A disk that does not let go of the old ones has the new one all the same.
-void rotate(ProcessServices& process, const std::string& directory, const std::set<std::uint64_t>& damaged) {
-  const auto keep = process.job().trainer.checkpointing.num_to_keep;
-  if (!keep) return;
-  std::set<std::uint64_t> spared = damaged;
-  const auto& evaluation = process.job().evaluation;
-  try {
-    if (evaluation && evaluation->keep_best) {
-      const auto best = best_checkpoint(process.disk, directory, damaged);
-      if (best) spared.insert(*best);
-    }
-    rotate_checkpoints(process.disk, directory, static_cast<std::size_t>(*keep), spared);
-  } catch (const Error& error) {
-    log::warn("older checkpoints were not removed: {}", error.what());
-  }
+  start.kept.found(std::move(damaged));
+  return point;
 }
 
 // The model's tokenizer goes into the folder, so that the checkpoint alone can become an export.
@@ -196,10 +231,12 @@ std::vector<ManifestFile> add_tokenizer(ProcessServices& process, const std::str
 }
 
 std::string commit(ProcessServices& process, const std::string& job_hash, const std::string& tag,
-                   std::set<std::uint64_t>& damaged, const CheckpointParts& parts) {
+                   StartOfRun& start, const CheckpointParts& parts) {
   const std::string directory = checkpoint_dir(process.job()).string();
   nlohmann::json extra{{"job", nlohmann::json(resolved_keys(process.job()))},
-                       {"ranks", nlohmann::json::object()}};
+                       {"ranks", nlohmann::json::object()},
+                       {first_batch_key, start.first_batch},
+                       {inputs_key, start.inputs}};
   for (const auto& [rank, state] : parts.rank_states)
     extra["ranks"][std::to_string(rank)] = nlohmann::json::parse(state);
   std::vector<ShardReport> reports;
@@ -217,8 +254,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
   commit_checkpoint(process.disk, temporary, final_dir, manifest);
   remember(process, final_dir);
-  damaged.erase(parts.step);
-  rotate(process, directory, damaged);
+  start.kept.committed(parts.step, manifest.extra);
   return final_dir;
 }
 
@@ -227,7 +263,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
 CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptions& node,
                                        const std::string& tag, bool fresh) {
   const JobConfig& job = process.job();
-  const auto damaged = std::make_shared<std::set<std::uint64_t>>();  // steps of checkpoints not to count on
+  const auto start = std::make_shared<StartOfRun>(StartOfRun{.kept = {process.disk, job}});
   CoordinatorOptions options{
       .world_size = job.mesh.world_size(),
       .build = node.build,
@@ -236,9 +272,9 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .tag = tag,
       .join_timeout = node.join_timeout,
       .find_resume_point = [&process, hash = node.job_hash, fresh,
-                            damaged] { return find_resume_point(process, hash, fresh, *damaged); },
-      .commit = [&process, hash = node.job_hash, tag, damaged](
-                    const CheckpointParts& parts) { return commit(process, hash, tag, *damaged, parts); },
+                            start] { return find_resume_point(process, hash, fresh, *start); },
+      .commit = [&process, hash = node.job_hash, tag,
+                 start](const CheckpointParts& parts) { return commit(process, hash, tag, *start, parts); },
       .discard =
           [&process, tag](std::uint64_t step) {
             process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
@@ -248,6 +284,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .trace = job.node.trace,
       .job_keys = node.job_keys};
   add_export(options, process, tag);
+  options.choose_export = [start](const std::string& last) { return start->kept.to_export(last); };
   add_record(options, {.file = output_dir(job) / run_record_name,
                        .build = node.build,
                        .job = resolved_keys(job),

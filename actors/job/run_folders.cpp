@@ -12,6 +12,7 @@
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/state/folder_access.hpp"
 #include "runtime/state/folder_probe.hpp"
+#include "runtime/state/kept/best_checkpoint.hpp"
 #include "runtime/task/job_paths.hpp"
 
 namespace d9d {
@@ -110,7 +111,9 @@ void put_aside(Disk& disk, const JobConfig& job) {
   };
   const auto found = find_checkpoints(disk, directory);
   const auto is_taken = [&](int number) {
-    if (disk.exists(join_path(output_dir(job).string(), aside(number, "metrics.jsonl")))) return true;
+    if (disk.exists(join_path(output_dir(job).string(), aside(number, "metrics.jsonl"))) ||
+        disk.exists(join_path(output_dir(job).string(), aside(number, "results"))))
+      return true;
     if (!disk.exists(directory)) return false;
     for (const auto& entry : disk.list(directory))
       if (entry.name.starts_with(aside(number, ""))) return true;
@@ -126,9 +129,14 @@ void put_aside(Disk& disk, const JobConfig& job) {
     const std::string file = join_path(output_dir(job).string(), name);
     if (disk.exists(file)) disk.rename(file, join_path(output_dir(job).string(), aside(number, name)));
   }
+  const std::string results = results_dir(job).string();
+  if (job.inference && disk.exists(results))
+    disk.rename(results, join_path(output_dir(job).string(), aside(number, "results")));
   disk.remove_all(join_path(output_dir(job).string(), last_checkpoint_name));
-  log::info("--fresh: the job begins at step 1; {} in {} and its metrics.jsonl are kept as old-{}.*",
-            counted(found.size(), "checkpoint"), directory, number);
+  set_best_link(directory, std::nullopt);
+  log::info("--fresh: the job begins at step 1; {} in {} and its {} are kept as old-{}.*",
+            counted(found.size(), "checkpoint"), directory, job.inference ? "results" : "metrics.jsonl",
+            number);
 }
 
 }  // namespace d9d

@@ -22,6 +22,7 @@
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
 #include "actors/node.hpp"
+#include "runtime/base/count.hpp"
 #include "runtime/base/descriptors.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
@@ -170,8 +171,13 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
   if (options.join) {
     node.join = address_of_first_node(options);
   } else {
-    node.coordinator =
-        make_coordinator(coordinator_options(services.process, node, job_tag(incarnation), options.fresh));
+    CoordinatorOptions coordinator =
+        coordinator_options(services.process, node, job_tag(incarnation), options.fresh);
+    coordinator.on_training = [&options, record = coordinator.on_training](std::uint64_t step) {
+      if (options.on_training) options.on_training();
+      record(step);
+    };
+    node.coordinator = make_coordinator(std::move(coordinator));
   }
   node.cast = [&services](const Membership& membership) {
     services.epoch = std::make_unique<EpochServices>(services.process, membership);
@@ -289,7 +295,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .make_inference_task = inference_maker(prepared.registry, job, prepared.source),
                         .phases = prepared.phases,
                         .make_gradient_hooks = [&] { return make_gradient_hooks(prepared.registry, job); },
-                        .total_steps = prepared.total_steps,
+                        .num_samples = prepared.num_samples,
                         .end_sample = prepared.end_sample,
                         .gate = gate,
                         .threads_per_rank = threads_per_rank(job, options),

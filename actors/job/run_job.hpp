@@ -36,6 +36,8 @@ struct RunOptions {
   std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated
   // Nothing is wrong with the job here, and the other processes of this host find node 0 there. May be empty.
   std::function<void(const std::string& address)> on_ready{};
+  std::function<void()>
+      on_training{};  // of node 0: all have joined, and training begins. Any thread. May be empty
 };
 
 // That compute here, as far as the job and the launcher say it; else all of the mesh.

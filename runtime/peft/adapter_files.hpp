@@ -28,8 +28,7 @@ void load_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,
 // The names in a Hugging Face folder of the modules' tensors that an adapter's folder holds whole: a head, say.
 std::vector<std::string> whole_tensors_in(const Disk& disk, const std::string& directory);
 
-// Writes both files. `adapters` and `saved`: those of the whole model; `read` gives the whole tensor of a
-// parameter.
+// Writes both files. `adapters` and `saved` are those of the whole model. `read` gives a parameter's whole tensor.
 void write_adapters(Disk& disk, const std::string& directory, const std::vector<NamedAdapter>& adapters,
                     const std::vector<SavedTensor>& saved, const std::string& config_json,
                     const std::function<at::Tensor(const std::string& name)>& read);

@@ -1,5 +1,5 @@
 #pragma once
-// A folder of an adapter as peft saved it, whoever trained it: what it makes of the tensors of a Hugging Face folder.
+// The folder of an adapter as peft saved it, and the sums with tensors of a Hugging Face folder.
 // Experts that the model's folder holds fused (transformers 5: gate and up in one tensor of all experts) are found
 // by the names of single ones. Blocks on the disk.
 

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
 #include "runtime/data/read_microbatch.hpp"
@@ -58,6 +60,9 @@ class SourceFeed final : public MicrobatchFeed {
     const bool may_be_short = options_.numbers_samples || options_.shortens_last;
     const std::uint64_t needed = may_be_short ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
+    // What fills up the last step is no sample: a start with more data begins with the first that came to it.
+    if (options_.numbers_samples && options_.end_sample)
+      inputs.next_sample = std::min(inputs.next_sample, *options_.end_sample);
     inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
     for (int batch = 0; batch < phases.num_batches(); ++batch) add_batch(step, begin, batch, inputs);
     return inputs;

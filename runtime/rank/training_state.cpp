@@ -3,9 +3,12 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "runtime/base/error.hpp"
 #include "runtime/rank/shard_parcel.hpp"
+#include "runtime/resume/other_start.hpp"
 #include "runtime/state/checkpoint_reader.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -33,22 +36,16 @@ void require_stored(const CheckpointReader& reader, const std::string& checkpoin
   const bool is_buffer = entry.kind == buffer_kind;
   const std::string what = entry.kind + (is_buffer ? " " : " of ") + entry.name;
   D9D_REQUIRE(reader.has(entry.kind, entry.name),
-              "{} has no {}: it was written by a job with another model or optimizer. Choose another "
-              "run name, or remove the checkpoint to start afresh",
-              checkpoint, what);
+              "{} has no {}: it was written by a job with another model or optimizer. {}", checkpoint, what,
+              ways_to_begin_anew(checkpoint));
   const Shape& stored = reader.shape_of(entry.kind, entry.name);
-  D9D_REQUIRE(
-      stored == entry.layout->global_shape(),
-      "{} holds {} in the shape {}, the model has {}. Choose another run name, or remove the checkpoint "
-      "to start afresh",
-      checkpoint, what, to_text(stored), to_text(entry.layout->global_shape()));
+  D9D_REQUIRE(stored == entry.layout->global_shape(), "{} holds {} in the shape {}, the model has {}. {}",
+              checkpoint, what, to_text(stored), to_text(entry.layout->global_shape()),
+              ways_to_begin_anew(checkpoint));
   const Dtype dtype = reader.stored_dtype(entry.kind, entry.name);
   const Dtype wanted = dtype_of(entry.tensor.scalar_type());
-  D9D_REQUIRE(
-      !is_buffer || dtype == wanted,
-      "{} holds {} as {}, the model has it as {}. Choose another run name, or remove the checkpoint to "
-      "start afresh",
-      checkpoint, what, name_of(dtype), name_of(wanted));
+  D9D_REQUIRE(!is_buffer || dtype == wanted, "{} holds {} as {}, the model has it as {}. {}", checkpoint,
+              what, name_of(dtype), name_of(wanted), ways_to_begin_anew(checkpoint));
 }
 
 }  // namespace
@@ -75,20 +72,27 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
                                   bool only_trainable) {
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
+  const std::vector<StateEntry> entries = entries_of(optimizer, buffers);
+  const std::string master_kind(master_weight_kind);
+  std::set<std::string> with_masters;
+  for (const StateEntry& entry : entries)
+    if (entry.kind == master_weight_kind) with_masters.insert(entry.name);
   std::uint64_t count = 0;
-  at::Tensor parameter;  // whose state the entries are
-  for (const StateEntry& entry : entries_of(optimizer, buffers)) {
-    if (entry.kind == "param") parameter = entry.tensor;
+  for (const StateEntry& entry : entries) {
+    const Slice mine = entry.layout->local_slice();
     if (only_trainable && entry.frozen && !reader->has(entry.kind, entry.name)) continue;
     if (entry.kind == master_weight_kind && !reader->has(entry.kind, entry.name)) {
-      load_values(entry, parameter);
+      // Of a checkpoint whose parameters are not narrow: they are the master weights.
+      if (entry.tensor.numel() > 0) load_values(entry, reader->read("param", entry.name, mine));
       continue;
     }
     require_stored(*reader, checkpoint, entry);
-    if (entry.tensor.numel() > 0) {
-      load_values(entry, reader->read(entry.kind, entry.name, entry.layout->local_slice()));
-    }
-    if (answers_for(*entry.layout)) ++count;
+    // A parameter that needs none is what the master weight was.
+    const bool from_master = entry.kind == "param" && entry.tensor.scalar_type() == at::kFloat &&
+                             !with_masters.contains(entry.name) && reader->has(master_kind, entry.name);
+    if (entry.tensor.numel() > 0)
+      load_values(entry, reader->read(from_master ? master_kind : entry.kind, entry.name, mine));
+    if (answers_for(*entry.layout)) count += from_master ? 2 : 1;
   }
   optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step - skipped_steps));
   return count;

@@ -23,7 +23,8 @@ Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<Sta
 
 // Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count: that
 // of the checkpoint less `skipped_steps`, which made no update. Master
-// weights that it lacks begin as its parameters. Input error: it lacks another tensor, has it in another
+// weights that it lacks begin as its parameters are stored, and fp32 parameters without master weights as those that it
+// has. Input error: it lacks another tensor, has it in another
 // shape, or has a buffer of another type. Returns how many of its tensors this rank answers for (each one
 // exactly one rank does), so that the sum over all ranks can be held against the whole. With `only_trainable`
 // frozen parameters that it lacks keep their values.

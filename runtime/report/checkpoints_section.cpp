@@ -30,7 +30,8 @@ std::string checkpoints_section(const RunFolder& run) {
                     {written_at(save)},
                     number_cell(size_text(save.bytes)),
                     number_cell(fmt::format("{}", save.num_files)),
-                    {std::string(name_of(save.state)) + problem}});
+                    number_cell(save.evaluation_loss ? fmt::format("{:.6g}", *save.evaluation_loss) : ""),
+                    {std::string(name_of(save.state)) + problem + (save.is_best ? ", the best" : "")}});
   }
   return section(
       "checkpoints", "Checkpoints",
@@ -40,6 +41,7 @@ std::string checkpoints_section(const RunFolder& run) {
                  {"written"},
                  number_cell("size"),
                  number_cell("files"),
+                 number_cell("evaluation loss"),
                  {"state"}},
                 rows));
 }

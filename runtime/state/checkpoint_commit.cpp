@@ -186,12 +186,13 @@ std::vector<std::string> remove_stale(Disk& disk, const std::string& directory) 
 }
 
 std::vector<std::string> rotate_checkpoints(Disk& disk, const std::string& directory, std::size_t num_to_keep,
-                                            const std::set<std::uint64_t>& damaged_steps) {
+                                            const std::set<std::uint64_t>& damaged_steps,
+                                            std::optional<std::uint64_t> also_kept) {
   std::vector<std::string> removed;
   std::size_t kept = 0;
   for (const auto& found : find_checkpoints(disk, directory)) {
     if (damaged_steps.contains(found.step) || !is_good(disk, found)) continue;
-    if (++kept <= num_to_keep) continue;
+    if (++kept <= num_to_keep || found.step == also_kept) continue;
     const auto hidden = join_path(directory, temporary_name(found.step, "removed"));
     disk.remove_all(hidden);
     disk.rename(found.path, hidden);

@@ -55,8 +55,10 @@ CheckpointSearch newest_good_checkpoint(const Disk& disk, const std::string& dir
 std::vector<std::string> remove_stale(Disk& disk, const std::string& directory);
 // Keeps the newest `num_to_keep` good checkpoints and removes the older good ones, first
 // from sight, then from disk. What is damaged, cannot be read, is another's folder or one
-// of `damaged_steps` is neither counted nor touched. Returns the names that are gone.
+// of `damaged_steps` is neither counted nor touched. The checkpoint of `also_kept` stays as well, whether it is one of
+// the newest or beside them. Returns the names that are gone.
 std::vector<std::string> rotate_checkpoints(Disk& disk, const std::string& directory, std::size_t num_to_keep,
-                                            const std::set<std::uint64_t>& damaged_steps = {});
+                                            const std::set<std::uint64_t>& damaged_steps = {},
+                                            std::optional<std::uint64_t> also_kept = std::nullopt);
 
 }  // namespace d9d

@@ -10,6 +10,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/disk_error.hpp"
+#include "runtime/state/kept/best_checkpoint.hpp"
 #include "runtime/state/manifest.hpp"
 
 namespace d9d {
@@ -37,6 +38,20 @@ SaveSummary summary_of(const Disk& disk, const FoundCheckpoint& found) {
   }
   if (!save.problem.empty()) save.state = SaveState::damaged;
   return save;
+}
+
+EvaluationLosses losses_of(const Disk& disk, const std::vector<SaveSummary>& saves) {
+  EvaluationLosses losses;
+  for (const SaveSummary& save : saves) {
+    if (save.state != SaveState::complete) continue;
+    try {
+      const auto loss = evaluation_loss(read_manifest(disk, save.path).extra);
+      if (loss) losses[save.step] = *loss;
+    } catch (const Error&) {
+      continue;  // removed meanwhile by the job that runs
+    }
+  }
+  return losses;
 }
 
 // Of "save-12.tmp-<tag>", as temporary_name() makes it.
@@ -100,6 +115,12 @@ std::string saves_folder(const Disk& disk, const std::string& directory) {
 std::vector<SaveSummary> survey_checkpoints(const Disk& disk, const std::string& directory) {
   std::vector<SaveSummary> saves;
   for (const auto& found : find_checkpoints(disk, directory)) saves.push_back(summary_of(disk, found));
+  const EvaluationLosses losses = losses_of(disk, saves);
+  const auto best = best_of(losses);
+  for (SaveSummary& save : saves) {
+    if (losses.contains(save.step)) save.evaluation_loss = losses.at(save.step);
+    save.is_best = best == save.step;
+  }
   for (auto& save : unfinished_saves(disk, directory)) saves.push_back(std::move(save));
   std::stable_sort(saves.begin(), saves.end(),
                    [](const SaveSummary& a, const SaveSummary& b) { return a.step > b.step; });

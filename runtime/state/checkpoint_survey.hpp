@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ struct SaveSummary {
   std::uint64_t step = 0;
   std::uint64_t bytes = 0;  // of all files
   std::size_t num_files = 0;
+  std::optional<double> evaluation_loss{};  // of the evaluation that it was written right after
+  bool is_best = false;                     // of the complete ones the one with the lowest
 };
 
 // When it was committed, in UTC: its manifest is written last. Of an unfinished one, when its folder was changed

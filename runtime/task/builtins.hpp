@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/data/build_source.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_load.hpp"
 #include "runtime/task/registry.hpp"

@@ -33,9 +33,11 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
           "last one as it is",
           optional, above(0)},
       Key{"keep_best", "",
-          "the checkpoint with the lowest loss is kept beside the newest; of those that were written right "
-          "after an "
-          "evaluation"},
+          "the checkpoint with the lowest loss is kept, of those that were written right after an "
+          "evaluation: "
+          "beside the newest num_to_keep, or as one of them. The log, `d9d-node checkpoint list` and the "
+          "link "
+          "`best` among the checkpoints say which it is"},
   };
 }
 

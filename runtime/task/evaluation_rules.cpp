@@ -4,10 +4,24 @@
 #include "runtime/task/data_rules.hpp"
 
 namespace d9d {
+namespace {
+
+void of_best(const JobConfig& job, std::vector<JobIssue>& issues) {
+  if (!job.evaluation) {
+    issues.push_back(
+        {"export", "best, but nothing is evaluated", "add a section `evaluation`, or leave it out"});
+  } else if (job.trainer.checkpointing.num_to_keep && !job.evaluation->keep_best) {
+    issues.push_back({"export", "best, but trainer.checkpointing.num_to_keep would remove it",
+                      "set evaluation.keep_best: true"});
+  }
+}
+
+}  // namespace
 
 // The rules are those of the section `data`, with another section in its place.
 std::vector<JobIssue> evaluation_issues(const JobConfig& job, const FamilyModel* model) {
   std::vector<JobIssue> issues;
+  if (job.export_ == ExportChoice::best) of_best(job, issues);
   if (!job.evaluation) return issues;
   if (std::holds_alternative<SyntheticDataConfig>(job.evaluation->data) && !job.evaluation->batches) {
     issues.push_back({"evaluation.batches", "missing, and synthetic data never ends",

@@ -203,7 +203,7 @@ FolderMapper with_new_head(const MergedFolder& merged) {
   return {identities(names), {}, {}, left};
 }
 
-std::vector<const StateGroup*> groups_of(const ConversionSource& source, const StateMapper& mapper) {
+std::vector<const StateGroup*> groups_from(const ConversionSource& source, const StateMapper& mapper) {
   if (source.head.labels == 0) return source.files->in_disk_order(mapper);
   const Names names = inputs_of(mapper);
   return groups_in_order(mapper, {names.begin(), names.end()});
@@ -230,7 +230,7 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
   summary.left_files = files_left_by(disk, files.directory(), files);
   write_model_folder(disk, conversion.to, [&](const std::string& folder) {
     const auto shards = convert_model_state(source.tensors(), *chosen.mapper,
-                                            groups_of(source, *chosen.mapper), disk, folder, options);
+                                            groups_from(source, *chosen.mapper), disk, folder, options);
     for (const auto& shard : shards) {
       summary.num_tensors += shard.tensors.size();
       summary.bytes += shard.bytes;

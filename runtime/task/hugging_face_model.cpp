@@ -302,6 +302,11 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
   return differences;
 }
 
+std::string folder_of_model(const Disk& disk, const std::string& folder, const std::string& base) {
+  if (!is_adapter_folder(disk, folder)) return folder;
+  return base_of_adapter(disk, AdapterFolder(disk, folder), base);
+}
+
 LoadedModel load_hugging_face_model(const Disk& disk, const std::string& folder, at::ScalarType dtype,
                                     c10::Device device, const std::string& base) {
   LoadedModel model;

@@ -41,6 +41,10 @@ std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std:
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
                                             const FamilyModel& config);
 
+// The folder of a model that `folder` means: itself, or for the folder of an adapter that of its base (`base`, or
+// what adapter_config.json says).
+std::string folder_of_model(const Disk& disk, const std::string& folder, const std::string& base);
+
 // A whole model in one stage, for use without training. `directory` may be that of an adapter as peft saved it: then the
 // model is that of its base folder (`base`, or what adapter_config.json says) with the adapter added. Notes
 // on the folder are logged.

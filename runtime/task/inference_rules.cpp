@@ -28,7 +28,7 @@ void settle_mode(JobConfig& job, const config::Node& root, config::Problems& pro
     return;
   }
   for (const char* key : {"trainer", "optimizer", "lr_scheduler", "evaluation", "gradient_hooks", "export_to",
-                          "export_adapter_to"}) {
+                          "export_adapter_to", "export"}) {
     if (!has(root, key)) continue;
     problems.error(config::locate(root, key), key, "nothing trains in a job with a section `inference`",
                    "leave one of the two out");

@@ -1,8 +1,9 @@
 #pragma once
 // A whole job file: d9d's keys (reference, appendix A), and ours: task, plugins, actors, gradient_hooks, export_to,
-// output_dir, node, debug. Relative paths are relative to the working directory, as in the original.
+// export, output_dir, node, debug. Relative paths are relative to the working directory, as in the original.
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <optional>
@@ -27,6 +28,9 @@
 
 namespace d9d {
 
+enum class ExportChoice { last, best };
+BOOST_DESCRIBE_ENUM(ExportChoice, last, best)
+
 struct JobConfig {
   DeviceMeshParameters mesh;
   ParallelOptions parallelism;
@@ -45,6 +49,7 @@ struct JobConfig {
   std::optional<std::string> export_to;
   double export_shard_gb = 4;
   std::optional<std::string> export_adapter_to;
+  ExportChoice export_ = ExportChoice::last;
   std::optional<std::string> output_dir;
   NodeConfig node;
   DebugConfig debug;
@@ -54,7 +59,7 @@ struct JobConfig {
 BOOST_DESCRIBE_STRUCT(JobConfig, (),
                       (mesh, parallelism, trainer, inference, model_provider, data, collation, evaluation,
                        optimizer, lr_scheduler, task, plugins, actors, gradient_hooks, export_to,
-                       export_shard_gb, export_adapter_to, output_dir, node, debug))
+                       export_shard_gb, export_adapter_to, export_, output_dir, node, debug))
 
 constexpr auto keys_of(config::Tag<JobConfig>) {
   using namespace config;
@@ -86,6 +91,12 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
           optional, above(0)},
       Key{"export_adapter_to", "",
           "folder of the adapter alone, in PEFT's format, written after the last step; null: none"},
+      Key{"export", "",
+          "the checkpoint that export_to and export_adapter_to are made of: that of the last step, or of "
+          "those that "
+          "are there the one with the lowest loss of an evaluation (needs `evaluation`, and its keep_best "
+          "where "
+          "checkpoints are removed)"},
       Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},
       Key{"node", "", "this process"},
       Key{"debug", "", "checks for a job that hangs or diverges"},

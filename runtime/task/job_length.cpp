@@ -22,6 +22,32 @@ Epochs epochs_of(const DataConfig& data) {
       data);
 }
 
+std::uint64_t samples_left(std::uint64_t end, const JobPosition& at) {
+  return end - std::min(end, at.sample);
+}
+
+// How it was found that a job which goes on has `given` steps.
+std::string told_count(const JobPosition& at, std::uint64_t end, std::uint64_t batch) {
+  return fmt::format("{} {} done with {}, and the other {} are {} at {} a step", counted(at.steps, "step"),
+                     at.steps == 1 ? "is" : "are", counted(at.sample, "sample"), samples_left(end, at),
+                     counted(samples_left(end, at) / batch, "whole step"), batch);
+}
+
+// The same of a job that goes on, where the steps before may have taken other numbers of samples.
+[[noreturn]] void refuse_rest(const JobConfig& job, std::uint64_t samples, std::uint64_t end,
+                              std::uint64_t wanted, const JobPosition& at) {
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  const std::uint64_t given = at.steps + samples_left(end, at) / batch;
+  const bool mixture = std::holds_alternative<MixtureDataConfig>(job.data);
+  const std::uint64_t epochs = ((wanted - at.steps) * batch + at.sample + samples - 1) / samples;
+  throw Error(ErrorKind::input,
+              fmt::format("trainer.schedule.total_steps = {}, but the data gives {}: {}. Set total_steps to "
+                          "{}, or {}",
+                          wanted, counted(given, "step"), told_count(at, end, batch), given,
+                          mixture ? std::string("give the parts of the mixture more epochs")
+                                  : fmt::format("data.epochs to {} (or to as_needed)", epochs)));
+}
+
 // `data.epochs` is counted: it gives `given` whole steps, `wanted` are more.
 [[noreturn]] void refuse(const JobConfig& job, std::uint64_t samples, std::uint64_t given,
                          std::uint64_t wanted) {
@@ -54,7 +80,8 @@ std::optional<std::uint64_t> end_of_data(const DataConfig& data, std::optional<s
   return overflow ? std::numeric_limits<std::uint64_t>::max() : end;
 }
 
-std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples) {
+std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
+                        const JobPosition& at) {
   const auto& wanted = job.trainer.schedule.total_steps;
   const auto end = end_of_data(job.data, num_samples);
   if (!end) {
@@ -64,7 +91,7 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
     return static_cast<std::uint64_t>(*wanted);
   }
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t given = *end / batch;
+  const std::uint64_t given = at.steps + samples_left(*end, at) / batch;
   D9D_REQUIRE(
       given > 0,
       "the data has {}, expected at least trainer.batching.global_batch_size = {}; lower that, or raise "
@@ -72,27 +99,31 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
       counted(*end, "sample"), batch);
   if (!wanted) return given;
   if (static_cast<std::uint64_t>(*wanted) > given) {
+    if (at.steps > 0) refuse_rest(job, *num_samples, *end, static_cast<std::uint64_t>(*wanted), at);
     refuse(job, *num_samples, given, static_cast<std::uint64_t>(*wanted));
   }
   return static_cast<std::uint64_t>(*wanted);
 }
 
 std::uint64_t samples_left_out(const JobConfig& job, std::optional<std::uint64_t> num_samples,
-                               std::uint64_t steps) {
+                               std::uint64_t steps, const JobPosition& at) {
   const auto end = end_of_data(job.data, num_samples);
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t taken = steps * batch;
-  return job.inference || !end || *end <= taken || *end - taken >= batch ? 0 : *end - taken;
+  if (job.inference || !end || steps < at.steps) return 0;
+  const std::uint64_t taken = at.sample + (steps - at.steps) * batch;
+  return *end <= taken || *end - taken >= batch ? 0 : *end - taken;
 }
 
-std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples) {
+std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
+                              const JobPosition& at) {
   const auto& wanted = job.trainer.schedule.total_steps;
   const auto end = end_of_data(job.data, num_samples);
   D9D_REQUIRE(end || wanted,
               "inference.schedule.total_steps is missing and the data never ends; give the number of steps");
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
   if (!end) return static_cast<std::uint64_t>(*wanted);
-  const std::uint64_t given = *end / batch + (*end % batch == 0 ? 0 : 1);
+  const std::uint64_t left = samples_left(*end, at);
+  const std::uint64_t given = at.steps + left / batch + (left % batch == 0 ? 0 : 1);
   const std::uint64_t steps = wanted ? static_cast<std::uint64_t>(*wanted) : given;
   D9D_REQUIRE(
       steps <= given,
@@ -100,6 +131,11 @@ std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t>
       "at most {}",
       steps, counted(given, "step"), counted(*end, "sample"), batch, given);
   return steps;
+}
+
+std::uint64_t last_step_of(const JobConfig& job, std::optional<std::uint64_t> num_samples,
+                           const JobPosition& at) {
+  return job.inference ? inference_steps(job, num_samples, at) : job_steps(job, num_samples, at);
 }
 
 std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64_t> num_samples) {

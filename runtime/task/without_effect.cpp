@@ -92,6 +92,7 @@ void of_export(const JobConfig& job, Issues& issues) {
   if (!job.export_to)
     issues.push_back({"export_shard_gb", "nothing is exported", "leave it out, or set export_to"});
   if (job.export_to || job.export_adapter_to) return;
+  issues.push_back({"export", "nothing is exported", "leave it out, or set export_to"});
   issues.push_back(
       {"trainer.timeout.export_timeout", "nothing is exported", "leave it out, or set export_to"});
 }

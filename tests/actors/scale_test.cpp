@@ -103,7 +103,6 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
                           .lr_schedule = make_lr_schedule(registry, loaded.job),
                           .user_actors = no_actors,
                           .make_task = [&] { return make_task(registry, loaded.job); },
-                          .total_steps = 20,
                           .gate = gate,
                           .source = nullptr,
                           .registry = &registry};

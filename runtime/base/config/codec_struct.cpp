@@ -88,6 +88,14 @@ bool check_range(double value, const Range& range, const Node& node, const Path&
   return false;
 }
 
+void mention_null(const Key& key, std::size_t errors_before, Problems& problems) {
+  constexpr std::string_view mark = "null: ";
+  const std::size_t at = key.meaning.find(mark);
+  if (at == std::string_view::npos || problems.errors().size() == errors_before) return;
+  const std::string_view words = key.meaning.substr(at + mark.size());
+  problems.add_remedy(fmt::format(", or null ({})", words.substr(0, words.find(';'))));
+}
+
 Row make_row(const std::string& path, const Key& key, std::string type, const Json& fallback,
              bool has_table) {
   Row row;

@@ -22,6 +22,9 @@ bool check_keys(const Node& node, const Path& path, std::span<const Key> keys, s
                 Problems& problems);
 bool check_range(double value, const Range& range, const Node& node, const Path& path, Problems& problems);
 std::string to_string(const Range& range);  // ">= 1", "0 to 1", or empty
+// A number that was refused where null would do: says so behind the remedy of the error
+// that came since `errors_before`, with the key's own words for null ("null: no clipping").
+void mention_null(const Key& key, std::size_t errors_before, Problems& problems);
 // The rows of the reference that every key has.
 Row make_row(const std::string& path, const Key& key, std::string type, const Json& fallback, bool has_table);
 
@@ -60,7 +63,7 @@ struct Codec<T> {
     std::size_t i = 0;
     bool same = true;
     boost::mp11::mp_for_each<Members>([&](auto member) {
-      same = same && i < keys.size() && keys[i].name == std::string_view(member.name);
+      same = same && i < keys.size() && keys[i].name == key_of_member(member.name);
       ++i;
     });
     return same && i == keys.size();
@@ -80,8 +83,13 @@ struct Codec<T> {
       if (!value) return;
       const Path here{&path, key.name};
       M& field = out.*member.pointer;
-      good = Codec<M>::read(field, *value, here, problems) &&
-             check_member(field, key.range, *value, here, problems) && good;
+      const std::size_t errors_before = problems.errors().size();
+      const bool taken = Codec<M>::read(field, *value, here, problems) &&
+                         check_member(field, key.range, *value, here, problems);
+      if constexpr (requires { requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*field)>>; }) {
+        if (!taken) mention_null(key, errors_before, problems);
+      }
+      good = taken && good;
     });
     return good;
   }
@@ -90,7 +98,7 @@ struct Codec<T> {
     Json map = Json::object();
     boost::mp11::mp_for_each<Members>([&](auto member) {
       using M = std::remove_cvref_t<decltype(value.*member.pointer)>;
-      map[member.name] = Codec<M>::write(value.*member.pointer);
+      map[std::string(key_of_member(member.name))] = Codec<M>::write(value.*member.pointer);
     });
     return map;
   }

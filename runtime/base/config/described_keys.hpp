@@ -6,6 +6,7 @@
 #include <boost/mp11/algorithm.hpp>
 
 #include <array>
+#include <string_view>
 #include <type_traits>
 
 #include "runtime/base/config/keys.hpp"
@@ -20,6 +21,12 @@ template <class T>
 concept DescribedStruct = std::is_class_v<T> &&
     (HasKeys<T> || boost::describe::has_describe_members<T>::value);
 
+// The key of a described member: its name. A key that is a word of C++ has a member with an underscore behind it.
+constexpr std::string_view key_of_member(std::string_view name) {
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
 // `Members`: Boost's list of the described members.
 template <class T, class Members>
 constexpr auto keys_with_names() {
@@ -28,7 +35,7 @@ constexpr auto keys_with_names() {
   } else {
     std::array<Key, boost::mp11::mp_size<Members>::value> keys{};
     std::size_t i = 0;
-    boost::mp11::mp_for_each<Members>([&](auto member) { keys[i++].name = member.name; });
+    boost::mp11::mp_for_each<Members>([&](auto member) { keys[i++].name = key_of_member(member.name); });
     return keys;
   }
 }

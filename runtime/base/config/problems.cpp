@@ -50,6 +50,10 @@ void Problems::warn(Mark mark, std::string path, std::string what, std::string r
   warnings_.push_back({std::move(mark), std::move(path), std::move(what), std::move(remedy)});
 }
 
+void Problems::add_remedy(std::string_view more) {
+  errors_.back().remedy += more;
+}
+
 void Problems::throw_if_any() const {
   if (errors_.empty()) return;
   constexpr std::size_t lines_max = 20;

@@ -23,6 +23,8 @@ class Problems {
  public:
   void error(Mark mark, std::string path, std::string what, std::string remedy);
   void warn(Mark mark, std::string path, std::string what, std::string remedy = {});
+  // Appends to the remedy of the last error; there has to be one.
+  void add_remedy(std::string_view more);
 
   const std::vector<Problem>& errors() const { return errors_; }
   const std::vector<Problem>& warnings() const { return warnings_; }

@@ -15,8 +15,12 @@ void require_positive(const std::string& where, const char* name, std::int64_t v
 
 void validate_experts(const Qwen3Config& config, const std::string& where) {
   require_positive(where, "moe_intermediate_size", config.moe_intermediate_size);
-  D9D_REQUIRE(config.num_experts >= 0, "{}: num_experts is {}, expected 0 or more", where,
-              config.num_experts);
+  constexpr std::int64_t width_max = std::int64_t{1} << 22, experts_max = std::int64_t{1} << 16;
+  D9D_REQUIRE(config.num_experts >= 0 && config.num_experts <= experts_max,
+              "{}: num_experts is {}, expected 0 to {}", where, config.num_experts, experts_max);
+  D9D_REQUIRE(config.moe_intermediate_size <= width_max,
+              "{}: moe_intermediate_size is {}, expected at most {}", where, config.moe_intermediate_size,
+              width_max);
   require_positive(where, "decoder_sparse_step", config.decoder_sparse_step);
   if (config.num_experts > 0) {
     require_positive(where, "num_experts_per_tok", config.num_experts_per_tok);

@@ -31,9 +31,9 @@ SPELLINGS = [
     {"torch_dtype": "float16", "dtype": "bfloat16"},
     {"tie_word_embeddings": True},
     {"tie_word_embeddings": False},
-    {"num_experts": 6},
-    {"num_local_experts": 6},
-    {"n_routed_experts": 6},
+    {"num_experts": 24},
+    {"num_local_experts": 24},
+    {"n_routed_experts": 24},
     {"sliding_window": 5},
     {"sliding_window": None},
     {"sliding_window": 5, "use_sliding_window": True},
@@ -101,6 +101,13 @@ if __name__ == "__main__":
         usual = meaning(family, {})
         cases.append({"family": family, "keys": {}, "expect": usual})
         for keys in SPELLINGS[1:]:
+            if family == "qwen3_next" and keys.get("use_sliding_window"):  # refused by name, as the next one
+                continue
+            if family == "gemma3_text" and keys == {"sliding_window": None}:
+                continue
+            # transformers passes over these two spellings in Gemma 3, and no published folder has them
+            if family == "gemma3_text" and ("rope_parameters" in keys or "type" in (keys.get("rope_scaling") or {})):
+                continue
             try:
                 found = meaning(family, keys)
             except Exception:  # transformers refuses it

@@ -157,20 +157,20 @@ TEST(Tokenizer, FindsTokensByTextAndById) {
   EXPECT_EQ(tokenizer.decode(Ids{0, 9}, false), "a <s>");
 }
 
-// "▁God" alone is "God", and a character of several bytes may begin in a prompt and end behind it.
+// "▁the" alone is "the", and a character of several bytes may begin in a prompt and end behind it.
 TEST(Tokenizer, DecodesWhatGoesOnTogetherWithWhatIsBefore) {
   const Tokenizer llama = Tokenizer::from_file(tokenizer_folder + "llama.json");
   const Tokenizer gpt2 = Tokenizer::from_file(tokenizer_folder + "gpt2.json");
-  const auto text = llama.encode("And God and God", false);
+  const auto text = llama.encode("the actor and the stage", false);
   const auto letters = gpt2.encode("a\u65E5b", false);
   ASSERT_GE(letters.size(), 4u) << "a byte is a token";
 
   for (std::size_t seam = 1; seam < text.size(); ++seam) {
     const auto before = std::span(text).first(seam), behind = std::span(text).subspan(seam);
-    EXPECT_EQ(llama.decode(before) + llama.decode_behind(before, behind), "And God and God") << seam;
+    EXPECT_EQ(llama.decode(before) + llama.decode_behind(before, behind), "the actor and the stage") << seam;
   }
   EXPECT_EQ(gpt2.decode_behind(std::span(letters).first(2), std::span(letters).subspan(2)), "\u65E5b");
-  EXPECT_EQ(gpt2.decode_behind({}, letters), "a\u65E5b");
+  EXPECT_EQ(gpt2.decode_behind({}, letters), " a\u65E5b") << "which puts a blank in front";
 }
 
 TEST(Tokenizer, IsFoundInItsFolderAndOtherKindsAreRefusedWithARemedy) {

@@ -54,6 +54,22 @@ TEST(JobLength, DataWithLessThanOneBatchIsRefused) {
                                                           "trainer.batching.global_batch_size = 8"));
 }
 
+// 5 steps of 4 have read 20 samples: the other 11 are one step of 8.
+TEST(JobLength, OfAJobThatGoesOnCountsTheStepsDoneAndTheSamplesLeft) {
+  const JobPosition at{5, 20};
+
+  EXPECT_EQ(job_steps(text_job("", "null"), 31, at), 6U);
+  EXPECT_EQ(job_steps(text_job("", "6"), 31, at), 6U);
+  EXPECT_EQ(job_steps(text_job(", epochs: 2", "null"), 31, at), 5U + 42 / 8);
+  EXPECT_EQ(job_steps(text_job("", "null"), 27, at), 5U) << "nothing is left";
+  EXPECT_EQ(job_steps(text_job("", "null"), 3, at), 5U) << "of data that became shorter";
+  EXPECT_EQ(
+      test::error_of([&] { job_steps(text_job("", "7"), 31, at); }, ErrorKind::input),
+      "trainer.schedule.total_steps = 7, but the data gives 6 steps: 5 steps are done with 20 samples, and "
+      "the "
+      "other 11 are 1 whole step at 8 a step. Set total_steps to 6, or data.epochs to 2 (or to as_needed)");
+}
+
 TEST(JobLength, SyntheticDataHasNoEnd) {
   EXPECT_EQ(job_steps(job("{source: synthetic, sequence_length: 4, vocab_size: 8}", "1000"), std::nullopt),
             1000U);

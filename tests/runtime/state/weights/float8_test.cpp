@@ -5,6 +5,7 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "runtime/state/model_files.hpp"
@@ -88,6 +89,7 @@ TEST_F(Float8Weights, WithoutTheirScalesAmongOthersAreRefused) {
   ASSERT_NE(at, std::string::npos);
   bytes.replace(at, 5, "other");
   std::ofstream(scratch.path() + "/model.safetensors", std::ios::binary) << bytes;
+  std::filesystem::copy(golden_folder_of("float8") + "/config.json", scratch.path() + "/config.json");
 
   EXPECT_THAT(error_of([&] { ModelFiles(disk_, scratch.path()); }),
               AllOf(HasSubstr("scales are missing"), HasSubstr("\"edges.weight\"")));

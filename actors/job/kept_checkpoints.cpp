@@ -1,0 +1,71 @@
+#include "actors/job/kept_checkpoints.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/task/job_paths.hpp"
+
+namespace d9d {
+
+KeptCheckpoints::KeptCheckpoints(Disk& disk, const JobConfig& job)
+    : disk_(disk), job_(job), directory_(checkpoint_dir(job).string()) {}
+
+void KeptCheckpoints::found(std::set<std::uint64_t> damaged) {
+  damaged_ = std::move(damaged);
+  if (!job_.evaluation) return;
+  losses_ = evaluation_losses(disk_, directory_, damaged_);
+  know_best(false);
+}
+
+void KeptCheckpoints::committed(std::uint64_t step, const std::string& extra) {
+  damaged_.erase(step);
+  losses_.erase(step);
+  if (const auto loss = evaluation_loss(extra)) losses_[step] = *loss;
+  rotate();
+  if (job_.evaluation) know_best(true);
+}
+
+void KeptCheckpoints::know_best(bool says_each) {
+  const auto best = best_of(losses_);
+  if (best == best_) return;
+  if (best && says_each && best_ && losses_.contains(*best_)) {
+    log::info("{} is the best checkpoint now: evaluation loss {:.6g}; the best before it, {}, has {:.6g}",
+              checkpoint_name(*best), losses_.at(*best), checkpoint_name(*best_), losses_.at(*best_));
+  } else if (best) {
+    log::info("{} is the best checkpoint {}: evaluation loss {:.6g}", checkpoint_name(*best),
+              says_each && best_ ? "of those that are left" : "so far", losses_.at(*best));
+  }
+  best_ = best;
+  if (!set_best_link(directory_, best))
+    log::debug("{} has no link to the best checkpoint: its file system has none", directory_);
+}
+
+void KeptCheckpoints::rotate() {
+  const auto keep = job_.trainer.checkpointing.num_to_keep;
+  if (!keep) return;
+  const bool keeps_best = job_.evaluation && job_.evaluation->keep_best;
+  try {
+    const auto removed = rotate_checkpoints(disk_, directory_, static_cast<std::size_t>(*keep), damaged_,
+                                            keeps_best ? best_of(losses_) : std::nullopt);
+    std::erase_if(losses_, [&](const auto& one) {
+      return std::find(removed.begin(), removed.end(), checkpoint_name(one.first)) != removed.end();
+    });
+  } catch (const Error& error) {
+    log::warn("older checkpoints were not removed: {}", error.what());
+  }
+}
+
+std::string KeptCheckpoints::to_export(const std::string& last) const {
+  if (job_.export_ == ExportChoice::last) return last;
+  const auto best = best_of(losses_);
+  if (!best)
+    throw Error(ErrorKind::environment,
+                fmt::format("export: best, but no checkpoint in {} was written right after an evaluation. "
+                            "d9d-node export {} FOLDER exports the last one",
+                            directory_, last));
+  return join_path(directory_, checkpoint_name(*best));
+}
+
+}  // namespace d9d

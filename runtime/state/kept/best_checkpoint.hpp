@@ -1,0 +1,30 @@
+#pragma once
+// Which checkpoint of a run had the lowest loss when it was evaluated. No torch.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "runtime/state/disk.hpp"
+
+namespace d9d {
+
+// The loss of the evaluation that a checkpoint was written right after, from `extra` of its manifest.
+std::optional<double> evaluation_loss(const std::string& extra);
+
+using EvaluationLosses = std::map<std::uint64_t, double>;  // by the step of the checkpoint
+// Of those that were evaluated. Those of `damaged_steps` and those whose manifest cannot be read do not count.
+EvaluationLosses evaluation_losses(const Disk& disk, const std::string& directory,
+                                   const std::set<std::uint64_t>& damaged_steps = {});
+// The step of the lowest; the older one of two that are equal. Nothing where there is none.
+std::optional<std::uint64_t> best_of(const EvaluationLosses& losses);
+
+// A link in a folder of checkpoints, to the best one.
+inline constexpr const char* best_link_name = "best";
+// Makes it point to the checkpoint of this step, or removes it. False where the file system has no links; a file of
+// that name which is no link stays.
+bool set_best_link(const std::string& directory, std::optional<std::uint64_t> step);
+
+}  // namespace d9d

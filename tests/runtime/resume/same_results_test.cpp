@@ -1,0 +1,71 @@
+#include "runtime/resume/same_results.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/task/job_text.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* text = R"(inference:
+  run: {name: asked}
+  batching: {global_batch_size: 4, microbatch_size: 1}
+  model_stage_factory: {source_checkpoint: one}
+model_provider:
+  name: qwen3
+  model: {hidden_size: 64, num_hidden_layers: 4, num_attention_heads: 4, num_key_value_heads: 2, head_dim: 16,
+          intermediate_size: 96, vocab_size: 512}
+data: {source: tokens, tokens: tokens.npy}
+)";
+
+JobConfig job(const std::vector<std::string>& overrides = {}) {
+  return testing_job::load(overrides, text).job;
+}
+std::string refusal(const std::vector<std::string>& overrides, bool knows_weights = true,
+                    const std::vector<ChangedInput>& changes = {},
+                    const std::vector<std::string>& tokenizer = {}) {
+  const JobConfig now = job(overrides);
+  const nlohmann::json then(resolved_keys(job()));
+  return test::error_of([&] { require_same_results(now, then, changes, tokenizer, knows_weights); },
+                        ErrorKind::input);
+}
+void expect_goes_on(const std::vector<std::string>& overrides) {
+  require_same_results(job(overrides), nlohmann::json(resolved_keys(job())), {}, {}, true);
+}
+
+TEST(SameResults, OfAnotherModelTaskOrDataAreRefusedWithAWayToBeginAnew) {
+  EXPECT_THAT(refusal({"model_provider.dtype=bfloat16"}),
+              AllOf(HasSubstr("runs/asked/results holds results of another model, task or data: "
+                              "model_provider.dtype"),
+                    HasSubstr("Start with --fresh"), HasSubstr("inference.run.name")));
+  EXPECT_THAT(refusal({"task={name: embedding}", "model_provider.head={kind: embedding}"}),
+              HasSubstr("task"));
+  EXPECT_THAT(refusal({"data.shuffle=true"}), HasSubstr("data.shuffle"));
+  EXPECT_THAT(refusal({}, true, {{"weights", "one/model.safetensors has other bytes than then"}}),
+              HasSubstr("weights changed: one/model.safetensors has other bytes"));
+  EXPECT_THAT(refusal({}, true, {{"adapters", "a has other bytes than then"}}),
+              HasSubstr("adapters changed"));
+  EXPECT_THAT(refusal({}, true, {}, {"tokenizer.json"}), HasSubstr("the tokenizer's tokenizer.json changed"));
+}
+
+TEST(SameResults, GoOnWhereOnlyTheWorkIsDoneAnotherWay) {
+  expect_goes_on({"inference.batching.global_batch_size=8", "mesh={pipeline_parallel: 2}",
+                  "inference.schedule.total_steps=3", "data.epochs=2",
+                  "inference.data_prefetch.prefetch_factor=3"});
+  require_same_results(job(), nlohmann::json(resolved_keys(job())), {{"data", "more", true}}, {}, true);
+}
+
+// Of a checkpoint that has no prints the folder's name is all there is to go by.
+TEST(SameResults, AreThoseOfTheWeightsAndNotOfTheirPlace) {
+  expect_goes_on({"inference.model_stage_factory.source_checkpoint=moved"});
+  EXPECT_THAT(refusal({"inference.model_stage_factory.source_checkpoint=moved"}, false),
+              HasSubstr("source_checkpoint"));
+}
+
+}  // namespace
+}  // namespace d9d
