@@ -24,13 +24,6 @@
 namespace d9d {
 namespace {
 
-// The description was validated, so its type has a name that we know.
-at::ScalarType dtype_of_files(const FamilyModel& config) {
-  const auto dtype = dtype_named(config.dtype);
-  D9D_CHECK(dtype, "no element type is called {}", config.dtype);
-  return scalar_type_of(*dtype);
-}
-
 // Of the whole model: parameters in its order, then buffers. Without storage.
 std::vector<std::pair<std::string, at::Tensor>> tensors_of(StageModule& model) {
   std::vector<std::pair<std::string, at::Tensor>> tensors;

@@ -8,11 +8,11 @@
 namespace d9d {
 namespace {
 
-constexpr const char* embedding_weight = "model.embed_tokens.weight";
-constexpr const char* head_weight = "lm_head.weight";
+constexpr const char* embedding_table = "model.embed_tokens.weight";
+constexpr const char* head_table = "lm_head.weight";
 
 std::int64_t rows_in(const ModelFiles& files, const Names& stored) {
-  for (const char* name : {embedding_weight, "embed_tokens.weight"}) {
+  for (const char* name : {embedding_table, "embed_tokens.weight"}) {
     if (!stored.contains(name)) continue;
     const Shape& shape = files.spec(name).shape;
     return shape.empty() ? 0 : shape.front();
@@ -32,7 +32,7 @@ MapperPtr folder_to_parameters(const FamilyModel& model, const ModelFiles& files
   MapperPtr mapper = model.folder_to_parameters(files.names());
   if (new_rows(model, files) == 0) return mapper;
   std::vector<MapperPtr> longer;
-  for (const char* name : {embedding_weight, head_weight}) {
+  for (const char* name : {embedding_table, head_table}) {
     if (outputs_of(*mapper).contains(name)) longer.push_back(mean_rows(name, model.vocab_size));
   }
   return sequential({mapper, parallel(std::move(longer))});
