@@ -16,6 +16,13 @@ constexpr std::uint32_t first_epoch = 1;
 constexpr std::chrono::seconds cause_timeout{1};  // between a broken connection and the news of a gone node
 constexpr std::chrono::seconds say_that_it_waits{30};
 
+// Of a start that is refused: often a key that differs is the reason.
+std::string with_differences(const std::string& refusal, const ResumePoint& resume) {
+  if (resume.differences.empty()) return refusal;
+  return fmt::format("{}{} The checkpoint was written with other keys: {}", refusal,
+                     refusal.ends_with('.') ? "" : ".", resume.differences);
+}
+
 }  // namespace
 
 Coordinator::Coordinator(World& world, CoordinatorOptions options)
@@ -109,11 +116,13 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
   if (entries_taken_ != resume_.entries) {
     return end_job(
         false,
-        with_differences(fmt::format(
-            "{} holds {} but the job's model and optimizer take {} of them: it was written with another "
-            "model or optimizer. {}",
-            resume_.directory, counted(resume_.entries, "tensor"), entries_taken_,
-            ways_to_begin_anew(resume_.directory))),
+        with_differences(
+            fmt::format(
+                "{} holds {} but the job's model and optimizer take {} of them: it was written with another "
+                "model or optimizer. {}",
+                resume_.directory, counted(resume_.entries, "tensor"), entries_taken_,
+                ways_to_begin_anew(resume_.directory)),
+            resume_),
         true);
   }
   if (!resume_.warning.empty()) log::warn("{}", resume_.warning);
@@ -194,15 +203,8 @@ void Coordinator::failed(wire::Failed::Reader message) {
                                 [](wire::Tick::Builder tick) { tick.setKind(cause_deadline); });
     return;
   }
-  if (input && nodes_ready_.empty()) return end_job(false, with_differences(text), true);
+  if (input && nodes_ready_.empty()) return end_job(false, with_differences(text, resume_), true);
   end_job(false, text);
-}
-
-// Of a start that is refused: often one of these keys is the reason.
-std::string Coordinator::with_differences(const std::string& refusal) const {
-  if (resume_.differences.empty()) return refusal;
-  return fmt::format("{}{} The checkpoint was written with other keys: {}", refusal,
-                     refusal.ends_with('.') ? "" : ".", resume_.differences);
 }
 
 // Before training there was nothing to lose.

@@ -68,7 +68,6 @@ class Coordinator final : public Actor {
   void rescue_traces();
   void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false, int exit_code = 0);
-  std::string with_differences(const std::string& refusal) const;
   std::string and_next_start(const std::string& cause) const;
   void leave_when_alone();
   void leave();
@@ -90,8 +89,7 @@ class Coordinator final : public Actor {
   std::uint64_t entries_taken_ = 0;                            // of the resumed checkpoint
   PendingSaves saves_;
   struct Export {
-    std::string checkpoint, folder,
-        failure;  // what is exported; that the nodes fill; of the first share that failed
+    std::string checkpoint, folder, failure;  // exported; that nodes fill; of the first share that failed
     std::uint32_t shares = 1;
     std::set<std::uint32_t> open;  // shares that are being written
   };

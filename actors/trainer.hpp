@@ -47,7 +47,6 @@ class Trainer final : public Actor {
   void hook_gradients(const StepTotals& sums);
   void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
-  void say_skipped(const StepResult& result);
   void report(const StepResult& result);
   void tell_records();
   void inferred(const StepTotals& totals);
@@ -85,7 +84,6 @@ class Trainer final : public Actor {
   std::optional<EvaluationRun> evaluation_;                        // where the job evaluates
   StepRequests requests_;
   StepEnd step_end_;
-  std::uint64_t steps_without_labels_ = 0;  // since the process began
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.

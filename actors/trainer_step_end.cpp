@@ -19,6 +19,21 @@ std::string context_of(const StepResult& result) {
   return fmt::format(R"({{"loss":{},"grad_norm":{}}})", text(result.scale.loss), text(result.scale.norm));
 }
 
+void say_skipped(std::uint64_t step, const StepResult& result, const StepEnd& end) {
+  const std::string so_far = counted(end.skipped(), "step");
+  if (!result.counts) {
+    if (end.without_labels() > 1) return;
+    return log::warn(
+        "no label of the whole batch counts in step {}: it changes nothing, and so will others like it "
+        "(skipped_steps counts them). Are all labels meant to be ignored?",
+        step);
+  }
+  if (result.hook_skips)
+    return log::info("a gradient hook skips the update of step {}, {} so far", step, so_far);
+  log::warn("loss is {} and gradient norm is {}: the update of step {} is skipped, {} so far",
+            result.scale.loss, result.scale.norm, step, so_far);
+}
+
 }  // namespace
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
@@ -114,22 +129,7 @@ void Trainer::apply(const StepResult& result) {
   });
   applying_ = current_;
   if (!result.skips) return publish("train.optimizer_step.post");
-  if (options_.rank == 0) say_skipped(result);
-}
-
-void Trainer::say_skipped(const StepResult& result) {
-  const std::string so_far = counted(step_end_.skipped(), "step");
-  if (!result.counts) {
-    if (steps_without_labels_++ > 0) return;
-    return log::warn(
-        "no label of the whole batch counts in step {}: it changes nothing, and so will others like it "
-        "(skipped_steps counts them). Are all labels meant to be ignored?",
-        current_);
-  }
-  if (result.hook_skips)
-    return log::info("a gradient hook skips the update of step {}, {} so far", current_, so_far);
-  log::warn("loss is {} and gradient norm is {}: the update of step {} is skipped, {} so far",
-            result.scale.loss, result.scale.norm, current_, so_far);
+  if (options_.rank == 0) say_skipped(current_, result, step_end_);
 }
 
 void Trainer::step_applied(wire::StepApplied::Reader message) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/data/config/chat_markers.hpp"
 #include "runtime/data/config/template_keys.hpp"
 #include "runtime/data/epochs.hpp"
 #include "runtime/data/row_choice_config.hpp"
@@ -18,19 +19,6 @@
 #include "runtime/data/sample_unit.hpp"
 
 namespace d9d {
-
-struct RoleMarkers {
-  std::string prefix;
-  std::string suffix;
-};
-BOOST_DESCRIBE_STRUCT(RoleMarkers, (), (prefix, suffix))
-constexpr auto keys_of(config::Tag<RoleMarkers>) {
-  return std::array{config::Key{"prefix", "", "text before a message of the role"},
-                    config::Key{"suffix", "", "text after it; it counts in the loss where the message does"}};
-}
-
-enum class ChatLoss { all, last_answer };
-BOOST_DESCRIBE_ENUM(ChatLoss, all, last_answer)
 
 struct ChatDataConfig {
   std::vector<std::string> files;
@@ -69,32 +57,26 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   return std::array{
       Key{"files", "",
           "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]} with tools, "
-          "documents and "
-          "system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's {instruction: "
-          "..., input: "
-          "..., output: ...}, or {prompt: ..., completion: ...}, two lists of messages or two texts without "
-          "markers, of "
-          "which the completion counts in the loss",
+          "documents and system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's "
+          "{instruction: ..., input: ..., output: ...}, or {prompt: ..., completion: ...}, two lists of "
+          "messages or two texts without markers, of which the completion counts in the loss",
           config::required},
       Key{"tokenizer", "",
-          "a Hugging Face tokenizer.json or a .model of SentencePiece; left out: tokenizer.json, else "
-          "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
+          "a tokenizer.json or .model, or its folder; left out: that of source_checkpoint, else of "
+          "model_provider.from"},
       data_keys::sequence_length,
       Key{"format", "",
           "what the files hold: jsonl a JSON object a line, json an array of objects, rows of Parquet or "
-          "Arrow files "
-          "(those of Hugging Face datasets on disk), csv and tsv with a line of names; null: what their "
-          "endings say, "
-          "else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
+          "Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of names; null: "
+          "what their endings say, else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
           "{prefix: \"A: \", suffix: \"\\n\"}}; left out: the tokenizer's chat template writes the texts"},
       Key{"trained_roles", "",
-          "the roles whose messages count in the loss, with their suffixes, unless a message says weight: 0 "
-          "or train: "
-          "false"},
+          "the roles whose messages count in the loss, with their suffixes, unless a message says "
+          "weight: 0 or train: false"},
       Key{"loss", "",
-          "all: every message of the trained roles counts; last_answer: the last of a conversation alone"},
+          "all: each message of the trained roles counts; last_answer: a conversation's last alone"},
       data_keys::chat_template,
       data_keys::template_arguments,
       data_keys::template_date,
@@ -103,8 +85,7 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
       Key{"messages_field", "", "the key (column) of a row's messages"},
       Key{"role_field", "", "the key of a message's role"},
       Key{"content_field", "", "the key of a message's text"},
-      Key{"eos_token", "",
-          "the token put after every conversation; it counts in the loss where what is before it does"},
+      Key{"eos_token", "", "the token put after every conversation; it counts where what is before it does"},
       data_keys::samples,
       data_keys::cache,
       data_keys::shuffle,

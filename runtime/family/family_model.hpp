@@ -46,8 +46,8 @@ struct FamilyModel : ModelDescription {
 
   // The text of a config.json that transformers 4 and 5 both read as this model.
   virtual std::string config_json() const = 0;
-  // Map the tensors of a Hugging Face folder that has these names, in transformers' spelling, to parameters, and back
-  // for an export.
+  // Map the tensors of a Hugging Face folder that has these names, in transformers' spelling, to parameters;
+  // and back for an export.
   virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;
   virtual std::shared_ptr<const StateMapper> to_hugging_face() const = 0;
   // The whole model without storage: for names, shapes and layouts.

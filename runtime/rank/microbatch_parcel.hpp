@@ -13,8 +13,8 @@ namespace d9d {
 // fills up the last step.
 inline constexpr const char* sample_numbers = "sample_numbers";
 
-// In the state of a microbatch that no sample is left for: it is there because every rank has one, and its loss and
-// metrics are dropped.
+// In the state of a microbatch that no sample is left for: it is there because every rank has one, and its
+// loss and metrics are dropped.
 inline constexpr const char* filler_microbatch = "filler_microbatch";
 
 struct MicrobatchParcel final : Parcel {

@@ -21,7 +21,7 @@ nlohmann::json input_prints(const Disk& disk, const JobConfig& job);
 struct ChangedInput {
   std::string what;    // "data", ...
   std::string told;    // "d.txt has 9 bytes and had 5"
-  bool grown = false;  // what was there is as it was, and more came behind it
+  bool grown = false;  // what was there is as it was, and more was appended
 };
 // `then` and `now` are of input_prints(). Nothing where one of them does not know.
 std::vector<ChangedInput> changed_inputs(const Disk& disk, const nlohmann::json& then,

@@ -8,12 +8,12 @@
 
 namespace d9d {
 
-// Input error where `written` (of the key or option `key`) is the folder `read`, contains it, or lies inside of it.
+// Input error where `written` (of the key or option `key`) is the folder `read`, contains it, or is inside of it.
 void require_apart(const std::string& key, const std::string& written, const std::string& whose,
                    const std::string& read);
 // The same of all that the job reads, and of its checkpoints.
 void require_own_folder(const std::string& key, const std::string& written, const JobConfig& job);
-// Input error where `written` is the folder of a checkpoint, or lies inside of it.
+// Input error where `written` is the folder of a checkpoint, or is inside of it.
 void require_outside(const std::string& key, const std::string& written, const std::string& checkpoint);
 // Of an inference job: its results are no data of its own.
 void require_own_results(const JobConfig& job);

@@ -1,8 +1,8 @@
 #pragma once
 // The weights of a model folder as one set of named tensors, whichever file holds each. Those of 8 bits (F8_E4M3)
 // are tensors of a usual type here: every box that is read is multiplied by the scales of its blocks, and the tensors
-// of scales (NAME_scale_inv, NAME_scale, MODULE.scale, MODULE.scale_weight) have no names. Const calls from several
-// threads are fine.
+// of scales (NAME_scale_inv, NAME_scale, MODULE.scale, MODULE.scale_weight) have no names. Const calls
+// from several threads are fine.
 
 #include <ATen/core/Tensor.h>
 

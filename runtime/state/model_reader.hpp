@@ -59,8 +59,8 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
                             const LoadOptions& options = {});
 
 // Checks whether load_model_state() of a whole model will find all it needs: the same errors, from
-// the headers of the files alone. `parameters` are those of the model, of floating-point values, with their whole
-// shapes.
+// the headers of the files alone. `parameters` are those of the model, of floating-point values, with
+// their whole shapes.
 void check_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
                        const std::map<std::string, Shape>& parameters, const LoadOptions& options = {});
 

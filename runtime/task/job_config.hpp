@@ -3,7 +3,6 @@
 // export, output_dir, node, debug. Relative paths are relative to the working directory, as in the original.
 
 #include <boost/describe/class.hpp>
-#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "runtime/data/data_config.hpp"
 #include "runtime/task/debug_config.hpp"
 #include "runtime/task/evaluation_config.hpp"
+#include "runtime/task/export_choice.hpp"
 #include "runtime/task/inference_config.hpp"
 #include "runtime/task/mesh_config.hpp"
 #include "runtime/task/model_config.hpp"
@@ -27,9 +27,6 @@
 #include "runtime/train/lr_config.hpp"
 
 namespace d9d {
-
-enum class ExportChoice { last, best };
-BOOST_DESCRIBE_ENUM(ExportChoice, last, best)
 
 struct JobConfig {
   DeviceMeshParameters mesh;
@@ -85,18 +82,11 @@ constexpr auto keys_of(config::Tag<JobConfig>) {
           "`clip_value` (`match`, `limit`) and hooks of your own, called in this order in every step"},
       Key{"export_to", "", "Hugging Face folder written after the last step; null: none"},
       Key{"export_shard_gb", "GB",
-          "the most that a file of export_to holds (`--shard-size` of `export` and `convert`); a larger "
-          "tensor has "
-          "a file of its own; nodes write whole files",
+          "what a file of export_to holds at most (`--shard-size`); a larger tensor has one of its own",
           optional, above(0)},
       Key{"export_adapter_to", "",
-          "folder of the adapter alone, in PEFT's format, written after the last step; null: none"},
-      Key{"export", "",
-          "the checkpoint that export_to and export_adapter_to are made of: that of the last step, or of "
-          "those that "
-          "are there the one with the lowest loss of an evaluation (needs `evaluation`, and its keep_best "
-          "where "
-          "checkpoints are removed)"},
+          "folder of the adapter alone, in PEFT's format, after the last step; null: none"},
+      export_choice_key,
       Key{"output_dir", "", "folder of all that the run leaves; null: `runs/<run name>`"},
       Key{"node", "", "this process"},
       Key{"debug", "", "checks for a job that hangs or diverges"},

@@ -40,6 +40,7 @@ std::optional<StepResult> StepEnd::add(std::span<const double> values) {
   result.counts = result.scale.counts;
   const bool is_left_out = hook_skips || !result.counts;
   if (is_left_out) ++skipped_;
+  if (!result.counts) ++without_labels_;
   result.skips = is_left_out || skips(result.scale);
   return result;
 }

@@ -60,6 +60,8 @@ class StepEnd {
 
   // Updates skipped so far, those before a resume included.
   std::uint64_t skipped() const { return skipped_; }
+  // Of them since the process began: those in which no token of the whole batch counted.
+  std::uint64_t without_labels() const { return without_labels_; }
   // The job went back: so many of its steps have left nothing in the state.
   void set_skipped(std::uint64_t skipped) { skipped_ = skipped; }
 
@@ -70,6 +72,7 @@ class StepEnd {
   StepEndOptions options_;
   std::optional<StepTotals> sums_;  // reduced, while norm or maximum is still missing
   std::uint64_t skipped_;
+  std::uint64_t without_labels_ = 0;
   std::int64_t in_a_row_ = 0;
 };
 

@@ -117,8 +117,8 @@ std::set<std::string> family_names() {
   const std::string root = "runtime/family/";
   std::set<std::string> names;
   for (const Source* source : sources_under({"runtime/family"})) {
-    const std::size_t end = source->path.find('/', root.size());
-    if (end != std::string::npos) names.insert(source->path.substr(root.size(), end - root.size()));
+    if (!source->path.ends_with("/family.cpp")) continue;
+    names.insert(source->path.substr(root.size(), source->path.find('/', root.size()) - root.size()));
   }
   return names;
 }

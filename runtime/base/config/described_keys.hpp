@@ -21,7 +21,7 @@ template <class T>
 concept DescribedStruct = std::is_class_v<T> &&
     (HasKeys<T> || boost::describe::has_describe_members<T>::value);
 
-// The key of a described member: its name. A key that is a word of C++ has a member with an underscore behind it.
+// The key of a described member: its name. The member of a key that is a word of C++ ends with an underscore.
 constexpr std::string_view key_of_member(std::string_view name) {
   if (name.ends_with('_')) name.remove_suffix(1);
   return name;

@@ -65,8 +65,8 @@ class TemplateRenderer {
 RowJson render_request(const Conversation& conversation, bool marked);
 RowJson prompt_request(const Conversation& conversation);
 
-// The template that `use` names or that stands beside its tokenizer, running. Input error that names the ways out where
-// there is none.
+// The template that `use` names or that stands beside its tokenizer, running. Where there is none: an input error that
+// names the ways out.
 std::unique_ptr<TemplateRenderer> start_renderer(const TemplateUse& use);
 
 }  // namespace d9d

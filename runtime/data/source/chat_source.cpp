@@ -43,8 +43,8 @@ TemplateUse template_of(const ChatDataConfig& config) {
           .tools = config.tools};
 }
 
-// Makes the tokens of rows, in their order. Conversations that a template writes wait for it, some at a time, while those
-// before are tokenised.
+// Makes the tokens of rows, in their order. Conversations that a template writes wait for it, some at a
+// time, while those before are tokenised.
 class Conversations {
  public:
   Conversations(const ChatDataConfig& config, const Tokenizer& tokenizer, const UseMadeDocument& use)

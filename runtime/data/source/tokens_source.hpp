@@ -5,7 +5,7 @@
 // shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either. With a file of
 // targets (same shape, floats) a sample has these as its numbers `targets`; a label then says whether there is one. With a
 // file of attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it,
-// and their positions begin behind it.
+// and positions count from the first token.
 
 #include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/data_config.hpp"

@@ -55,9 +55,9 @@ void for_each_table_ids(const std::string& file, TableFormat format, const IdCol
                         const UseTableIds& use);
 
 // Lists of token ids in Arrow files, a list a document, read where they are mapped: memory holds a table entry per
-// batch of the files. Ids that are not below `ids_below`, or negative, are found when they are read. So is padding: ids
-// beside which `mask` (a column that a file may have) is 0; null where the first ids have some, which mapped lists cannot
-// leave out.
+// batch of the files. Ids that are not below `ids_below`, or negative, are found when they are read. So is padding:
+// ids beside which `mask` (a column that a file may have) is 0. Null where the first ids have some, which
+// mapped lists cannot leave out.
 std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
                                                  const std::string& column,
                                                  std::optional<std::int64_t> ids_below,

@@ -15,8 +15,8 @@ namespace d9d {
 class FeedForward : public torch::nn::Module {
  public:
   // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second time.
-  // `token_mask`: bool [B, S], false where a row is only filled up; undefined: nowhere. Such positions are computed, and
-  // nothing counts them.
+  // `token_mask`: bool [B, S], false where a row is only filled up; undefined: nowhere. Such positions are
+  // computed, and nothing counts them.
   virtual at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) = 0;
   // Makes the block tensor-parallel. Afterwards x and the result hold this rank's tokens, as `tokens` says. A
   // block that keeps whole weights and works on single tokens needs no change.

@@ -1,6 +1,6 @@
 #pragma once
 // Weights of 8 bits with scales: F8_E4M3 (no infinite values, NaN is 0x7f and 0xff; arXiv 2209.05433), where a value is
-// its own times the scale of the block that it lies in. No torch.
+// its own times the scale of its block. No torch.
 
 #include <cstdint>
 #include <optional>

@@ -84,8 +84,8 @@ TEST(TextSource, NamesTheFileThatIsNotUtf8AndTheTokenThatIsMissing) {
   EXPECT_THAT(error_of(config), HasSubstr("data.eos_token = \"<eos>\" is not a token of"));
 }
 
-// The tokenizer has the ids 0 to 782, the last one a token that was added for no text of its own (as Gemma 3's
-// <image_soft_token>).
+// The tokenizer has the ids 0 to 782, the last one a token that was added for no text of its own, as
+// <image_soft_token> of Gemma 3 was.
 TEST(TextSource, NamesTheTokenThatTheModelDoesNotHaveWhereATextUsesIt) {
   const Folder folder;
   const Tokenizer tokenizer = Tokenizer::from_file(qwen_tokenizer);
