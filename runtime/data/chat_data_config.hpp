@@ -70,8 +70,8 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of names; null: "
           "what their endings say, else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
       Key{"roles", "",
-          "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, assistant: "
-          "{prefix: \"A: \", suffix: \"\\n\"}}; left out: the tokenizer's chat template writes the texts"},
+          "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, ...}; "
+          "left out: the tokenizer's chat template writes the texts"},
       Key{"trained_roles", "",
           "the roles whose messages count in the loss, with their suffixes, unless a message says "
           "weight: 0 or train: false"},
