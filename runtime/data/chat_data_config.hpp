@@ -66,9 +66,9 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "model_provider.from"},
       data_keys::sequence_length,
       Key{"format", "",
-          "what the files hold: jsonl a JSON object a line, json an array of objects, rows of Parquet or "
-          "Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of names; null: "
-          "what their endings say, else jsonl. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
+          "jsonl: a JSON object a line; json: an array of objects; parquet, arrow (Hugging Face datasets on "
+          "disk); "
+          "csv, tsv: with a line of names; null: by the endings, else jsonl. Packed as gz, zst, bz2, xz too"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, ...}; "
           "left out: the tokenizer's chat template writes the texts"},
