@@ -66,8 +66,7 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
           "model_provider.from"},
       data_keys::sequence_length,
       Key{"format", "",
-          "jsonl: a JSON object a line; json: an array of objects; parquet, arrow (Hugging Face datasets on "
-          "disk); "
+          "jsonl: a JSON object a line; json: an array of them; parquet, arrow: as of Hugging Face datasets; "
           "csv, tsv: with a line of names; null: by the endings, else jsonl. Packed as gz, zst, bz2, xz too"},
       Key{"roles", "",
           "the markers of each role in the data, as in {user: {prefix: \"Q: \", suffix: \"\\n\"}, ...}; "
