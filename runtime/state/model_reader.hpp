@@ -58,9 +58,8 @@ LoadReport load_model_state(const Disk& disk, const std::string& directory, cons
                             const std::map<std::string, at::Tensor>& destinations,
                             const LoadOptions& options = {});
 
-// Checks whether load_model_state() of a whole model will find all it needs: the same errors, from
-// the headers of the files alone. `parameters` are those of the model, of floating-point values, with
-// their whole shapes.
+// Checks whether load_model_state() of a whole model will find all it needs: the same errors, from the
+// headers of the files alone. `parameters`: those of the model, of floating-point values, whole shapes.
 void check_model_state(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
                        const std::map<std::string, Shape>& parameters, const LoadOptions& options = {});
 

@@ -34,8 +34,8 @@ std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const Conversat
     const auto calls = message.find("tool_calls");
     D9D_REQUIRE(calls == message.end() || calls->is_null() || calls->empty(),
                 "{}: a message has tool_calls, which the markers of data.roles cannot write; leave "
-                "data.roles out, so that "
-                "the tokenizer's chat template does, or name one with data.chat_template",
+                "data.roles out, so that the tokenizer's chat template does, or name one with "
+                "data.chat_template",
                 where);
     const bool counted = std::ranges::find(conversation.trained, i) != conversation.trained.end();
     add_part(parts, markers->second.prefix, false);
@@ -51,13 +51,6 @@ std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const TextPair&
   add_part(parts, pair.prompt, false);
   add_part(parts, pair.completion, true);
   return parts;
-}
-
-std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const RowJson& row, const std::string& where) {
-  UnreadFields unread;
-  const ChatRow read = read_chat_row(config, row, where, unread);
-  if (const auto* pair = std::get_if<TextPair>(&read)) return marked_parts(config, *pair);
-  return marked_parts(config, std::get<Conversation>(read), where);
 }
 
 }  // namespace d9d

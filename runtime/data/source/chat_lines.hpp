@@ -16,9 +16,6 @@ struct ChatPart {
   bool operator==(const ChatPart&) const = default;
 };
 
-// `row` is an object (chat_rows.hpp); input errors begin with `where`.
-std::vector<ChatPart> chat_parts(const ChatDataConfig& config, const RowJson& row, const std::string& where);
-
 // Of what was read of a row. Input errors: a role without markers, tool calls, which markers cannot write.
 std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const Conversation& conversation,
                                    const std::string& where);

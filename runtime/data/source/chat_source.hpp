@@ -15,7 +15,7 @@ TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer
 
 class ChatSource final : public SampleSource {
  public:
-  // Reads and tokenises everything. Input errors: those of TextSource and of chat_parts(), and data of which
+  // Reads and tokenises everything. Input errors: those of TextSource and of read_chat_row(), and data of which
   // no token counts. `config.seed` chooses the shuffled orders; none counts as 0.
   explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {},
                       RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});

@@ -41,10 +41,6 @@ std::int64_t block_of(std::int64_t size, std::int64_t scales, std::int64_t wante
 
 }  // namespace
 
-float float8_e4m3(std::uint8_t bits) {
-  return values_of_float8()[bits];
-}
-
 std::optional<ScaleBlocks> scale_blocks(const Shape& weights, const Shape& scales, const Shape& block) {
   ScaleBlocks blocks;
   for (const std::int64_t size : weights) blocks.push_back(std::max<std::int64_t>(size, 1));
@@ -71,12 +67,6 @@ Slice scales_of(const Slice& box, const ScaleBlocks& blocks) {
     scales.end.push_back(std::max(num_blocks_of(box.end[dim], blocks[dim]), scales.begin.back()));
   }
   return scales;
-}
-
-Shape scale_grid(const Shape& weights, const ScaleBlocks& blocks) {
-  Shape grid;
-  for (std::size_t dim = 0; dim < blocks.size(); ++dim) grid.push_back(num_blocks_of(weights[dim], blocks[dim]));
-  return grid;
 }
 
 void dequantise(const std::uint8_t* values, const float* scales, const Slice& box, const ScaleBlocks& blocks,

@@ -10,8 +10,6 @@
 
 namespace d9d {
 
-float float8_e4m3(std::uint8_t bits);
-
 // How many values share a scale along each dim of the weights. The last block of a dim may be a part.
 using ScaleBlocks = std::vector<std::int64_t>;
 
@@ -22,8 +20,6 @@ std::optional<ScaleBlocks> scale_blocks(const Shape& weights, const Shape& scale
 
 // Which scales a box of the weights needs; in a grid with as many dims as the weights.
 Slice scales_of(const Slice& box, const ScaleBlocks& blocks);
-// The shape of all scales in that grid.
-Shape scale_grid(const Shape& weights, const ScaleBlocks& blocks);
 
 // `values` are the box's in row-major order, `scales` those of scales_of(box); `into` gets as many as `values` has.
 void dequantise(const std::uint8_t* values, const float* scales, const Slice& box, const ScaleBlocks& blocks,

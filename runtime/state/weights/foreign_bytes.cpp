@@ -23,7 +23,7 @@ constexpr std::array kinds{
     Kind{"PK\x03\x04", "is a zip archive, as torch.save writes it", from_pickle},
     Kind{"\x80\x02", "is a pickle, as torch.save wrote it", from_pickle},
     Kind{"\x80\x04", "is a pickle", from_pickle},
-    Kind{"GGUF", "is GGUF, the format of llama.cpp", "take the Hugging Face folder that it was made of"},
+    Kind{"GGUF", "is GGUF", "take the Hugging Face folder that it was made of"},
     Kind{"\x89HDF", "is HDF5, the format of TensorFlow's weights", from_pickle},
     Kind{"\x93NUMPY", "is an array of numpy", "give safetensors"},
     Kind{"\x1f\x8b", "is compressed by gzip", "unpack it"},

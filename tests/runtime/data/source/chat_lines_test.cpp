@@ -23,7 +23,10 @@ ChatDataConfig chat_markers() {
 
 std::vector<ChatPart> parts_of_line(const ChatDataConfig& config, const std::string& line,
                                     const std::string& where) {
-  return chat_parts(config, nlohmann::json::parse(line), where);
+  UnreadFields unread;
+  const ChatRow read = read_chat_row(config, RowJson::parse(line), where, unread);
+  if (const auto* pair = std::get_if<TextPair>(&read)) return marked_parts(config, *pair);
+  return marked_parts(config, std::get<Conversation>(read), where);
 }
 
 std::string error_of_line(const std::string& line) {

@@ -46,7 +46,7 @@ TEST_F(ForeignFile, OfAnotherKindIsNamed) {
   EXPECT_THAT(error_for("{\"error\": \"Entry not found\"}"), HasSubstr("is JSON"));
   EXPECT_THAT(error_for("PK\x03\x04" + more), HasSubstr("zip archive"));
   EXPECT_THAT(error_for("\x80\x02\x8a\x0al\xfc\x9c" + more), HasSubstr("pickle"));
-  EXPECT_THAT(error_for("GGUF" + more), HasSubstr("llama.cpp"));
+  EXPECT_THAT(error_for("GGUF" + more), HasSubstr("GGUF"));
   EXPECT_THAT(error_for("\x1f\x8b\x08" + more), HasSubstr("gzip"));
   EXPECT_THAT(error_for(std::string(4096, '\0')), HasSubstr("begins with zeros"));
   EXPECT_THAT(error_for(""), HasSubstr("has 0 bytes"));
