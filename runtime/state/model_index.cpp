@@ -165,8 +165,7 @@ void publish_model_state(Disk& disk, const std::string& directory, const std::ve
     total_bytes += shards[i].bytes;
     for (const auto& tensor : shards[i].tensors) {
       const auto [at, is_new] = weights.emplace(tensor, final_name(i, shards.size()));
-      D9D_REQUIRE(is_new, "two writers have written \"{}\"; give each its own share of the mapper",
-                  tensor);
+      D9D_REQUIRE(is_new, "two writers have written \"{}\"; give each its own share of the mapper", tensor);
     }
   }
   if (share.count == 1) remove_older_export(disk, directory);

@@ -52,9 +52,8 @@ std::vector<TensorSpec> ModelWriter::planned_outputs(const TensorMap& shapes,
 void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
   const auto found = expected_.find(name);
   D9D_REQUIRE(found != expected_.end(), "\"{}\" was not announced, or comes twice", name);
-  D9D_REQUIRE(spec_of(name, tensor) == found->second,
-              "\"{}\" was announced as {} {} and comes as {} {}", name,
-              safetensors_name(found->second.dtype), to_text(found->second.shape),
+  D9D_REQUIRE(spec_of(name, tensor) == found->second, "\"{}\" was announced as {} {} and comes as {} {}",
+              name, safetensors_name(found->second.dtype), to_text(found->second.shape),
               c10::toString(tensor.scalar_type()), to_text(tensor.sizes().vec()));
   expected_.erase(found);
   const auto* group = group_of_.at(name);
@@ -67,8 +66,8 @@ void ModelWriter::put(const std::string& name, const at::Tensor& tensor) {
 }
 
 std::vector<WrittenShard> ModelWriter::finish() {
-  D9D_CHECK(expected_.empty(), "{} announced tensors did not come, the first is \"{}\"",
-            expected_.size(), expected_.begin()->first);
+  D9D_CHECK(expected_.empty(), "{} announced tensors did not come, the first is \"{}\"", expected_.size(),
+            expected_.begin()->first);
   return shards_->finish();
 }
 

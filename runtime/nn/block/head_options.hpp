@@ -20,7 +20,7 @@ enum class ProblemType { single_label_classification, multi_label_classification
 // pooled_heads.hpp: a score for each label.
 struct ClassificationHead {
   std::int64_t num_labels = 0;
-  double dropout = 0;                       // of the head's input, in training
+  double dropout = 0;                            // of the head's input, in training
   std::optional<ProblemType> problem_type = {};  // none: a regression of one label, one class of several
 
   ProblemType learns() const {

@@ -20,7 +20,8 @@ struct FilledRows : testing::TestWithParam<std::string> {
     const at::Tensor labels = filled("labels", -100);
     const TensorMap shared{{"labels", labels}, {"token_mask", filled("token_mask", 0).to(at::kBool)}};
     stage->set_training(true);
-    return mean_loss(stage->forward({{"input_ids", filled("input_ids", 3)}}, shared).at("cross_entropy"), labels);
+    return mean_loss(stage->forward({{"input_ids", filled("input_ids", 3)}}, shared).at("cross_entropy"),
+                     labels);
   }
   void expect_near_golden(const at::Tensor& loss) const {
     const double expected = golden.expect.at("loss").item<double>();
@@ -30,7 +31,8 @@ struct FilledRows : testing::TestWithParam<std::string> {
   GoldenModel golden;
   std::unique_ptr<StageModule> stage;
 };
-INSTANTIATE_TEST_SUITE_P(Cases, FilledRows, testing::Values("qwen3_moe", "mixtral", "qwen2_moe", "qwen3_next"),
+INSTANTIATE_TEST_SUITE_P(Cases, FilledRows,
+                         testing::Values("qwen3_moe", "mixtral", "qwen2_moe", "qwen3_next"),
                          [](const auto& info) { return info.param; });
 
 TEST_P(FilledRows, LossesAndGradientsAreThoseOfTransformersWithAnAttentionMask) {

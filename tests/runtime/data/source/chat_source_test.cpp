@@ -91,9 +91,9 @@ TEST(ChatSource, WritesConversationsWithTheTemplateBesideTheTokenizer) {
 )"));
 
   ASSERT_EQ(source.num_samples(), 3U);
-  EXPECT_THAT(decoded(source.at(0).input_ids),
-              testing::StartsWith(
-                  "<|im_start|>user what is a stone?<|im_end|><|im_start|>assistant a small rock"));
+  EXPECT_THAT(
+      decoded(source.at(0).input_ids),
+      testing::StartsWith("<|im_start|>user what is a stone?<|im_end|><|im_start|>assistant a small rock"));
   EXPECT_EQ(decoded(source.at(0).labels), " a small rock<|im_end|>");
   EXPECT_EQ(decoded(source.at(1).labels), "the king") << "texts have no roles";
   EXPECT_THAT(decoded(source.at(2).input_ids), testing::StartsWith("<|im_start|>system Be kind.<|im_end|>"));

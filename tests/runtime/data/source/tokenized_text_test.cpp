@@ -79,9 +79,9 @@ TEST_F(ManyDocuments, AreUsedUpToTheOneThatIsNoText) {
                                         "d\nfine\n"));
   std::size_t used = 0;
 
-  const std::string error =
-      test::error_of([&] { tokenize_documents(config_, tokenizer_, [&](const TokenizedDocument&) { ++used; }); },
-                     ErrorKind::input);
+  const std::string error = test::error_of(
+      [&] { tokenize_documents(config_, tokenizer_, [&](const TokenizedDocument&) { ++used; }); },
+      ErrorKind::input);
 
   EXPECT_THAT(error, HasSubstr("byte 1 of the text (0xFF) is not UTF-8"));
   EXPECT_THAT(error, HasSubstr("c.txt:2"));
