@@ -54,9 +54,9 @@ TEST_F(ArrowTables, GiveIdsWithLabels) {
     std::vector<std::vector<std::int64_t>> ids;
     std::vector<std::vector<std::int64_t>> labels;
     for_each_table_ids(format == TableFormat::arrow ? arrow() : parquet(), format, {"input_ids", "labels"},
-                       [&](auto row_ids, auto row_labels, const TableRow&) {
-                         ids.emplace_back(row_ids.begin(), row_ids.end());
-                         labels.emplace_back(row_labels.begin(), row_labels.end());
+                       [&](const TableIds& row, const TableRow&) {
+                         ids.emplace_back(row.ids.begin(), row.ids.end());
+                         labels.emplace_back(row.labels.begin(), row.labels.end());
                        });
     EXPECT_THAT(ids, ElementsAre(ElementsAre(1, 2), ElementsAre(), ElementsAre(3)));
     EXPECT_THAT(labels, ElementsAre(ElementsAre(-100, 2), ElementsAre(), ElementsAre(3)));
@@ -94,7 +94,7 @@ TEST_F(ArrowTables, AreDocumentsOfASourceOfText) {
   std::uint64_t read = 0;
   for_each_document(config, [&](const Document& document) {
     texts.emplace_back(document.text);
-    places.push_back(document.where);
+    places.push_back(document.where());
     EXPECT_GT(document.bytes_read, read);
     read = document.bytes_read;
   });
