@@ -87,7 +87,7 @@ TEST_F(ModelChoiceOf, WeightsOfOtherProgramsAreNamedWithARemedy) {
 
   EXPECT_THAT(error_with("pytorch_model.bin"), HasSubstr("save_pretrained()"));
   EXPECT_THAT(error_with("pytorch_model-00001-of-00002.bin"), HasSubstr("save_pretrained()"));
-  EXPECT_THAT(error_with("consolidated.safetensors"), HasSubstr("Mistral"));
+  EXPECT_THAT(error_with("consolidated.safetensors"), HasSubstr("names of its maker's own"));
   EXPECT_THAT(error_with("consolidated.00.pth"), HasSubstr("Meta"));
   EXPECT_THAT(error_with("model-q4_k_m.gguf"), HasSubstr("is GGUF"));
   EXPECT_THAT(error_with("model.fp16.safetensors"), HasSubstr("rename it to model.safetensors"));

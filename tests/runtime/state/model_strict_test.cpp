@@ -118,15 +118,14 @@ TEST_F(StrictLoad, RefusesAnIndexThatDoesNotFitItsShards) {
 
 TEST_F(StrictLoad, ExportAccountsForEveryTensorToo) {
   const auto path = scratch_.path();
-  const auto write = [&](const MapperPtr& mapper, const TensorMap& state, std::uint64_t limit) {
-    return error_of([&] { test::write_share(disk_, path, mapper, state, {.shard_bytes_max = limit}); });
+  const auto write = [&](const MapperPtr& mapper, const TensorMap& state) {
+    return error_of([&] { test::write_share(disk_, path, mapper, state, {.shard_bytes_max = 100}); });
   };
   const TensorMap state{{"a", counting({2})}, {"b", counting({2})}};
 
-  EXPECT_THAT(write(identities({"a"}), state, 100),
+  EXPECT_THAT(write(identities({"a"}), state),
               HasSubstr("1 tensor without a place in the exported model: \"b\""));
-  EXPECT_THAT(write(identities({"a", "b", "c"}), state, 100), HasSubstr("1 more tensor: \"c\""));
-  EXPECT_THAT(write(identities({"a", "b"}), state, 7), HasSubstr("\"a\" has 8 bytes"));
+  EXPECT_THAT(write(identities({"a", "b", "c"}), state), HasSubstr("1 more tensor: \"c\""));
   ModelWriter writer(disk_, path, stack({"a", "b"}, "x", 0), test::specs_of(state));
   writer.put("a", state.at("a"));
   EXPECT_THAT(error_of([&] { writer.put("a", state.at("a")); }), HasSubstr("comes twice"));

@@ -201,8 +201,6 @@ TEST_F(ModelConverter, RefusesBeforeItWrites) {
   EXPECT_THAT(test::error_of([&] { convert(identity("nothing.weight")); }),
               HasSubstr("lacks tensors that the model needs: \"nothing.weight\""));
   EXPECT_THAT(test::error_of([&] { convert(transpose("norm.weight", 0, 1)); }), HasSubstr("out of range"));
-  EXPECT_THAT(test::error_of([&] { convert(identity("embed.weight"), {.shard_bytes_max = 100}); }),
-              HasSubstr("\"embed.weight\" has 160 bytes"));
 }
 
 }  // namespace
