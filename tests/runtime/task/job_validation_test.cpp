@@ -178,7 +178,7 @@ TEST(JobValidation, WarnsOfKeysThatOtherKeysLeaveWithoutEffect) {
 
   EXPECT_THAT(warnings("source: text, format: jsonl, document: paragraph"),
               ElementsAre(HasSubstr("data.document: has no effect: a line of a jsonl file is a document")));
-  EXPECT_THAT(warnings("source: text, text_field: body"),
+  EXPECT_THAT(warnings("source: text, format: text, text_field: body"),
               ElementsAre(HasSubstr("data.text_field: has no effect: the files are plain text")));
   EXPECT_THAT(warnings("source: text, seed: 3"), ElementsAre(HasSubstr("set shuffle: true")));
   EXPECT_THAT(warnings("source: text, format: jsonl, text_field: body, shuffle: true, seed: 3"), IsEmpty());
