@@ -164,8 +164,9 @@ TEST_F(OtherBatch, OfTrainingReadsOnToTheEndOfTheDataAndExports) {
 
     ASSERT_EQ(rest.code, 0) << rest.err;
     EXPECT_TRUE(std::filesystem::exists(job_.folder() / (run + "_model") / "model.safetensors"));
-    if (size == 8)
+    if (size == 8) {
       EXPECT_THAT(rest.err, HasSubstr("2 steps are left (the last 4 samples make no whole step)"));
+    }
     std::vector<int> sizes(5, 4);
     sizes.insert(sizes.end(), static_cast<std::size_t>(20 / size), size);
     expect_steps(run, sizes);

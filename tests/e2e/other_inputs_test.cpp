@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* infer_yaml = R"(inference:
+constexpr const char* scores_yaml = R"(inference:
   run: {name: inferred}
   batching: {global_batch_size: 8, microbatch_size: 2}
   model_stage_factory: {source_checkpoint: model}
@@ -33,7 +33,7 @@ class OtherInputs : public CurveTest {
   OtherInputs() {
     job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
                  "{source: tokens, tokens: tokens.npy, epochs: as_needed}");
-    job_.folder().write("infer.yaml", infer_yaml);
+    job_.folder().write("infer.yaml", scores_yaml);
     write_tokens(1);
   }
   void write_tokens(int factor) {
