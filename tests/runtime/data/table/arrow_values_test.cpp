@@ -25,9 +25,9 @@ template <class Value, class Lists = arrow::ListBuilder>
 void expect_read() {
   const std::vector<std::vector<std::int64_t>> rows{{1, 2, 3}, {}, {100}};
   const auto column = test::ids_column<Value, Lists>(rows);
-  EXPECT_EQ(rows_of(IntegerLists(*column)), rows) << column->type()->ToString();
+  EXPECT_EQ(rows_of(IntegerLists(*column, "here")), rows) << column->type()->ToString();
   const std::vector<std::vector<std::int64_t>> behind(rows.begin() + 1, rows.end());
-  EXPECT_EQ(rows_of(IntegerLists(*column->Slice(1))), behind) << column->type()->ToString();
+  EXPECT_EQ(rows_of(IntegerLists(*column->Slice(1), "here")), behind) << column->type()->ToString();
 }
 
 TEST(ArrowValues, AreListsOfAnyIntegers) {
@@ -42,7 +42,8 @@ TEST(ArrowValues, AreListsOfAnyIntegers) {
     ASSERT_TRUE(fixed.Append().ok() && of_fixed.AppendValues({first, first + 1}).ok());
   }
   const auto column = fixed.Finish().ValueOrDie();
-  EXPECT_THAT(rows_of(IntegerLists(*column->Slice(1))), ElementsAre(ElementsAre(3, 4), ElementsAre(5, 6)));
+  EXPECT_THAT(rows_of(IntegerLists(*column->Slice(1), "here")),
+              ElementsAre(ElementsAre(3, 4), ElementsAre(5, 6)));
 }
 
 TEST(ArrowValues, RefuseListsOfOtherThingsAndPlacesOutOfOrder) {
