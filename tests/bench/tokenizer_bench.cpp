@@ -24,7 +24,8 @@ void measure(const char* tokenizer_file, const char* text_file, std::int64_t thr
   std::uint64_t tokens = 0;
   uLong checksum = 0;
   const auto begin = std::chrono::steady_clock::now();
-  tokenize_documents(config, tokenizer, [&](std::span<const std::int32_t> ids, std::uint64_t) {
+  tokenize_documents(config, tokenizer, [&](const TokenizedDocument& document) {
+    const std::span<const std::int32_t> ids = document.ids;
     tokens += ids.size();
     checksum =
         crc32(checksum, reinterpret_cast<const Bytef*>(ids.data()), static_cast<uInt>(ids.size_bytes()));

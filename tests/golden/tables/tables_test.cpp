@@ -23,7 +23,7 @@ Json expected_rows(const std::string& name) {
 
 Json rows_in(const std::string& name, RowFormat format) {
   Json rows = Json::array();
-  for_each_record({tables + name}, format, {}, [&](const Record& row) { rows.push_back(row.columns); });
+  for_each_record({tables + name}, format, {}, [&](const Record& row) { rows.push_back(Json(row.columns)); });
   return rows;
 }
 
