@@ -33,7 +33,7 @@ struct FilesOfSource {
   std::vector<std::string> operator()(const TextDataConfig& text) const { return files_of(text); }
   std::vector<std::string> operator()(const TokensDataConfig& tokens) const {
     std::vector<std::string> files{tokens.tokens};
-    for (const auto& more : {tokens.labels, tokens.position_ids})
+    for (const auto& more : {tokens.labels, tokens.targets, tokens.position_ids, tokens.attention_mask})
       if (more) files.push_back(*more);
     return files;
   }
@@ -41,13 +41,19 @@ struct FilesOfSource {
     return {corpus.prefix + ".bin", corpus.prefix + ".idx"};
   }
   std::vector<std::string> operator()(const ChatDataConfig& chat) const {
-    return files_of(chat.files, chat.format, chat.split);
+    auto files = files_of(chat.files, chat.format, chat.split);
+    for (const auto& more : {chat.chat_template, chat.tools})
+      if (more) files.push_back(*more);
+    return files;
   }
   std::vector<std::string> operator()(const TokenListsDataConfig& lists) const {
     return files_of(lists.files, lists.format, lists.split);
   }
   std::vector<std::string> operator()(const PromptsDataConfig& prompts) const {
-    return expand_files(prompts.files);
+    auto files = expand_files(prompts.files);
+    for (const auto& more : {prompts.chat_template, prompts.tools})
+      if (more) files.push_back(*more);
+    return files;
   }
   std::vector<std::string> operator()(const OwnDataConfig& own) const {
     std::vector<std::string> files;

@@ -11,12 +11,15 @@ count), prompt (end with what an answer begins with), marked (whether {% generat
 documents, arguments. The answer: text, parts (bytes [begin, end) of what counts), or problem. It ends when its input does.
 """
 
+import sys
+
+sys.path[:] = [path for path in sys.path if path]  # not what the folder of the job holds
+
 import datetime
 import json
 import os
 import resource
 import signal
-import sys
 
 # What stands for the begin and the end of a {% generation %} block while a text is made: nobody's characters.
 BEGIN, END = "\U000f5a31", "\U000f5a32"
@@ -81,7 +84,7 @@ class Renderer:
         self.marks = any(node.args == [] and getattr(node.call.node, "name", "") == "marked"
                          for tree in self.trees for node in tree.find_all(nodes.CallBlock)
                          if isinstance(node.call, nodes.Call) and isinstance(node.call.node, nodes.ExtensionAttribute))
-        self.reads_lists = self.can_read_lists()
+        self.reads_lists = None  # asked for with the first content in parts, within the limits of its conversation
 
     def now(self, pattern):
         if self.settings["date"] is None and not self.settings["today"]:
@@ -132,6 +135,8 @@ class Renderer:
         content = message.get("content")
         if isinstance(content, list):
             parts = [{key: value for key, value in part.items() if value is not None} for part in content]
+            if self.reads_lists is None:
+                self.reads_lists = self.can_read_lists()
             message["content"] = parts if self.reads_lists else "".join(part["text"] for part in parts)
         return message
 
@@ -373,7 +378,9 @@ def main():
         needs_jinja()
     except ImportError as error:
         return say({"missing": str(error)})
-    resource.setrlimit(resource.RLIMIT_AS, (settings["memory_bytes"], settings["memory_bytes"]))
+    most = resource.getrlimit(resource.RLIMIT_AS)[1]
+    memory = settings["memory_bytes"] if most == resource.RLIM_INFINITY else min(settings["memory_bytes"], most)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     seconds = settings["seconds"]
     # Ends this process where a template does not: whoever waits for it may be gone.
     signal.alarm(60)
@@ -381,16 +388,16 @@ def main():
         renderer = Renderer(settings)
     except Exception as error:
         return say({"problem": reason(error)})
-    say({"version": jinja2.__version__, "names": sorted(renderer.names), "marks": renderer.marks})
     signal.alarm(0)
+    say({"version": jinja2.__version__, "names": sorted(renderer.names), "marks": renderer.marks})
     for line in channel_in:
         signal.alarm(2 * seconds)
         try:
             answer = renderer.answer(json.loads(line))
         except Exception as error:
             answer = {"problem": reason(error)}
+        signal.alarm(0)  # whoever reads may take a while
         say(answer)
-        signal.alarm(0)
 
 
 main()

@@ -197,7 +197,8 @@ std::vector<std::string> matches_of(const std::string& name) {
   return out;
 }
 
-std::string fixed_part_of(const std::string& pattern) {
+std::string fixed_part_of(const std::string& name) {
+  const std::string pattern = name.starts_with('~') && !exists(name) ? with_home(name) : name;
   const std::size_t special = pattern.find_first_of("*?[{");
   const std::size_t slash = pattern.rfind('/', special);
   return slash == std::string::npos ? "" : pattern.substr(0, slash + 1);

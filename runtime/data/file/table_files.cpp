@@ -100,17 +100,22 @@ class FolderFiles {
       return;
     }
     std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-      const std::string name = entry->path().filename().string();
+    std::vector<fs::directory_entry> entries;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+      entries.push_back(*entry);
+    D9D_REQUIRE(!error, "data.files: cannot look into {}: {}", folder.string(), error.message());
+    // The system gives them in any order, another one on each host.
+    std::ranges::sort(entries, {}, [](const fs::directory_entry& entry) { return entry.path().string(); });
+    for (const fs::directory_entry& entry : entries) {
+      const std::string name = entry.path().filename().string();
       if (name.starts_with('.')) continue;
-      if (entry->is_directory()) {
-        look_into(entry->path(), depth + 1);
+      if (entry.is_directory()) {
+        look_into(entry.path(), depth + 1);
       } else if (has_ending(name, endings_)) {
-        is_beside_data(name) ? left_out_.push_back(entry->path().string())
-                             : add(found_, entry->path().string());
+        is_beside_data(name) ? left_out_.push_back(entry.path().string())
+                             : add(found_, entry.path().string());
       }
     }
-    D9D_REQUIRE(!error, "data.files: cannot look into {}: {}", folder.string(), error.message());
   }
 
   void add(std::vector<Found>& out, const std::string& path) const {

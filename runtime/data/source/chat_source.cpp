@@ -69,11 +69,15 @@ class Conversations {
 
   void finish() {
     take_until(0);
+    check();
+  }
+
+  // Says what was not read, and refuses what no loss can come of.
+  void check() {
     unread_.say();
     D9D_REQUIRE(any_counts_ || !any_,
                 "data.trained_roles: no conversation has a message of these roles that counts, so nothing "
-                "counts in the "
-                "loss");
+                "counts in the loss");
   }
 
  private:
@@ -128,9 +132,9 @@ class Conversations {
   void emit(CountedTokens tokens, std::uint64_t bytes_read, const RowPlace& place) {
     if (tokens.ids.empty()) return;
     if (eos_) tokens.add({&*eos_, 1}, tokens.counted.back());
-    use_({tokens.ids, &tokens.counted, bytes_read, place});
     any_ = true;
     any_counts_ = any_counts_ || std::ranges::find(tokens.counted, true) != tokens.counted.end();
+    use_({tokens.ids, &tokens.counted, bytes_read, place});
   }
 
   CountedTokens encoded(std::string_view text, std::span<const ByteRange> counted, const std::string& where) {
@@ -189,9 +193,16 @@ class Conversations {
 void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,
                         const UseMadeDocument& use) {
   Conversations conversations(config, tokenizer, use);
-  for_each_record(config.files, config.format, chat_columns(config),
-                  [&](const Record& row) { conversations.add(row); });
-  conversations.finish();
+  try {
+    for_each_record(config.files, config.format, chat_columns(config),
+                    [&](const Record& row) { conversations.add(row); });
+    conversations.finish();
+  } catch (const std::exception&) {
+    throw;
+  } catch (...) {  // whoever uses them has enough
+    conversations.check();
+    throw;
+  }
 }
 
 // What the texts of a template depend on, beside the rows.

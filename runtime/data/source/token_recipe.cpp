@@ -39,9 +39,9 @@ void make_first(const TokenRecipe& recipe, const UseMadeDocument& use) {
   std::int64_t made = 0;
   try {
     recipe.make([&](const MadeDocument& document) {
+      if (document.ids.empty()) return;  // the cache has none of them either: rows are counted alike
       use(document);
-      if (!document.ids.empty() && recipe.rows.max_samples && ++made == *recipe.rows.max_samples)
-        throw EnoughDocuments();
+      if (recipe.rows.max_samples && ++made == *recipe.rows.max_samples) throw EnoughDocuments();
     });
   } catch (const EnoughDocuments&) {
     return;

@@ -99,7 +99,7 @@ class ArrowIdCorpus final : public TokenCorpus {
   }
 
   void add_mask(const arrow::RecordBatch& batch, const std::string& where, Batch& added) {
-    added.mask.emplace(*batch.GetColumnByName(*mask_), fmt::format("{}, \"{}\"", where, *mask_));
+    added.mask.emplace(*batch.GetColumnByName(*mask_), fmt::format("{}, \"{}\" (data.mask_field; null: none)", where, *mask_));
     D9D_REQUIRE(added.mask->rows() == added.lists.rows() &&
                     added.mask->begin_of(added.mask->rows()) == added.tokens(),
                 "{}: \"{}\" has {} values, expected {}: one for each id (data.mask_field)", where, *mask_,

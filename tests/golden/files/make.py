@@ -105,7 +105,7 @@ def every_type():
     with pa.ipc.new_file(HERE / "every_type.arrow", table.schema) as writer:
         writer.write_table(table)
     return {"text": table["text"].to_pylist(), "bytes": [b and b.decode() for b in table["bytes"].to_pylist()],
-            "tags": [t and dict(t) if t is not None else None for t in table["tags"].to_pylist()],
+            "tags": [None if t is None else dict(t) for t in table["tags"].to_pylist()],
             "contents": [[m["content"] for m in row] for row in table["messages"].to_pylist()]}
 
 

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
 
 namespace d9d {
@@ -24,6 +26,12 @@ TEST(DecodedFile, HasTheSameBytesInPiecesOfAnySize) {
   const std::string text = read_in_pieces(files + "gz", 1 << 16);
   EXPECT_EQ(std::ranges::count(text, '\n'), 5);
   for (const char* ending : {"gz", "bz2", "xz", "zst"}) {
+    try {
+      read_in_pieces(files + ending, 1 << 16);
+    } catch (const Error& error) {
+      if (std::string_view(error.what()).find("this build has no library") == std::string_view::npos) throw;
+      continue;
+    }
     for (const std::size_t size : {1, 7, 4096})
       EXPECT_EQ(read_in_pieces(files + ending, size), text) << ending << size;
   }
