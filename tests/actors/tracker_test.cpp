@@ -157,6 +157,7 @@ TEST_F(TrackerTest, WritesWhatWasEvaluatedUnderNamesOfItsOwn) {
   world.say<wire::EvaluationFinished>(tracker_id, [](wire::EvaluationFinished::Builder finished) {
     finished.setStep(4);
     finished.setLoss(2.5);
+    finished.setWeight(90);
     finished.setTokens(96);
     finished.setSeconds(1.5);
   });

@@ -117,7 +117,8 @@ TEST_F(Check, FindsTextAndTokenizerThatARunCouldNotUse) {
                          "\"</s>\" is not a token");
   expect_refused_by_both(
       2, text("text.txt", tokenizer_file),
-      "go up to 2047, but model_provider.model.vocab_size is 512; raise it to at least 2048");
+      "has the id 1149, but the ids of the model's vocabulary are below 512; take it out of the text, or "
+      "give the model rows for such tokens (model_provider.model.vocab_size: 2048)");
 }
 
 TEST_F(Check, FindsWhatPluginsDoNotKnow) {
@@ -148,12 +149,12 @@ TEST_F(Check, FindsWeightsThatAreAnotherModels) {
   expect_refused_by_both(2, source("nowhere"),
                          "trainer.model_stage_factory.source_checkpoint: nowhere holds neither");
   expect_refused_by_both(2, source("empty"), "empty holds neither model.safetensors.index.json nor");
-  expect_refused_by_both(1, source("part"), "model-00001-of-00002.safetensors");
+  expect_refused_by_both(2, source("part"), "model-00001-of-00002.safetensors");
   expect_refused_by_both(2, source("source") + set("model_provider.model.hidden_size", "128"), "has shape");
   expect_refused_by_both(2, source("source") + set("model_provider.model.num_hidden_layers", "1"),
                          "tensors that the model does not use: \"model.layers.1.");
   expect_refused_by_both(2, source("source") + set("model_provider.model.num_hidden_layers", "3"),
-                         "lacks tensors that the model needs: \"model.layers.2.");
+                         "the model has 3 layers (num_hidden_layers), the weights of source are of 2");
 }
 
 TEST_F(Check, SaysWhereTheConfigOfTheWeightsDiffers) {

@@ -130,8 +130,7 @@ TEST_F(Evaluation, IsRefusedWhereItsDataDoNotFit) {
     EXPECT_EQ(outcome.code, 2);
     EXPECT_THAT(outcome.err, HasSubstr(text));
   };
-  refused(evaluated("period_steps: 1, batches: 2"),
-          "1 whole batch of trainer.batching.global_batch_size = 8");
+  refused(evaluated("period_steps: 1, batches: 2"), "but evaluation.data gives 1 (8 samples, 8 in a batch)");
   refused(evaluated("period_steps: 0"), "evaluation.period_steps");
   refused(
       set("evaluation", "{data: {source: synthetic, sequence_length: 32, vocab_size: 512}, period_steps: 1}"),

@@ -206,12 +206,14 @@ TEST_F(NoLabels, IsTheSameOnEveryMeshWithEveryOption) {
          steps_of(1) + set("trainer.non_finite_gradients", "{action: skip, max_in_a_row: 1}"));
   expect("hooks", "whole",
          steps_of(1) + set("gradient_hooks", "[{name: clip_value, match: \"*\", limit: 100.0}]"));
-  expect("maximum", "whole",
+  run(named("unclipped") + steps_of(1) + set("trainer.gradient_clipping", "{max_norm: null}"));
+  expect("maximum", "unclipped",
          steps_of(1) + set("trainer.gradient_clipping", "{max_norm: null, norm_type: inf}"));
 }
 
 TEST_F(NoLabels, AdaptersAreLeftAsTheyAre) {
-  run(named("adapted") + steps_of(1) + set("model_provider.peft", "{type: lora, rank: 2, alpha: 4}"));
+  run(named("adapted") + steps_of(1) +
+      set("model_provider.peft", "{kind: lora, module_name_pattern: '.*_proj', params: {r: 2, alpha: 4}}"));
 
   EXPECT_EQ(tensors("adapted", 3), tensors("adapted", 5));
   EXPECT_NE(tensors("adapted", 5), tensors("adapted", 6));
@@ -244,7 +246,7 @@ class WholeEvaluation : public NoLabels {
 
 TEST_F(WholeEvaluation, OfAnyBatchSizeLooksAtAllOfItsData) {
   const auto losses_of = [&](const std::string& name, int batch, int microbatch, const Words& words = {}) {
-    run(named(name) + set("trainer.schedule.total_steps", "1") +
+    run(named(name) + set("lr_scheduler", "null") + set("trainer.schedule.total_steps", "1") +
         set("trainer.batching", "{global_batch_size: " + std::to_string(batch) +
                                     ", microbatch_size: " + std::to_string(microbatch) + "}") +
         set("evaluation",
@@ -277,7 +279,7 @@ TEST_F(WholeEvaluation, OfRowsLooksAtTheLastTokensToo) {
     return "{source: token_lists, format: jsonl, files: [five.jsonl], samples: " + samples +
            ", sequence_length: " + std::to_string(length) + "}";
   };
-  run(named("rows") + set("trainer.schedule.total_steps", "1") +
+  run(named("rows") + set("lr_scheduler", "null") + set("trainer.schedule.total_steps", "1") +
       set("evaluation", "{period_steps: 1, data: " + rows("row", 8) + "}"));
   EXPECT_THAT(job_.values("rows", "evaluation/tokens"), testing::ElementsAre(34))
       << "of 35, the first has no label";
@@ -287,7 +289,7 @@ TEST_F(WholeEvaluation, TrainingSaysHowManySamplesItLeavesOut) {
   const Words words = set("data",
                           "{source: token_lists, format: jsonl, files: [five.jsonl], samples: document, "
                           "sequence_length: 16}") +
-                      set("trainer.schedule.total_steps", "null") +
+                      set("lr_scheduler", "null") + set("trainer.schedule.total_steps", "null") +
                       set("trainer.batching", "{global_batch_size: 2, microbatch_size: 1}");
 
   EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + words).out,

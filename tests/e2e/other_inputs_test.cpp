@@ -163,7 +163,7 @@ TEST_F(OtherInputs, OfANarrowModelGoOnFromItsMasterWeights) {
                         "from its master weights without loss"));
   const auto checkpoints = job_.run_folder("narrow") / "checkpoints";
   const PosixDisk disk;
-  const SafetensorsReader then(disk, shard_in(checkpoints / "save-4")),
+  const SafetensorsReader then(disk, shard_in(checkpoints / "save-6")),
       now(disk, shard_in(checkpoints / "save-7"));
   int compared = 0;
   for (const std::string& name : then.names()) {

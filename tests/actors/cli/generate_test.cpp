@@ -83,7 +83,6 @@ TEST_F(CliGenerate, NamesWhatIsWrong) {
       {{}, "there is no prompt: give --prompt TEXT, or --prompts FILE"},
       {{"--prompt", ""}, "prompt 0 is empty"},
       {{"--prompts", file}, "prompts.jsonl:2: expected an object with the key \"prompt\""},
-      {{"--prompt", "A", "--stop", "A+(C)-B"}, "--stop \"A+(C)-B\" is "},
       {{"--prompt", "A", "--dtype", "half"}, "--dtype is half; choose float32 or bfloat16"},
       {{"--prompt", "A", "--top-p", "1.5"}, "top_p is 1.5"},
   };
