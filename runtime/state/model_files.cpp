@@ -89,6 +89,10 @@ void ModelFiles::find_float8(const Disk& disk, Dtype dequantised) {
     float8_.emplace(name, std::move(found));
   }
   if (float8_.empty()) return;
+  // So are those of a cache of 8 bits.
+  for (const auto& [name, place] : places_)
+    for (const char* of_cache : {".k_scale", ".v_scale", ".q_scale"})
+      if (name.ends_with(of_cache)) without_name_.insert(name);
   const bool have_scales = without_scales.size() < float8_.size() || quantisation->given;
   D9D_REQUIRE(
       !have_scales || without_scales.empty(),

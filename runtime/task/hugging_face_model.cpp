@@ -311,6 +311,11 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& folder,
   model.config = read_hugging_face_config(directory);
   for (const std::string& note : check_hugging_face_weights(disk, directory, *model.config))
     log::warn("{}", note);
+  // Rows of new tokens are for a job that asks for them.
+  D9D_REQUIRE(
+      new_rows(*model.config, ModelFiles(disk, directory)) == 0,
+      "{}: config.json says vocab_size = {}, and the embedding has fewer rows; is it another model's?",
+      directory, model.config->vocab_size);
   auto& ends = model.config->eos_token_ids;
   for (const std::int64_t id : special_tokens_in(disk, directory).eos) {
     if (std::find(ends.begin(), ends.end(), id) == ends.end()) ends.push_back(id);

@@ -34,7 +34,17 @@ MergedWeights::MergedWeights(const FamilyModel& model, StageModule& stage, const
     const bool as_stored = is_stored(name) && !adapters_.contains(name);
     specs_[name] = {name, as_stored ? checkpoint_.spec(name).dtype : own,
                     is_stored(name) ? checkpoint_.spec(name).shape : parameter.layout.global_shape()};
+    if (is_computed(name)) computed_.insert(name);
   }
+}
+
+bool MergedWeights::is_computed(const std::string& name) const {
+  if (is_stored(name)) return false;
+  const auto group = frozen_->group_of.find(name);
+  if (group == frozen_->group_of.end()) return false;
+  TensorMap shapes;
+  for (const auto& input : group->second->inputs) shapes[input] = frozen_->files.shape_only(input);
+  return !frozen_->mapper->trace(name, whole(spec(name).shape), shapes);
 }
 
 at::Tensor MergedWeights::read(const std::string& name) const {

@@ -25,13 +25,16 @@ class MergedWeights final : public TensorSource {
                 const CheckpointReader& checkpoint);
 
   const TensorSpec& spec(const std::string& name) const override { return specs_.at(name); }
-  // A merged weight is computed as a whole.
-  bool reads_boxes(const std::string& name) const override { return !adapters_.contains(name); }
+  // A merged weight is computed as a whole, and so is a table that the mapper makes rows for.
+  bool reads_boxes(const std::string& name) const override {
+    return !adapters_.contains(name) && !computed_.contains(name);
+  }
   at::Tensor read(const std::string& name) const override;
   void read_into(const std::string& name, const Slice& box, std::byte* into) const override;
 
  private:
   bool is_stored(const std::string& name) const { return !frozen_ || checkpoint_.has(name); }
+  bool is_computed(const std::string& name) const;
   at::Tensor base(const std::string& name, const Slice& box) const;
   at::Tensor from_folder(const std::string& name, const Slice& box) const;
 
@@ -48,6 +51,7 @@ class MergedWeights final : public TensorSource {
   std::optional<Frozen> frozen_;
   std::map<std::string, TensorSpec> specs_;
   std::map<std::string, LoraAdapter> adapters_;  // by weight
+  Names computed_;                               // of the folder, and not moved from it as they are
 };
 
 }  // namespace d9d

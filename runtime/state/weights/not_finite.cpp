@@ -48,7 +48,7 @@ bool has_not_finite(const void* values, std::uint64_t bytes, Dtype dtype) {
     for (int i = 0; i < 4; ++i) carried[i] |= (words[i] & exponent) + lowest;
   }
   std::uint64_t rest[4] = {0, 0, 0, 0};
-  std::memcpy(rest, at, bytes);
+  if (bytes > 0) std::memcpy(rest, at, bytes);  // an empty tensor has no place
   for (int i = 0; i < 4; ++i) carried[i] |= (rest[i] & exponent) + lowest;
   return ((carried[0] | carried[1] | carried[2] | carried[3]) & signs_of(dtype)) != 0;
 }

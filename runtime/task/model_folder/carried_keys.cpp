@@ -78,7 +78,9 @@ void add_carried_keys(const json& carried, std::int64_t labels, json& config) {
   const bool same_labels = labels > 0 && labels_in(carried) == labels;
   for (const auto& [key, value] : carried.items()) {
     if (names_key(label_keys, key)) {
-      if (same_labels) config[key] = value;
+      // What the head learns is the job's to say.
+      const bool is_said = key == "problem_type" && config.contains(key);
+      if (same_labels && !is_said) config[key] = value;
       continue;
     }
     const bool says_nothing_here = key == "use_cache";  // a constant of all families

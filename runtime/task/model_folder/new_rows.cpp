@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/mean_rows.hpp"
 
@@ -11,19 +12,17 @@ namespace {
 constexpr const char* embedding_table = "model.embed_tokens.weight";
 constexpr const char* head_table = "lm_head.weight";
 
-std::int64_t rows_in(const ModelFiles& files, const Names& stored) {
-  for (const char* name : {embedding_table, "embed_tokens.weight"}) {
-    if (!stored.contains(name)) continue;
-    const Shape& shape = files.spec(name).shape;
-    return shape.empty() ? 0 : shape.front();
-  }
-  return 0;
+std::int64_t rows_in(const ModelFiles& files, const FamilyModel& model) {
+  const FolderNames folder(files.names(), model.tie_word_embeddings);
+  if (!folder.names().contains(embedding_table)) return 0;
+  const Shape& shape = files.spec(folder.in_folder(embedding_table)).shape;
+  return shape.empty() ? 0 : shape.front();
 }
 
 }  // namespace
 
 std::int64_t new_rows(const FamilyModel& model, const ModelFiles& files) {
-  const std::int64_t rows = rows_in(files, files.names());
+  const std::int64_t rows = rows_in(files, model);
   if (rows == 0 || !model.vocabulary_parts.empty()) return 0;
   return std::max<std::int64_t>(0, model.vocab_size - rows);
 }

@@ -82,5 +82,14 @@ TEST_F(CarriedKeys, NameTheLabelsOfAHeadOfAsMany) {
   EXPECT_EQ(three["id2label"]["0"], "LABEL_0");
 }
 
+TEST_F(CarriedKeys, LeaveWhatTheHeadLearnsToTheJob) {
+  const json labels = {{"0", "bad"}, {"1", "good"}};
+  json config = {{"id2label", labels}, {"problem_type", "single_label_classification"}};
+
+  add_carried_keys({{"id2label", labels}, {"problem_type", "regression"}}, 2, config);
+
+  EXPECT_EQ(config["problem_type"], "single_label_classification");
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -15,6 +15,7 @@
 #include "runtime/state/safetensors.hpp"
 #include "runtime/task/folder_conversion.hpp"
 #include "runtime/task/hugging_face_model.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/task/model_use.hpp"
 #include "runtime/task/registry.hpp"
 #include "tests/runtime/family/golden_model.hpp"
@@ -158,6 +159,26 @@ TEST_F(FolderOfPeople, MaySpellItsNamesAsWrappersDo) {
     });
     EXPECT_LT(difference_from("sparse_families/mixtral", folder_), 1e-5);
   }
+}
+
+TEST_F(FolderOfPeople, MayBeGivenNewRowsHoweverItSpellsItsNames) {
+  make("dense_tied", [](TensorMap& weights) {
+    weights["lm_head.weight"] = weights.at("model.embed_tokens.weight");
+    weights.erase("model.embed_tokens.weight");
+  });
+  Qwen3Config config = golden_model("dense_tied").qwen3();
+  config.vocab_size += 3;
+
+  EXPECT_NO_THROW(check_hugging_face_weights(disk_, folder_, config));
+  EXPECT_EQ(new_rows(config, ModelFiles(disk_, folder_)), 3);
+}
+
+TEST_F(FolderOfPeople, WithFewerRowsThanItsConfigSaysIsAnotherModels) {
+  make(
+      "dense_tied", [](TensorMap&) {},
+      [](json& config) { config["vocab_size"] = config["vocab_size"].get<int>() + 3; });
+
+  EXPECT_THAT(error_of_load(), HasSubstr("the embedding has fewer rows; is it another model's?"));
 }
 
 TEST_F(FolderOfPeople, OfATiedModelMayHoldTheHeadAlone) {
