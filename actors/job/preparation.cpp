@@ -118,7 +118,8 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
 // asks for the length again.
 struct Beginning {
   JobPosition at{};
-  std::string state{};  // JSON, of the checkpoint
+  std::string state{};   // JSON, of the checkpoint
+  bool is_known = true;  // false: node 0 will say it
 };
 Beginning next_beginning(const Disk& disk, const JobConfig& job) {
   try {
@@ -145,8 +146,9 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning,
   findings.attempt("", [&] { look_through_ids(source, prepared); });
   findings.attempt("", [&] {
     prepared.num_samples = source.num_samples();
-    prepared.total_steps = last_step_of(loaded.job, prepared.num_samples, beginning.at);
     prepared.end_sample = end_of_data(loaded.job.data, prepared.num_samples);
+    if (!beginning.is_known) return;
+    prepared.total_steps = last_step_of(loaded.job, prepared.num_samples, beginning.at);
     prepared.left_out =
         samples_left_out(loaded.job, prepared.num_samples, prepared.total_steps, beginning.at);
     // Phases that wait for the length.
@@ -221,7 +223,9 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   look_at_export(job, prepared, findings);
   look_at_own_folders(job, findings);
   const auto share = std::make_shared<SharedCorpora>();
-  open_data(loaded, options.fresh ? Beginning{} : next_beginning(disk, job), share, prepared, findings);
+  Beginning beginning = options.fresh || options.join ? Beginning{} : next_beginning(disk, job);
+  beginning.is_known = !options.join;
+  open_data(loaded, beginning, share, prepared, findings);
   open_evaluation(loaded, share, prepared, findings);
   if (prepared.source && !options.join) {
     findings.attempt("", [&] { prepared.tokenizer = tokenizer_files_of(disk, job, loaded.model.get()); });

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include <algorithm>
-
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
 #include "runtime/data/read_microbatch.hpp"

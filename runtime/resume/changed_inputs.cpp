@@ -102,21 +102,22 @@ std::string told_list(const std::vector<std::string>& names) {
   return text;
 }
 
-// Whether what comes to the end of the data moves samples before it.
+}  // namespace
+
 bool is_moved_by_growth(const DataConfig& data) {
   return std::visit(
       [](const auto& source) {
         if constexpr (requires { source.parts; }) return true;  // parts of other lengths take other turns
         if constexpr (requires { source.epochs; })
           if (source.epochs.count != 1) return true;  // later ones begin elsewhere
+        if constexpr (requires { source.validation; })
+          if (source.validation) return true;  // of more rows others are held out
         if constexpr (requires { source.shuffle; }) return source.shuffle || source.order.sorted.has_value();
         if constexpr (requires { source.order; }) return source.order.sorted.has_value();
         return false;
       },
       data);
 }
-
-}  // namespace
 
 Json input_prints(const Disk& disk, const JobConfig& job) {
   Json prints{{"data", prints_of(disk, data_files(job.data), PrintBlocks::ends)}};

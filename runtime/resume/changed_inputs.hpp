@@ -23,6 +23,8 @@ struct ChangedInput {
   std::string told;    // "d.txt has 9 bytes and had 5"
   bool grown = false;  // what was there is as it was, and more was appended
 };
+// Whether what comes to the end of the data moves samples before it.
+bool is_moved_by_growth(const DataConfig& data);
 // `then` and `now` are of input_prints(). Nothing where one of them does not know.
 std::vector<ChangedInput> changed_inputs(const Disk& disk, const nlohmann::json& then,
                                          const nlohmann::json& now);

@@ -1,5 +1,7 @@
 #include "runtime/resume/own_folders.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
@@ -48,11 +50,19 @@ bool is_folder(const std::string& path) {
                   key, written, how, read, whose));
 }
 
+bool is_folder_of_model(const fs::path& folder) {
+  constexpr std::array names{"config.json", "adapter_config.json", "model.safetensors",
+                             "model.safetensors.index.json"};
+  std::error_code unreadable;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const char* name) { return fs::exists(folder / name, unreadable); });
+}
+
 // A tokenizer may lie anywhere, also where the job was started: what counts is that its folder stays as it is.
 void require_apart_from_file(const std::string& key, const std::string& written, const std::string& whose,
                              const std::string& file) {
   const fs::path folder = resolved(file).parent_path();
-  if (!model_files_in(folder.string()).empty()) return require_apart(key, written, whose, folder.string());
+  if (is_folder_of_model(folder)) return require_apart(key, written, whose, folder.string());
   if (lies_in(folder, resolved(written))) refuse(key, written, "would be written over", whose, file);
 }
 

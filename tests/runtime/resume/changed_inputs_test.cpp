@@ -82,6 +82,11 @@ TEST_F(ChangedInputs, OfDataNameTheFileAndWhatMovesBehindIt) {
   EXPECT_TRUE(more.at(0).grown);
 }
 
+TEST_F(ChangedInputs, AtTheEndOfDataMoveRowsThatAreHeldOutOfIt) {
+  EXPECT_FALSE(is_moved_by_growth(both().data));
+  EXPECT_TRUE(is_moved_by_growth(both(", validation: {samples: 1}").data));
+}
+
 TEST_F(ChangedInputs, OfDataAreToldWithTheirMeaning) {
   const auto changes = after(both(), [&] { write("b.txt", "second and more"); });
   const auto told = told_changes(changes, {}, both(), "save-5", 20);

@@ -61,6 +61,8 @@ TEST_F(OwnFolders, AreNotTheFolderOfATokenizerOrOfData) {
   EXPECT_THAT(refusal(at("model/new"), with_tokenizer("model/tokenizer.json")), HasSubstr("lies inside of"));
   // A job is often started where its tokenizer lies.
   require_own_folder("export_to", at("plain/exported"), job_);
+  folder_.write("plain/corpus.bin", "of Megatron and no model's");
+  require_own_folder("export_to", at("plain/exported"), job_);
 }
 
 TEST_F(OwnFolders, AreNotAmongTheCheckpoints) {

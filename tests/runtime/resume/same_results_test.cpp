@@ -61,6 +61,22 @@ TEST(SameResults, GoOnWhereOnlyTheWorkIsDoneAnotherWay) {
 }
 
 // Of a checkpoint that has no prints the folder's name is all there is to go by.
+TEST(SameResults, OfSamplesThatMoveWithMoreDataAreRefused) {
+  for (const char* moves :
+       {"data.shuffle=true", "data.epochs=2", "data.order={sorted: {buffer_size: 8, pack_size: 2}}",
+        "data={source: token_lists, files: [a.jsonl], sequence_length: 8, samples: packed}"}) {
+    const JobConfig moved = job({moves});
+    EXPECT_THAT(test::error_of(
+                    [&] {
+                      require_same_results(moved, nlohmann::json(resolved_keys(moved)),
+                                           {{"data", "more", true}}, {}, true);
+                    },
+                    ErrorKind::input),
+                HasSubstr("data changed: more"))
+        << moves;
+  }
+}
+
 TEST(SameResults, AreThoseOfTheWeightsAndNotOfTheirPlace) {
   expect_goes_on({"inference.model_stage_factory.source_checkpoint=moved"});
   EXPECT_THAT(refusal({"inference.model_stage_factory.source_checkpoint=moved"}, false),
