@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 
 namespace d9d::test {
@@ -45,11 +46,27 @@ lr_scheduler:
 node: {threads_per_rank: 1, heartbeat_ms: 10000}
 )";
 
-std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
-  std::vector<nlohmann::json> lines;
+std::string text_of(const std::filesystem::path& path) {
   std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-  return lines;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A job that runs writes its last lines anew when a late value reaches them, and a reading may see half of that: it is
+// repeated as long as the file moves. What stays broken is an error.
+std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
+  std::string text = text_of(path);
+  while (true) {
+    try {
+      std::vector<nlohmann::json> lines;
+      std::istringstream rows(text);
+      for (std::string line; std::getline(rows, line);) lines.push_back(nlohmann::json::parse(line));
+      return lines;
+    } catch (const nlohmann::json::exception&) {
+      std::string now = text_of(path);
+      if (now == text) throw;
+      text = std::move(now);
+    }
+  }
 }
 
 }  // namespace
