@@ -66,8 +66,9 @@ std::string tiles(const RunFolder& run) {
   return "<dl class=\"tiles\">\n" + html + "</dl>\n";
 }
 
-std::string header(const RunFolder& run) {
-  const Verdict verdict = verdict_of(run);
+std::string header(const RunFolder& run, bool is_asleep) {
+  Verdict verdict = verdict_of(run);
+  if (is_asleep) verdict.word = "Asleep";
   std::string html = fmt::format("<h1>{}</h1>\n", xml_text(run.name));
   std::string place = std::filesystem::absolute(run.path).lexically_normal().string();
   if (!run.starts.empty())
@@ -118,7 +119,7 @@ std::string report_page(const RunFolder& run, const PageOptions& options) {
       "report</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
       refresh(options.refresh_seconds), xml_text(run.name), page_style());
-  html += header(run) + curves_section(run) + samples_section(run) + time_section(traced);
+  html += header(run, options.is_asleep) + curves_section(run) + samples_section(run) + time_section(traced);
   if (options.asks_for_traces) html += button(trace_action, "Write a trace of the last steps");
   if (options.asks_for_sleep) {
     html += button(sleep_action, "Sleep after this step, without the memory of weights and optimizer") +
