@@ -2,8 +2,10 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -23,6 +25,8 @@ namespace {
 
 constexpr const char* key = "node.status";
 constexpr int refresh_seconds = 10;
+constexpr const char* log_address = "/log";
+constexpr std::streamoff log_bytes_max = 256 << 10;
 constexpr double page_seconds = 2;  // as long a page is good for all who ask
 constexpr int lowest_priority = 19;
 constexpr std::chrono::nanoseconds trace_pause = std::chrono::seconds(5);
@@ -35,14 +39,16 @@ class LivePage final : public TrackerRun {
     add(actions, report::sleep_action, options_.sleep,
         "The job falls asleep after the step in work; its log says when.");
     add(actions, report::wake_action, options_.wake, "The job wakes where it sleeps; its log says when.");
-    server_.emplace(HttpServerOptions{.address = options.address,
-                                      .key = key,
-                                      .token = options.token,
-                                      .content_policy = content_policy(report::page_script()),
-                                      .tls = options.tls},
-                    HttpServer::Routes{{"/", [this](const Caller& caller) { return page(caller.may_act); }},
-                                       {"/metrics", [this](const Caller&) { return metrics(); }}},
-                    std::move(actions));
+    server_.emplace(
+        HttpServerOptions{.address = options.address,
+                          .key = key,
+                          .token = options.token,
+                          .content_policy = content_policy(report::page_script()),
+                          .tls = options.tls},
+        HttpServer::Routes{{"/", [this](const Caller& caller) { return page(caller.may_act); }},
+                           {"/metrics", [this](const Caller&) { return metrics(); }},
+                           {log_address, [this](const Caller& caller) { return log_end(caller.may_act); }}},
+        std::move(actions));
     tell_address();
   }
 
@@ -85,6 +91,20 @@ class LivePage final : public TrackerRun {
             .body = prometheus_text(options_.run, values_.all(), options_.is_asleep())};
   }
 
+  // The last of it; for who may act, because its lines are anybody's.
+  HttpAnswer log_end(bool may_read) const {
+    if (!may_read)
+      return said(403, "refused: the log is for programs of node 0's host, or with the job's token");
+    std::ifstream in(options_.run_dir / report::node_0_log, std::ios::binary | std::ios::ate);
+    if (!in) return said(404, "there is no log yet: it begins with training");
+    const auto size = static_cast<std::streamoff>(in.tellg());
+    std::string text(static_cast<std::size_t>(std::min(size, log_bytes_max)), '\0');
+    in.seekg(size - static_cast<std::streamoff>(text.size()));
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (size > log_bytes_max) text.erase(0, text.find('\n') + 1);
+    return {.type = plain_text, .body = text};
+  }
+
   // Not more often than somebody could read them: each is a file.
   HttpAnswer write_trace() {
     const std::lock_guard lock(asking_);
@@ -115,6 +135,7 @@ class LivePage final : public TrackerRun {
                                       {.now = now,
                                        .build = build_id(),
                                        .refresh_seconds = refresh_seconds,
+                                       .log = with_buttons ? log_address : "",
                                        .asks_for_traces = with_buttons && options_.write_trace != nullptr,
                                        .asks_for_sleep = with_buttons && options_.sleep != nullptr,
                                        .is_asleep = is_asleep});

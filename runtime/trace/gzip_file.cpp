@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -9,6 +10,10 @@
 
 namespace d9d::trace {
 namespace {
+
+// Of the files that ChromeWriter makes: 7 to 15.
+constexpr std::uint64_t ratio_max = 64;
+constexpr std::uint64_t unpacked_at_least = 16 << 20;
 
 [[noreturn]] void fail_on(const std::filesystem::path& path, std::string_view what, int error) {
   const char* reason = error == 0 ? "the compressed data is damaged" : std::strerror(error);
@@ -73,6 +78,11 @@ GzipReadBuffer::int_type GzipReadBuffer::underflow() {
   int state = Z_OK;
   gzerror(file_.get(), &state);
   if (bytes < 0 || (bytes == 0 && state == Z_BUF_ERROR)) fail_on(path_, "read", errno);
+  unpacked_ += static_cast<std::uint64_t>(bytes);
+  const auto packed = static_cast<std::uint64_t>(std::max<z_off_t>(gzoffset(file_.get()), 0));
+  D9D_REQUIRE(unpacked_ <= unpacked_at_least + ratio_max * packed,
+              "{} bytes of it unpack to {}, more than {} times as many; a trace has about ten", packed,
+              unpacked_, ratio_max);
   if (bytes == 0) return traits_type::eof();
   setg(buffer_.data(), buffer_.data(), buffer_.data() + bytes);
   return traits_type::to_int_type(*gptr());

@@ -38,7 +38,8 @@ class GzipWriter {
   detail::Gzip file_;
 };
 
-// Reads gzip or plain text through std::istream.
+// Reads gzip or plain text through std::istream. Input error for what unpacks to far more than a trace does: a few bytes
+// would take all memory.
 class GzipReadBuffer final : public std::streambuf {
  public:
   explicit GzipReadBuffer(const std::filesystem::path& path);
@@ -49,6 +50,7 @@ class GzipReadBuffer final : public std::streambuf {
  private:
   const std::filesystem::path path_;
   detail::Gzip file_;
+  std::uint64_t unpacked_ = 0;  // bytes
   std::array<char, 1 << 16> buffer_;
 };
 

@@ -118,13 +118,15 @@ TEST_F(LivePage, SaysThatTheJobSleeps) {
                           .run_dir = run_.folder().path(),
                           .run = "tiny",
                           .clock = clock_,
-                          .is_asleep = [&] { return is_asleep.load(); }});
+                          .is_asleep = [&] { return is_asleep.load(); },
+                          .sleep = [] {},
+                          .wake = [] {}});
   port_ = port_in(testing::internal::GetCapturedStderr());
 
   EXPECT_THAT(get("/"), Not(HasSubstr("Asleep")));
   EXPECT_THAT(get("/metrics"), HasSubstr("d9d_asleep{run=\"tiny\"} 0\n"));
   is_asleep = true;
-  EXPECT_THAT(get("/"), HasSubstr("<b>Asleep</b>"));
+  EXPECT_THAT(get("/"), AllOf(HasSubstr("<b>Asleep</b>"), HasSubstr("action=\"/wake\"")));
   EXPECT_THAT(get("/metrics"), HasSubstr("d9d_asleep{run=\"tiny\"} 1\n"));
   page_.reset();
 }
@@ -154,11 +156,28 @@ TEST_F(LivePage, PassesSleepAndWakeOn) {
   EXPECT_THAT(post(here, "/wake", "key").body, HasSubstr("wakes"));
   EXPECT_EQ(told, "sleep wake ");
   EXPECT_EQ(post(here, "/trace", "key").status, 404);
-  EXPECT_THAT(get("/"), AllOf(HasSubstr("action=\"/sleep\""), HasSubstr("action=\"/wake\"")));
+  EXPECT_THAT(get("/"), AllOf(HasSubstr("action=\"/sleep\""), Not(HasSubstr("action=\"/wake\""))));
   EXPECT_EQ(test::markup_problem(get("/")), "");
   page_->close();
   EXPECT_THAT(test::error_of([&] { post(here, "/sleep", "node.status"); }),
               HasSubstr("node.status: nobody answers"));
+}
+
+TEST_F(LivePage, ShowsTheEndOfTheLogToWhoMayAct) {
+  run_.steps(3).started(0, test::job_of("tiny", 6));
+  open();
+  EXPECT_EQ(test::http_get(port_, "/log").status, 404);
+  std::filesystem::create_directories(run_.folder() / "logs");
+  std::string lines;
+  for (int i = 0; i < 30'000; ++i) lines += fmt::format("line {}\n", i);
+  run_.folder().write("logs/node-0.log", lines);
+
+  const test::HttpReply log = test::http_get(port_, "/log");
+
+  EXPECT_EQ(log.status, 200);
+  EXPECT_TRUE(log.body.starts_with("line ") && log.body.ends_with("line 29999\n"));
+  EXPECT_LT(log.body.size(), lines.size());
+  EXPECT_EQ(test::http_get(port_, "/log", "Via: 1.1 proxy\r\n").status, 403);
 }
 
 TEST_F(LivePage, WithoutTracesHasNoButton) {
