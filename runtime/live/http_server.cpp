@@ -39,6 +39,8 @@ constexpr std::size_t threads = 2;
 constexpr std::chrono::seconds last_answer{1};            // when the server ends; twice that at most
 constexpr std::chrono::milliseconds rest_of_accept{100};  // when no descriptor is left
 constexpr unsigned http_1_1 = 11;
+constexpr const char* words_of_proxies[] = {"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host",
+                                            "X-Real-IP"};
 
 struct Route {
   std::function<HttpAnswer(const Caller&)> make;
@@ -149,9 +151,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     asked_.host = text(http::field::host);
     asked_.origin = text(http::field::origin);
     asked_.authorization = text(http::field::authorization);
-    asked_.is_passed_on = request.count(http::field::forwarded) + request.count("X-Forwarded-For") +
-                              request.count(http::field::via) >
-                          0;
+    asked_.is_passed_on = std::any_of(std::begin(words_of_proxies), std::end(words_of_proxies),
+                                      [&](const char* field) { return request.count(field) > 0; });
     if (auto refused = refusal(asked_, service_.rules)) return write(std::move(*refused));
     find_route();
   }
