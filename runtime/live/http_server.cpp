@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/base/network.hpp"
 #include "runtime/live/request_rules.hpp"
 
@@ -300,6 +301,18 @@ struct HttpServer::Impl : Service {
     }
   }
 
+  // Whatever a request brings about, the job goes on.
+  void run() {
+    for (;;) {
+      try {
+        io.run();
+        return;
+      } catch (const std::exception& error) {
+        log::warn("the run's page lost a request: {}", error.what());
+      }
+    }
+  }
+
   void close() {
     closing = true;
     ErrorCode ignored;
@@ -333,7 +346,7 @@ HttpServer::HttpServer(const HttpServerOptions& options, Routes pages, Routes ac
     : impl_(std::make_unique<Impl>(options, std::move(pages), std::move(actions))) {
   impl_->listen(options);
   impl_->accept();
-  impl_->thread = std::thread([impl = impl_.get()] { impl->io.run(); });
+  impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 
 HttpServer::~HttpServer() {
