@@ -16,9 +16,11 @@
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
 #include "runtime/task/scores/regression_task.hpp"
+#include "runtime/task/text/stop_texts.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/train/optimizer_provider.hpp"
@@ -90,9 +92,24 @@ std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
 }
 
+NewRows new_rows_of(const JobConfig& job) {
+  return {job.trainer.model_stage_factory.new_rows,
+          static_cast<std::uint64_t>(job.trainer.determinism.base_seed)};
+}
+
 // The folder whose config.json an export goes on with.
 std::string described_by(const JobConfig& job, const FamilyProvider& provider) {
   return provider.from.value_or(frozen_weights(job));
+}
+
+void add_stops(const std::vector<std::string>& texts, GenerationTaskOptions& options) {
+  D9D_CHECK(options.tokenizer, "texts that end one, and no tokenizer");
+  const auto stops = std::make_shared<const StopTexts>(*options.tokenizer, texts, "task.stop_texts");
+  options.stops = stops;
+  auto& ends = options.generate.ends;
+  ends.insert(ends.end(), stops->tokens().begin(), stops->tokens().end());
+  if (!stops->has_texts()) return;
+  options.generate.ends_here = [stops](std::span<const std::int64_t> text) { return stops->end(text); };
 }
 
 // A text ends behind what the model's config or the folder of its weights names, too.
@@ -104,6 +121,7 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
   options.generate.temperature = config.temperature;
   options.generate.top_k = config.top_k;
   options.generate.top_p = config.top_p;
+  options.generate.repetition_penalty = config.repetition_penalty;
   options.generate.seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
   options.generate.max_new_tokens = config.max_new_tokens;
   options.generate.in_step = place.in_step;
@@ -118,6 +136,7 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
     ends.insert(ends.end(), of_folder.begin(), of_folder.end());
   }
   if (const auto file = tokenizer_of_model(loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
+  if (!config.stop_texts.empty()) add_stops(config.stop_texts, options);
   return options;
 }
 
@@ -156,10 +175,10 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   for (const Family* family : families()) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
-      return make_family_provider(loaded.model, provider.dtype,
-                                  {provider.enable_checkpointing, provider.offload_layers}, loaded.split,
-                                  disk, {provider.peft, frozen_weights(loaded.job)},
-                                  carried_keys(disk, provider, described_by(loaded.job, provider)));
+      return make_family_provider(
+          loaded.model, provider.dtype, {provider.enable_checkpointing, provider.offload_layers},
+          loaded.split, disk, {provider.peft, frozen_weights(loaded.job)},
+          carried_keys(disk, provider, described_by(loaded.job, provider)), new_rows_of(loaded.job));
     });
   }
   registry.add_task("causal_lm", [&loaded](const config::Section&) {

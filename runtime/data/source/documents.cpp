@@ -7,6 +7,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/file/json_rows.hpp"
+#include "runtime/data/source/unread_columns.hpp"
 #include "runtime/data/table/tables.hpp"
 
 namespace d9d {
@@ -98,9 +99,11 @@ struct RowCount {
 };
 
 void use_json(const std::string& file, bool is_array, const std::string& field, std::uint64_t bytes_before,
-              const UseDocument& use) {
+              const UseDocument& use, UnreadFields& unread) {
   RowCount rows;
   for_each_json_row(file, is_array, [&](const JsonRow& row) {
+    for (const auto& [key, value] : row.object.items())
+      if (key != field && !value.is_null()) unread.add_of_row(key);
     const auto found = row.object.find(field);
     const bool fits = found != row.object.end() && (found->is_string() || found->is_null());
     D9D_REQUIRE(fits, "{}: no text under \"{}\"; name the key with data.text_field (the row has {})",
@@ -117,13 +120,15 @@ void use_json(const std::string& file, bool is_array, const std::string& field, 
 }
 
 void use_table(const std::string& file, TableFormat format, const std::string& column,
-               std::uint64_t bytes_before, const UseDocument& use) {
+               std::uint64_t bytes_before, const UseDocument& use, UnreadFields& unread) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(file, error);
   D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
   RowCount rows;
+  UnreadColumns left(file, format, {column}, unread);
   for_each_table_text(file, format, column, [&](std::string_view text, const TableRow& row) {
     ++rows.all;
+    left.add_row();
     if (text.empty()) {
       ++rows.empty;
       return;
@@ -158,18 +163,20 @@ TextDataConfig with_found_files(TextDataConfig config) {
 
 void for_each_document(const TextDataConfig& config, const UseDocument& use) {
   std::uint64_t bytes_before = 0;
+  UnreadFields unread;
   const DataFiles files = find_files(config);
   for (const std::string& name : files.paths) {
     if (const auto table = table_format_of(files.format)) {
-      use_table(name, *table, config.text_field, bytes_before, use);
+      use_table(name, *table, config.text_field, bytes_before, use, unread);
     } else if (files.format == FileFormat::text) {
       use_text(name, config.document, bytes_before, use);
     } else {
-      use_json(name, files.format == FileFormat::json, config.text_field, bytes_before, use);
+      use_json(name, files.format == FileFormat::json, config.text_field, bytes_before, use, unread);
     }
     std::error_code ignored;  // it was read
     bytes_before += std::filesystem::file_size(name, ignored);
   }
+  unread.say();
 }
 
 }  // namespace d9d
