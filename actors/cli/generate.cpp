@@ -88,6 +88,10 @@ std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Argum
     });
   }
   writer.say_unread();
+  const bool any_chat = std::ranges::any_of(prompts, &GivenPrompt::is_chat);
+  for (const char* option : {"--chat-template", "--template-argument"})
+    if (!any_chat && arguments.has(option))
+      log::warn("{} has no effect: no prompt goes through a chat template; give --chat", option);
   D9D_REQUIRE(!prompts.empty(), "there is no prompt in the file: write one in each line");
   return prompts;
 }

@@ -90,8 +90,9 @@ void Generator::advance() {
     places.push_back({text.prompt->sample, text.made->size(), text.prompt->ids, *text.made});
   const auto chosen = chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
   for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].made->push_back(chosen[i]);
-  std::erase_if(texts_, [this](Text& text) {
+  for (Text& text : texts_)
     if (text.end == 0 && ends_text(options_, *text.made)) text.end = text.made->size();
+  std::erase_if(texts_, [this](const Text& text) {
     const bool full = static_cast<std::int64_t>(text.made->size()) == options_.max_new_tokens;
     if (!full && (options_.in_step || text.end == 0)) return false;
     if (text.end > 0) text.made->resize(text.end);
