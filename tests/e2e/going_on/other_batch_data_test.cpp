@@ -132,7 +132,9 @@ TEST_P(OtherBatchOf, ReadsEachSampleOnce) {
   const auto each = results("each");
   const int samples = static_cast<int>(each.size());
   ASSERT_GE(samples, 16);
-  if (GetParam().samples > 0) ASSERT_EQ(samples, GetParam().samples);
+  if (GetParam().samples > 0) {
+    ASSERT_EQ(samples, GetParam().samples);
+  }
 
   infer("parts", steps("inference", 2));
   infer("parts", batch("inference", 3) + steps("inference", 4));
