@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/config/decode.hpp"
+#include "runtime/train/lr/short_forms.hpp"
 #include "runtime/train/lr_curve.hpp"
 #include "runtime/train/lr_schedule.hpp"
 
@@ -45,7 +46,12 @@ struct PiecewiseLrProvider {
 };
 BOOST_DESCRIBE_STRUCT(PiecewiseLrProvider, (), (scheduler))
 
-using LrSchedulerConfig = std::variant<PiecewiseLrProvider, config::Named>;
+using LrSchedulerConfig =
+    std::variant<PiecewiseLrProvider, ConstantLr, LinearLr, CosineLr, WsdLr, config::Named>;
+
+// The phases that a section means: its own, or those of a short form. Input errors: two keys that say the same, a share
+// without the number of steps. Not of a plugin's schedule.
+PiecewiseLrConfig as_phases(const LrSchedulerConfig& config, std::optional<std::int64_t> total_steps);
 
 // The same input errors as PiecewiseLrBuilder.
 PiecewiseLr build_lr(const PiecewiseLrConfig& config, std::optional<std::int64_t> total_steps);
@@ -88,10 +94,16 @@ constexpr auto keys_of(config::Tag<PiecewiseLrProvider>) {
   return std::array{config::Key{"scheduler", "", "the schedule", config::required}};
 }
 constexpr auto choices_of(config::Tag<LrSchedulerConfig>) {
-  return config::Choices<1>{"name",
-                            {{{"piecewise",
-                               "Phases, each with a target and a curve. The learning rate of a step is "
-                               "the optimizer's `lr` times the multiplier."}}}};
+  return config::Choices<5>{
+      "name",
+      {{{"piecewise",
+         "Phases, each with a target and a curve. The learning rate of a step is "
+         "the optimizer's `lr` times the multiplier."},
+        {"constant", "After the warm-up the multiplier stays 1."},
+        {"linear", "After the warm-up a straight line to `min_ratio` at the end of the job."},
+        {"cosine", "After the warm-up half a period of a cosine to `min_ratio` at the end of the job."},
+        {"wsd",
+         "Warm-up, stable, decay: the multiplier is 1 until the last steps, which lead to `min_ratio`."}}}};
 }
 
 }  // namespace d9d
