@@ -4,12 +4,16 @@
 #include "actors/cli/arguments.hpp"
 #include "actors/cli/commands.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/start/init.hpp"
+#include "actors/cli/start/tokenizer.hpp"
 
 namespace d9d {
 namespace {
 
 std::vector<Command> every_command() {
   return {run_command("build", {}, {}),
+          init_command({1, 1ULL << 30}),
+          tokenizer_command(),
           check_command(),
           schedule_command(),
           lr_command(),

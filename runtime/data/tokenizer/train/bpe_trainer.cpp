@@ -124,7 +124,7 @@ class PairMerger {
 
   void merge(const MergeCandidate& candidate) {
     const BpeMerge pair{static_cast<std::uint32_t>(candidate.pair >> 32),
-                     static_cast<std::uint32_t>(candidate.pair)};
+                        static_cast<std::uint32_t>(candidate.pair)};
     // Two ways to cut one token give one id.
     const std::uint32_t token = vocabulary_.add(vocabulary_.text(pair.first) + vocabulary_.text(pair.second));
     merges_.push_back(pair);
@@ -163,7 +163,8 @@ class PairMerger {
     for (std::size_t i = 0; i < merges_.size(); ++i) {
       if (last.at(pair_key(merges_[i].first, merges_[i].second)) == i) trained.merges.push_back(merges_[i]);
     }
-    for (const Word& word : words_) trained.num_tokens += word.length * static_cast<std::uint64_t>(word.count);
+    for (const Word& word : words_)
+      trained.num_tokens += word.length * static_cast<std::uint64_t>(word.count);
     return trained;
   }
 

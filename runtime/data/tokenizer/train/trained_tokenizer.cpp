@@ -54,14 +54,10 @@ Json model_of(const TrainedBpe& trained) {
 }  // namespace
 
 std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens) {
-  const Json file{{"version", "1.0"},
-                  {"truncation", nullptr},
-                  {"padding", nullptr},
-                  {"added_tokens", added_tokens(special_tokens)},
-                  {"normalizer", nullptr},
-                  {"pre_tokenizer", byte_level(false)},
-                  {"post_processor", nullptr},
-                  {"decoder", byte_level(true)},
+  const Json file{{"version", "1.0"},          {"truncation", nullptr},
+                  {"padding", nullptr},        {"added_tokens", added_tokens(special_tokens)},
+                  {"normalizer", nullptr},     {"pre_tokenizer", byte_level(false)},
+                  {"post_processor", nullptr}, {"decoder", byte_level(true)},
                   {"model", model_of(trained)}};
   return file.dump(2);
 }

@@ -28,8 +28,7 @@ std::vector<std::string> learnt(const TrainedBpe& trained) {
 // then "est"; "lo" in seven, then "low".
 TEST(BpeTrainer, LearnsThePairsOfTheKnownExample) {
   std::string text;
-  for (const auto& [word, count] :
-       {std::pair{"low", 5}, {"lower", 2}, {"newest", 6}, {"widest", 3}}) {
+  for (const auto& [word, count] : {std::pair{"low", 5}, {"lower", 2}, {"newest", 6}, {"widest", 3}}) {
     for (int i = 0; i < count; ++i) text += std::string(word) + "\n";
   }
 
@@ -69,9 +68,10 @@ TEST(BpeTrainer, RefusesAVocabularyWithoutRoomForTheBytes) {
     FAIL() << "taken";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_STREQ(error.what(),
-                 "a vocabulary of 256 tokens is too small: the 256 bytes and the special tokens need 257; give "
-                 "at least so many");
+    EXPECT_STREQ(
+        error.what(),
+        "a vocabulary of 256 tokens is too small: the 256 bytes and the special tokens need 257; give "
+        "at least so many");
   }
 }
 
