@@ -42,9 +42,9 @@ class PiecewiseLr {
   std::vector<LrPhase> phases_;
 };
 
-// Each phase starts at the target of the one before. A phase may end beyond total_steps: the job sees its begin, and
-// nothing of the shares and rests behind it. Input errors: a share of the whole without total_steps, a share outside of
-// [0, 1] or before the end of the last phase.
+// Each phase starts at the target of the one before. Of a phase that ends beyond total_steps the job sees the begin;
+// phases of mode percentage and rest that follow are left out. Input errors: a share of the whole without total_steps,
+// a share outside of [0, 1] or before the end of the last phase.
 class PiecewiseLrBuilder {
  public:
   explicit PiecewiseLrBuilder(double initial_multiplier,

@@ -20,7 +20,8 @@
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/data/tokenizer/token_settings.hpp"
 #include "runtime/data/tokenizer/train/trained_tokenizer.hpp"
-#include "runtime/family/family_model.hpp"
+#include "runtime/family/families.hpp"
+#include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/job_load.hpp"
 
@@ -29,7 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr double minutes_default = 4;
-constexpr std::uint64_t config_bytes_max = 1 << 20;
 constexpr double bytes_a_token = 4;  // of texts in a vocabulary that is there already
 
 struct Wish {
@@ -106,16 +106,26 @@ std::int64_t parameters_of(const std::string& folder, const nlohmann::json& conf
   return static_cast<std::int64_t>(bytes / (dtype == "float32" ? 4 : 2));
 }
 
+// As the model's family understands the folder's config.json; it refuses what is none of ours.
 nlohmann::json config_of(const std::string& folder) {
-  const std::string file = join_path(folder, "config.json");
   std::error_code ignored;
-  D9D_REQUIRE(fs::exists(file, ignored), "{} has no config.json; give the folder of a Hugging Face model",
-              folder);
-  try {
-    return nlohmann::json::parse(read_text(PosixDisk(), file, config_bytes_max));
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::input, fmt::format("{} is no JSON: {}", file, error.what()));
+  D9D_REQUIRE(fs::exists(join_path(folder, "config.json"), ignored),
+              "{} has no config.json; give the folder of a Hugging Face model", folder);
+  return nlohmann::json::parse(read_hugging_face_config(folder)->config_json());
+}
+
+// The first family whose models need nothing but the keys of the job.
+std::string family_for(StarterJob job) {
+  for (const Family* family : families()) {
+    job.family = family->name();
+    try {
+      load_job(config::parse(yaml_of(job), "job.yaml"), {});
+      return job.family;
+    } catch (const Error&) {
+      if (family == families().back()) throw;
+    }
   }
+  return {};
 }
 
 Written tuning(const Arguments& arguments, const Wish& wish, const std::string& folder,
@@ -125,8 +135,8 @@ Written tuning(const Arguments& arguments, const Wish& wish, const std::string& 
   const auto tokenizer = find_tokenizer_file(folder);
   D9D_REQUIRE(tokenizer, "{} has no tokenizer.json and no tokenizer.model; put the model's tokenizer there",
               folder);
-  made.job.model =
-      StarterModel{folder, config.value("model_type", std::string()), parameters_of(folder, config)};
+  made.job.family = config.value("model_type", std::string());
+  made.job.model = StarterModel{folder, parameters_of(folder, config)};
   made.job.is_chat = arguments.has("--data");
   DataAmount amount;
   bool can_hold_out = false;
@@ -199,6 +209,7 @@ int init(const Arguments& arguments, Console& console, const HostRoom& host) {
   made.job.name = name;
   made.job.command = shown(arguments, wish);
   made.job.files = wish.files;
+  if (!folder) made.job.family = family_for(made.job);
   write(made, wish, console);
   return 0;
 }

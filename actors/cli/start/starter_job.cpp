@@ -65,16 +65,16 @@ std::string model(const StarterJob& job) {
         "  # LoRA: small matrices beside the linears train. All weights instead: leave peft and "
         "export_adapter_to out, lr 2e-5\n"
         "  peft: {{kind: lora, module_name_pattern: '.*_proj', params: {{r: 16, alpha: 32}}}}\n",
-        job.model->family, quoted(job.model->folder));
+        job.family, quoted(job.model->folder));
   }
   const ModelSize& size = job.plan.model;
   return fmt::format(
-      "model_provider:\n  name: qwen3  # llama, gemma3_text, qwen3_moe, ... have the same keys and more\n"
+      "model_provider:\n  name: {}\n"
       "  model: {{vocab_size: {}, hidden_size: {}, num_hidden_layers: {}, num_attention_heads: {}, "
       "num_key_value_heads: {},\n"
       "          head_dim: {}, intermediate_size: {}, max_position_embeddings: {}, tie_word_embeddings: "
       "true}}\n",
-      size.vocab_size, size.width, size.layers, size.heads, size.heads, size.width / size.heads,
+      job.family, size.vocab_size, size.width, size.layers, size.heads, size.heads, size.width / size.heads,
       size.feed_forward, job.plan.sequence_length);
 }
 

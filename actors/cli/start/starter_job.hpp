@@ -12,13 +12,13 @@ namespace d9d {
 
 struct StarterModel {  // to fine-tune
   std::string folder;
-  std::string family;
   std::int64_t parameters = 0;
 };
 
 struct StarterJob {
   std::string name;     // of the run, and of its folder
   std::string command;  // the words that asked for it
+  std::string family;   // model_provider.name
   std::vector<std::string> files;
   StartPlan plan;
   double minutes = 0;                 // that it is about to take

@@ -1,5 +1,5 @@
 #pragma once
-// d9d-node tokenizer: a tokenizer of one's own text.
+// d9d-node tokenizer: trains a tokenizer on texts.
 
 #include "actors/cli/arguments.hpp"
 #include "actors/cli/start/training_text.hpp"

@@ -18,8 +18,8 @@ struct TextLook {
   std::uint64_t lines = 0;       // that have one
 };
 
-// `files` as data.files takes them. Input errors: those of the files, texts that are not UTF-8 (with their place), no
-// text at all.
+// `files` as data.files takes them. Input errors: those of the files, a text that is not UTF-8 (its place is named),
+// and files without any text in them.
 TextLook look_through(const std::vector<std::string>& files, const std::string& text_field);
 
 // What a document of such text is: the largest unit of which there are enough to hold some out of training; none where

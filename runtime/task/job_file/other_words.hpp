@@ -12,11 +12,12 @@ namespace d9d {
 
 struct OtherWord {
   std::string_view word;
-  std::vector<std::string_view> keys;  // what says it here; none: `note` alone is the answer
+  std::string_view keys;  // what says it here, parted by blanks; none: `note` alone is the answer
   std::string_view note = {};
 };
 
 std::span<const OtherWord> other_words();
+std::vector<std::string_view> keys_of(const OtherWord& word);
 
 // "here: trainer.schedule.total_steps"; empty for a word that is none of them.
 std::string answer_to(std::string_view word);

@@ -26,8 +26,8 @@ struct TrainedBpe {
   std::uint64_t num_tokens = 0;     // of the whole text, in these tokens
 };
 
-// Fewer tokens than asked for where no pair is frequent enough. Input error: a vocabulary too small for the bytes and
-// the special tokens.
+// Fewer tokens than asked for where no pair is frequent enough. Input error: a vocabulary that is too small for the
+// 256 bytes and the special tokens.
 TrainedBpe train_bpe(const WordCounts& words, const BpeTraining& training);
 
 }  // namespace d9d

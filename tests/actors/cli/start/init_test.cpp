@@ -81,7 +81,7 @@ TEST_F(CliInit, NamesTheFamiliesWhereAModelIsOfNone) {
   const auto outcome = init({path("mine"), "--model", path("model"), "--text", path("text.txt")});
 
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("gpt2"), HasSubstr("qwen3")));
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("gpt2"), HasSubstr("qwen3"), HasSubstr("config.json")));
   EXPECT_FALSE(exists("mine"));
 }
 

@@ -19,6 +19,7 @@ StarterJob bible() {
   StarterJob job{.name = "bible", .command = "d9d-node init bible --text kjv.txt", .files = {"kjv.txt"}};
   job.plan = plan_model({1'200'000, 4096}, {4, 16 * gib}, 4);
   job.minutes = 4;
+  job.family = "qwen3";
   job.tokenizer = "bible/tokenizer.json";
   job.eos_token = "<|endoftext|>";
   job.document = DocumentUnit::paragraph;
@@ -64,7 +65,7 @@ TEST(StarterJob, HasNoEvaluationWhereNothingIsHeldOut) {
 
 TEST(StarterJob, WritesConversationsWithMarkersWhereThereIsNoTemplate) {
   StarterJob job = bible();
-  job.model = StarterModel{"model", "qwen3", 600'000'000};
+  job.model = StarterModel{"model", 600'000'000};
   job.is_chat = true;
   job.tokenizer.clear();
   job.document.reset();
