@@ -15,8 +15,8 @@ struct Shape {
 constexpr std::array shapes{Shape{2, 64},  Shape{4, 96},  Shape{4, 128},  Shape{6, 192},
                             Shape{6, 256}, Shape{8, 384}, Shape{10, 512}, Shape{12, 768}};
 
-constexpr double flops_of_core = 5e10;  // that training reaches on a core, small matrices among them
-constexpr double tokens_a_parameter = 20;
+constexpr double flops_of_core = 1e11;     // that training reaches on a core, small matrices among them
+constexpr double tokens_a_parameter = 3;   // a run of minutes: more parameters with fewer tokens learn more
 constexpr double times_through_text = 20;  // at most; a small text is repeated
 constexpr double times_through_tuning = 3;
 constexpr std::uint64_t training_bytes =
@@ -81,8 +81,8 @@ std::int64_t length_for(std::uint64_t tokens, double held_out, std::int64_t most
 }  // namespace
 
 std::int64_t vocab_size_for(std::uint64_t text_bytes) {
-  // One token for each 2000 bytes of a large text; those of a small one are seen less often.
-  const double size = 512 * std::sqrt(static_cast<double>(text_bytes) / 32'000);
+  // Four times the text, twice the tokens: each is then seen twice as often.
+  const double size = 512 * std::sqrt(static_cast<double>(text_bytes) / 128'000);
   return power_below(size, 512, 32'768);
 }
 
@@ -108,7 +108,7 @@ StartPlan plan_model(const TextAmount& text, const HostRoom& host, double minute
   plan.learning_rate = plan.model.width < 256 ? 3e-3 : plan.model.width < 512 ? 1.5e-3 : 6e-4;
   const double most = times_through_text * static_cast<double>(text.tokens);
   const double seen = std::min(flops(host, minutes) / (6 * static_cast<double>(parameters)), most);
-  fill_batches(plan, std::clamp(seen / 200, 512.0, 32'768.0), seen);
+  fill_batches(plan, std::clamp(seen / 800, 512.0, 32'768.0), seen);
   return plan;
 }
 
@@ -123,7 +123,7 @@ StartPlan plan_tuning(std::uint64_t tokens, std::int64_t parameters, std::int64_
   plan.learning_rate = parameters < 50'000'000 ? 1e-3 : 2e-4;
   const double most = times_through_tuning * static_cast<double>(tokens);
   const double seen = std::min(flops(host, minutes) / (5 * static_cast<double>(parameters)), most);
-  fill_batches(plan, std::clamp(seen / 50, 256.0, 8192.0), seen);
+  fill_batches(plan, std::clamp(seen / 200, 256.0, 8192.0), seen);
   return plan;
 }
 

@@ -10,7 +10,7 @@ struct HostRoom {
   std::uint64_t memory_bytes = 0;
 };
 
-// Of a text of so many bytes: from 512 tokens for a page to 32768 for gigabytes.
+// Of a text of so many bytes: from 512 tokens for a page to 32768 for a gigabyte.
 std::int64_t vocab_size_for(std::uint64_t text_bytes);
 
 struct ModelSize {
@@ -44,8 +44,8 @@ struct TextAmount {
   bool can_hold_out = true;
 };
 
-// The largest of eight shapes that sees 20 tokens a parameter (Hoffmann and others 2022) within the minutes, that the text
-// can fill, and whose replicas fit a half of the memory; one replica a core.
+// The largest of eight shapes that sees three tokens a parameter within the minutes, that the text can fill, and whose
+// replicas fit a half of the memory; one replica a core.
 StartPlan plan_model(const TextAmount& text, const HostRoom& host, double minutes);
 
 // The batches and steps of a model of so many parameters that is there already. `positions`: the longest sequence.

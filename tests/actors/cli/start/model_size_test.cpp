@@ -16,7 +16,7 @@ TEST(ModelSize, CountsItsParameters) {
 TEST(ModelSize, HasAVocabularyThatGrowsWithTheText) {
   EXPECT_EQ(vocab_size_for(0), 512);
   EXPECT_EQ(vocab_size_for(40'000), 512);
-  EXPECT_EQ(vocab_size_for(4'300'000), 4096);
+  EXPECT_EQ(vocab_size_for(4'300'000), 2048);
   EXPECT_EQ(vocab_size_for(1ULL << 40), 32'768);
 }
 

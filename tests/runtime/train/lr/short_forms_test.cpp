@@ -62,6 +62,15 @@ TEST(LrShortForms, KeepTheirWarmUpInAShorterTrial) {
   EXPECT_DOUBLE_EQ(lr.multiplier(19), 0.38);
 }
 
+// Nothing is left for the curve; others divide by it.
+TEST(LrShortForms, MayWarmUpToTheEnd) {
+  for (const char* name : {"cosine", "linear", "constant", "wsd"}) {
+    const PiecewiseLr lr = made(std::string("{name: ") + name + ", warmup_steps: 20}", 20);
+
+    EXPECT_DOUBLE_EQ(lr.multiplier(19), 0.95) << name;
+  }
+}
+
 // Warm-up 10, then 5 steps at 1, then 5 steps down.
 TEST(LrShortForms, HoldUntilTheDecayBegins) {
   const PiecewiseLr lr = made("{name: wsd, warmup_steps: 10, decay_steps: 5, curve: linear}", 20);
