@@ -15,7 +15,7 @@ struct Shape {
 constexpr std::array shapes{Shape{2, 64},  Shape{4, 96},  Shape{4, 128},  Shape{6, 192},
                             Shape{6, 256}, Shape{8, 384}, Shape{10, 512}, Shape{12, 768}};
 
-constexpr double flops_of_core = 1e11;     // that training reaches on a core, small matrices among them
+constexpr double flops_of_core = 7e10;     // that training reaches on a core, small matrices among them
 constexpr double tokens_a_parameter = 3;   // a run of minutes: more parameters with fewer tokens learn more
 constexpr double times_through_text = 20;  // at most; a small text is repeated
 constexpr double times_through_tuning = 3;
