@@ -23,6 +23,7 @@
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/disk.hpp"
+#include "runtime/state/disk_error.hpp"
 #include "runtime/task/job_load.hpp"
 
 namespace d9d {
@@ -144,6 +145,7 @@ Written tuning(const Arguments& arguments, const Wish& wish, const std::string& 
     amount = amount_of_rows(wish.files);
     can_hold_out = amount.documents >= documents_enough;
     made.job.has_template = find_chat_template(tokenizer->string(), std::nullopt).has_value();
+    if (!made.job.has_template) made.job.eos_token = token_settings_beside(*tokenizer).eos;
   } else {
     const std::string field = arguments.value("--text-field").value_or("text");
     const TextLook text = look_through(wish.files, field);
@@ -168,8 +170,13 @@ void write(const Written& made, const Wish& wish, Console& console) {
   PosixDisk disk;
   load_job(config::parse(yaml, job), {});
   disk.make_directories(wish.folder);
-  if (made.tokenizer) write_text(disk, made.job.tokenizer, *made.tokenizer);
-  write_text(disk, job, yaml);
+  try {
+    if (made.tokenizer) write_text(disk, made.job.tokenizer, *made.tokenizer);
+    write_text(disk, job, yaml);
+  } catch (const Error&) {
+    if (made.tokenizer) remove_quietly(disk, made.job.tokenizer);
+    throw;
+  }
   console.out << yaml
               << fmt::format("\nwritten: {}{}\ntrain:   d9d-node {}\n", job,
                              made.tokenizer ? " and " + made.job.tokenizer : "", job)
@@ -180,14 +187,20 @@ void write(const Written& made, const Wish& wish, Console& console) {
 }
 
 std::string name_of_run(const std::string& folder) {
-  const std::string name = fs::path(folder).lexically_normal().filename().string();
+  const std::string name = fs::path(folder).filename().string();
   D9D_REQUIRE(!name.empty() && name != "." && name != "..",
               "init: \"{}\" is no name; use letters, digits, `-` and `_`", folder);
   return name;
 }
 
+std::string without_last_slash(const std::string& folder) {
+  const fs::path path = fs::path(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
 int init(const Arguments& arguments, Console& console, const HostRoom& host) {
-  Wish wish{.folder = arguments.positional().front(), .files = arguments.values("--text")};
+  Wish wish{.folder = without_last_slash(arguments.positional().front()),
+            .files = arguments.values("--text")};
   const auto more = arguments.positional();
   const bool is_chat = arguments.has("--data");
   D9D_REQUIRE(!is_chat || wish.files.empty(), "init: give --text or --data, not both");
@@ -203,6 +216,9 @@ int init(const Arguments& arguments, Console& console, const HostRoom& host) {
               "init: --data needs --model FOLDER: conversations teach a model that can write "
               "already; to begin from nothing, give --text");
   const std::string name = name_of_run(wish.folder);
+  std::error_code ignored;
+  D9D_REQUIRE(!fs::exists(wish.folder, ignored) || fs::is_directory(wish.folder, ignored),
+              "{} is a file, and the job gets a folder of that name; choose another name", wish.folder);
   require_new(join_path(wish.folder, "job.yaml"));
   if (!folder) require_new(join_path(wish.folder, "tokenizer.json"));
   Written made = folder ? tuning(arguments, wish, *folder, host) : from_scratch(arguments, wish, host);

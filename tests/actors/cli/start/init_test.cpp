@@ -42,6 +42,13 @@ TEST_F(CliInit, WritesAJobAndItsTokenizer) {
   EXPECT_TRUE(exists("mine/tokenizer.json"));
 }
 
+TEST_F(CliInit, TakesAFoldersNameWithASlash) {
+  const auto outcome = init({path("mine") + "/", "--text", path("text.txt")});
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("run: {name: \"mine\"}"));
+}
+
 TEST_F(CliInit, NeverWritesOverWhatIsThere) {
   ASSERT_EQ(init({path("mine"), "--text", path("text.txt")}).code, 0);
 
@@ -68,6 +75,8 @@ TEST_F(CliInit, NamesWhatIsMissingAndLeavesNothing) {
               HasSubstr(path("model") + " has no config.json; give the folder of a Hugging Face model"));
   EXPECT_THAT(error({path("mine"), "--text", path("text.txt"), "--minutes", "0"}),
               HasSubstr("give more than 0"));
+  EXPECT_THAT(error({path("text.txt"), "--text", path("text.txt")}),
+              HasSubstr("is a file, and the job gets a folder"));
   EXPECT_THAT(error({"/", "--text", path("text.txt")}), HasSubstr("is no name"));
   EXPECT_FALSE(exists("mine"));
 }
