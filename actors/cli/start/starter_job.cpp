@@ -62,9 +62,9 @@ std::string model(const StarterJob& job) {
   if (job.model) {
     return fmt::format(
         "model_provider:\n  name: {}\n  from: {}\n"
-        "  # LoRA: small matrices beside the linears train. All weights instead: leave peft and "
-        "export_adapter_to out, lr 2e-5\n"
-        "  peft: {{kind: lora, module_name_pattern: '.*_proj', params: {{r: 16, alpha: 32}}}}\n",
+        "  peft: {{kind: lora, module_name_pattern: '.*_proj', params: {{r: 16, alpha: 32}}}}  # small "
+        "matrices beside "
+        "the linears train; for all weights leave peft and export_adapter_to out, and take lr: 2e-5\n",
         job.family, quoted(job.model->folder));
   }
   const ModelSize& size = job.plan.model;
