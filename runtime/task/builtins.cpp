@@ -49,13 +49,15 @@ struct OptionsOf {
 
 class PiecewiseSchedule final : public LrSchedule {
  public:
-  explicit PiecewiseSchedule(PiecewiseLrConfig config) : config_(std::move(config)) {}
+  explicit PiecewiseSchedule(LrSchedulerConfig config) : config_(std::move(config)) {}
   std::function<double(std::int64_t)> over(std::int64_t total_steps) const override {
-    return [lr = build_lr(config_, total_steps)](std::int64_t step) { return lr.multiplier(step); };
+    return [lr = build_lr(as_phases(config_, total_steps), total_steps)](std::int64_t step) {
+      return lr.multiplier(step);
+    };
   }
 
  private:
-  const PiecewiseLrConfig config_;
+  const LrSchedulerConfig config_;
 };
 
 class ConstantSchedule final : public LrSchedule {
@@ -72,9 +74,11 @@ void add_optimizers(const JobConfig& job, Registry& registry) {
       return provider_of(known_optimizer(job.optimizer).value());
     });
   }
-  registry.add_lr_schedule("piecewise", [&job](const config::Section&) {
-    return std::make_shared<PiecewiseSchedule>(std::get<PiecewiseLrProvider>(*job.lr_scheduler).scheduler);
-  });
+  for (const config::Choice& choice : choices_of(config::Tag<LrSchedulerConfig>{}).all) {
+    registry.add_lr_schedule(std::string(choice.name), [&job](const config::Section&) {
+      return std::make_shared<PiecewiseSchedule>(job.lr_scheduler.value());
+    });
+  }
 }
 
 // Their names are taken, too; build_source() makes them.
@@ -277,6 +281,7 @@ ScheduleConfig make_schedule(const Registry& registry, const JobConfig& job) {
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job) {
   if (!job.lr_scheduler) return std::make_shared<ConstantSchedule>();
   const auto* named = std::get_if<config::Named>(&*job.lr_scheduler);
+  // Those of the job's own section are all made in one way.
   return registry.make_lr_schedule(named ? named->name : "piecewise",
                                    named ? named->options : config::Section());
 }
