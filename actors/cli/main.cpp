@@ -14,7 +14,9 @@
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
+  // A write that fails is no reason to lose the process: a limit of file sizes, a reader of the log that is gone.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   const auto tensor_bytes_max = kernels::keep_tensor_memory();
   const std::string build = build_id();
   const std::vector<std::string> line(argv, argv + argc);

@@ -31,6 +31,7 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/state/held/held_folders.hpp"
 #include "runtime/state/watched_disk.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/job_difference.hpp"
@@ -115,6 +116,13 @@ std::string job_tag(std::uint64_t incarnation_of_node_0) {
 
 // Nobody can take a hanging call back, and the thread that made it may be any: the process ends here.
 void leave_hanging_disk(const std::string& report) {
+  log::error("{}", report);
+  std::cerr.flush();
+  std::_Exit(1);
+}
+
+// Any thread may be about to write, or may find out: what must not happen any more cannot be told to all of them in time.
+void leave_lost_folder(const std::string& report) {
   log::error("{}", report);
   std::cerr.flush();
   std::_Exit(1);
@@ -272,6 +280,10 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                               }});
   PosixDisk plain_disk;
   DiskWatch disk_watch(std::chrono::seconds(job.node.disk_timeout), leave_hanging_disk);
+  HeldFolders held_folders(leave_lost_folder);
+  disk_watch.set_before_call([&held_folders](DiskWatch::Access access) {
+    if (access != DiskWatch::Access::read) held_folders.check(access == DiskWatch::Access::change);
+  });
   WatchedDisk disk(plain_disk, disk_watch);
   trace::Recorder recorder({.node = options.join ? trace::unknown_node : 0, .random = random_bits()});
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
@@ -307,6 +319,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .own_schedule = prepared.schedule,
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,
+                        .held_folders = &held_folders,
                         .tokenizer = std::move(prepared.tokenizer),
                         .registry = &prepared.registry,
                         .expected_memory = options.expected_memory,
@@ -318,7 +331,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   JobEnd ended;
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;
-  if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
+  if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch, held_folders);
   if (options.share.worker.index == 0) log::info("computing with {} instructions", isa);
   if (options.on_ready && options.join) options.on_ready(*options.join);
   ActorSystem system(world, system_options);

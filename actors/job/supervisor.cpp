@@ -16,6 +16,7 @@
 #include "actors/job/end_policy.hpp"
 #include "actors/job/line_relay.hpp"
 #include "actors/job/signal_policy.hpp"
+#include "actors/job/signal_watch.hpp"
 #include "actors/job/worker_call.hpp"
 #include "actors/job/worker_process.hpp"
 #include "runtime/base/error.hpp"
@@ -40,9 +41,7 @@ void write_all(int descriptor, std::string_view text) {
 class Signals {
  public:
   Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
+    const sigset_t set = signals_of_jobs();
     ::pthread_sigmask(SIG_BLOCK, &set, &before_);
     pipe_before_ = std::signal(SIGPIPE, SIG_IGN);
     child_before_ =
@@ -83,7 +82,10 @@ struct Stream {
 class Supervisor {
  public:
   Supervisor(const SupervisorOptions& options, const Clock& clock)
-      : options_(options), clock_(clock), signal_policy_(options.grace), end_policy_(options.grace) {
+      : options_(options),
+        clock_(clock),
+        signal_policy_(options.grace, same_signal_to_supervisor_within),
+        end_policy_(options.grace) {
     if (::isatty(options_.err) != 1) return;
     log::set_before_line([err = options_.err] { write_all(err, clear_line); });
   }
@@ -165,12 +167,11 @@ class Supervisor {
   }
 
   void take(int signal) {
-    const bool is_wish = signal != SIGTERM && signal != SIGINT;
     switch (signal_policy_.arrived(signal, true, clock_.now_ns())) {
       case SignalPolicy::Action::ignore:
         return;
       case SignalPolicy::Action::tell:
-        if (is_wish) return tell_wish(signal);
+        if (SignalPolicy::is_wish(signal)) return tell_wish(signal);
         [[fallthrough]];
       case SignalPolicy::Action::tell_now:
         end_policy_.asked_to_end(*signal_policy_.deadline_ns());

@@ -24,8 +24,8 @@ struct SupervisorOptions {
 };
 
 // The first process is started alone; the others when it has found nothing wrong with the job and knows where node 0 is.
-// Returns when all have ended: the exit code of the first that failed (128 + the signal that killed it), else 0. SIGTERM
-// and SIGINT go to all of them, wishes (SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) to the first. Environment error: the first
+// Returns when all have ended: the exit code of the first that failed (128 + the signal that killed it), else 0. SIGTERM,
+// SIGINT and SIGHUP go to all of them, wishes (SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) to the first. Environment error: the first
 // one cannot be started.
 int supervise(const SupervisorOptions& options, const Clock& clock);
 
