@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
@@ -73,6 +74,24 @@ class Signals {
   void (*child_before_)(int) = SIG_DFL;
 };
 
+// A file without a name that the processes which are started inherit.
+class Inherited {
+ public:
+  explicit Inherited(const std::string& text) : descriptor_(::memfd_create("d9d-job", 0)) {
+    if (descriptor_ < 0)
+      throw Error(ErrorKind::environment,
+                  fmt::format("cannot hand on the job file: {}", std::strerror(errno)));
+    write_all(descriptor_, text);
+  }
+  ~Inherited() { ::close(descriptor_); }
+  Inherited(const Inherited&) = delete;
+  Inherited& operator=(const Inherited&) = delete;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
 struct Stream {
   int from = -1;  // -1: there is nothing to come
   int to = -1;
@@ -84,6 +103,7 @@ class Supervisor {
   Supervisor(const SupervisorOptions& options, const Clock& clock)
       : options_(options),
         clock_(clock),
+        job_(options.job),
         signal_policy_(options.grace, same_signal_to_supervisor_within),
         end_policy_(options.grace) {
     if (::isatty(options_.err) != 1) return;
@@ -118,12 +138,12 @@ class Supervisor {
     const auto index = static_cast<int>(members_.size());
     const bool first = index == 0;
     const WorkerCall call{{{index, static_cast<int>(options_.workers.size())}, options_.command}, join};
-    auto process =
-        std::make_unique<WorkerProcess>(WorkerStart{.program = options_.program,
-                                                    .words = options_.words,
-                                                    .environment = {{worker_variable, text_of(call)}},
-                                                    .reports_as = first ? report_variable : "",
-                                                    .shares_output = first});
+    auto process = std::make_unique<WorkerProcess>(WorkerStart{
+        .program = options_.program,
+        .words = options_.words,
+        .environment = {{worker_variable, text_of(call)}, {job_variable, std::to_string(job_.descriptor())}},
+        .reports_as = first ? report_variable : "",
+        .shares_output = first});
     const std::string mark = fmt::format("[worker {}] ", index);
     const int out = process->out(), err = process->err();
     members_.push_back(
@@ -287,6 +307,7 @@ class Supervisor {
 
   const SupervisorOptions& options_;
   const Clock& clock_;
+  const Inherited job_;
   const Signals signals_;
   SignalPolicy signal_policy_;
   EndPolicy end_policy_;

@@ -16,6 +16,7 @@ namespace d9d {
 struct SupervisorOptions {
   std::string program = "/proc/self/exe";
   std::vector<std::string> words;    // of this command: each process has the same
+  std::string job{};                 // the text of the job file
   std::vector<std::string> workers;  // what each of them has, for people: "ranks 2, 3"
   std::uint64_t command = 0;         // random
   std::chrono::nanoseconds grace{};  // for the job to end by itself
