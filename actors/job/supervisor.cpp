@@ -22,6 +22,7 @@
 #include "actors/job/worker_process.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/terminal.hpp"
 
 namespace d9d {
 namespace {
@@ -106,7 +107,7 @@ class Supervisor {
         job_(options.job),
         signal_policy_(options.grace, same_signal_to_supervisor_within),
         end_policy_(options.grace) {
-    if (::isatty(options_.err) != 1) return;
+    if (!is_screen(options_.err)) return;
     log::set_before_line([err = options_.err] { write_all(err, clear_line); });
   }
   ~Supervisor() { log::set_before_line({}); }
@@ -255,7 +256,7 @@ class Supervisor {
 
   static void print(const Stream& stream, const std::string& lines) {
     if (lines.empty()) return;
-    write_all(stream.to, (::isatty(stream.to) == 1 ? std::string(clear_line) : std::string()) + lines);
+    write_all(stream.to, (is_screen(stream.to) ? std::string(clear_line) : std::string()) + lines);
   }
 
   void collect(std::size_t index) {
