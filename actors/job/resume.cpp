@@ -284,6 +284,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .trace = job.node.trace,
       .job_keys = node.job_keys};
   add_export(options, process, tag);
+  if (job.trainer.checkpointing.num_to_keep) options.make_room = [start] { start->kept.make_room(); };
   options.choose_export = [start](const std::string& last) { return start->kept.to_export(last); };
   add_record(options, {.file = output_dir(job) / run_record_name,
                        .build = node.build,
