@@ -248,7 +248,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
                     .seed = static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
                     .epoch = process.world.epoch.load(),
                     .job_hash = job_hash,
-                    .extra = extra.dump(),
+                    .extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
                     .files = add_tokenizer(process, temporary)},
                    reports);
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
