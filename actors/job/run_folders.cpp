@@ -107,7 +107,7 @@ void require_shared_folders(Disk& disk, const JobConfig& job, const std::string&
                     problem, key_of_checkpoints(job)));
   }
   require_writable(disk, folder, key_of_checkpoints(job));
-  held.hold(folder, tag);
+  held.hold(folder, tag, HeldFolders::Lock::of_other);
 }
 
 void put_aside(Disk& disk, const JobConfig& job) {

@@ -246,7 +246,7 @@ void require_not_in_use(const std::string& folder) {
   if (holder && life_of(*holder, LockHolder::this_process("", "")) == Life::running) refuse(folder, *holder);
 }
 
-std::optional<std::string> loss_of(const std::string& folder, const std::string& tag) {
+std::optional<std::string> loss_of(const std::string& folder, const std::string& tag, bool gone_counts) {
   const std::string lock = join_path(folder, lock_name);
   std::optional<std::string> text;
   try {
@@ -254,6 +254,7 @@ std::optional<std::string> loss_of(const std::string& folder, const std::string&
   } catch (const Error&) {  // a disk that fails for a moment is no reason to stop
     return {};
   }
+  if (!text && !gone_counts) return {};
   if (!text) {
     return fmt::format(
         "{} is gone: the folder was moved or removed while this job was writing to it, or somebody removed "

@@ -57,7 +57,8 @@ class FolderLock {
 void require_not_in_use(const std::string& folder);
 // Why the folder is no longer that of the holder with this tag: another one has it, or the lock is gone. Nothing while it
 // is, and where the disk does not answer. Never throws.
-std::optional<std::string> loss_of(const std::string& folder, const std::string& tag);
+std::optional<std::string> loss_of(const std::string& folder, const std::string& tag,
+                                   bool gone_counts = true);
 // Whether this very process has the folder.
 bool is_held_here(const std::string& folder);
 // Who has the folder; nothing where there is no lock, or none that can be read as one.

@@ -16,9 +16,9 @@ constexpr std::int64_t checked_for_ns = ns_of_second;
 HeldFolders::HeldFolders(OnLost on_lost, std::function<std::int64_t()> now_ns)
     : on_lost_(std::move(on_lost)), now_ns_(std::move(now_ns)) {}
 
-void HeldFolders::hold(const std::string& folder, const std::string& tag) {
+void HeldFolders::hold(const std::string& folder, const std::string& tag, Lock lock) {
   const std::lock_guard guard(mutex_);
-  held_.push_back({folder, tag});
+  held_.push_back({folder, tag, lock});
 }
 
 void HeldFolders::release_all() {
@@ -35,8 +35,8 @@ void HeldFolders::check(bool always) {
     checked_ns_ = now;
     held = held_;
   }
-  for (const auto& [folder, tag] : held)
-    if (const auto report = loss_of(folder, tag)) return lost(*report);
+  for (const auto& [folder, tag, lock] : held)
+    if (const auto report = loss_of(folder, tag, lock == Lock::own)) return lost(*report);
 }
 
 void HeldFolders::lost(const std::string& report) {

@@ -18,7 +18,11 @@ class HeldFolders {
   // runs while the machine sleeps.
   explicit HeldFolders(OnLost on_lost, std::function<std::int64_t()> now_ns = time_since_boot_ns);
 
-  void hold(const std::string& folder, const std::string& tag);
+  enum class Lock {
+    own,       // of this process
+    of_other,  // of node 0: where it is gone, that one has ended, and says why
+  };
+  void hold(const std::string& folder, const std::string& tag, Lock lock = Lock::own);
   void release_all();  // from now on nothing is asked
   // Reads the locks, unless they were read within the last second and `always` is not set.
   void check(bool always);
@@ -29,6 +33,7 @@ class HeldFolders {
  private:
   struct Held {
     std::string folder, tag;
+    Lock lock;
   };
 
   const OnLost on_lost_;

@@ -51,6 +51,18 @@ TEST_F(HeldFoldersTest, AreLostOnceWithTheLock) {
   EXPECT_THAT(reports, ElementsAre(HasSubstr("job.lock is gone")));
 }
 
+// Node 0 has ended and taken its lock along; the others are about to end as well.
+TEST_F(HeldFoldersTest, OfAnotherNodeAreLostToAnotherJobOnly) {
+  held.hold(folder.path(), "mine", HeldFolders::Lock::of_other);
+  lose();
+  held.check(true);
+  EXPECT_THAT(reports, IsEmpty());
+
+  const FolderLock others(folder.path(), LockHolder::this_process("theirs", "another"));
+  held.check(true);
+  EXPECT_THAT(reports, ElementsAre(HasSubstr("was taken over by another job (run theirs")));
+}
+
 TEST_F(HeldFoldersTest, AreReadOnceASecondUnlessAChangeOfNamesIsAtStake) {
   held.hold(folder.path(), "mine");
   held.check(false);
