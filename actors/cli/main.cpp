@@ -34,8 +34,7 @@ extern "C" int d9d_main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   hold_standard_descriptors();
   std::error_code gone;
-  std::filesystem::current_path(gone);
-  if (gone) {
+  if (std::filesystem::current_path(gone).empty()) {
     std::cerr << "d9d-node: error: the working directory cannot be found (" << gone.message()
               << "): was it removed? Change to another one\n";
     return 1;
