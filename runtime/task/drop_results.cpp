@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <string_view>
 
@@ -12,6 +11,25 @@
 
 namespace d9d {
 namespace {
+
+bool is_number(std::string_view text, std::size_t digits_min) {
+  return text.size() >= digits_min && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "00012.jsonl": of a rank.
+bool has_lines(const std::filesystem::path& file) {
+  return file.extension() == ".jsonl" && is_number(file.stem().string(), 5);
+}
+
+// "00012-000000000640.safetensors": of a rank, by the first sample; ".tmp" behind it while it is written.
+bool has_tensors(const std::filesystem::path& file) {
+  const std::filesystem::path whole = file.extension() == ".tmp" ? file.stem() : file.filename();
+  const std::string name = whole.stem().string();
+  const std::size_t dash = name.find('-');
+  return whole.extension() == ".safetensors" && dash != std::string::npos &&
+         is_number(std::string_view(name).substr(0, dash), 5) &&
+         is_number(std::string_view(name).substr(dash + 1), 12);
+}
 
 bool is_before(std::string_view line, std::uint64_t sample) {
   const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
@@ -54,13 +72,11 @@ void drop_tensors(const std::string& path, std::uint64_t sample) {
 
 void drop_results_from(const std::filesystem::path& folder, std::uint64_t sample) {
   if (!std::filesystem::is_directory(folder)) return;
-  static const std::regex lines(R"(\d{5,}\.jsonl)"),
-      tensors(R"(\d{5,}-\d{12,}\.safetensors(\.tmp)?)");  // a plugin's files stay
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
   for (const std::filesystem::path& file : files) {
-    if (std::regex_match(file.filename().string(), lines)) drop_lines(file, sample);
-    if (!std::regex_match(file.filename().string(), tensors)) continue;
+    if (has_lines(file)) drop_lines(file, sample);
+    if (!has_tensors(file)) continue;  // a plugin's files stay
     if (file.extension() == ".tmp") {
       std::filesystem::remove(file);
     } else {
