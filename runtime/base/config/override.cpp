@@ -78,8 +78,8 @@ Node value_of(std::string_view given, const std::string& origin) {
   Node node = parse(std::string(given), origin);
   constexpr std::string_view openings = "\"'[{";
   const bool written_as_yaml = lines || tagged || openings.find(first) != std::string_view::npos;
-  const bool single = node.kind == Node::Kind::scalar || node.kind == Node::Kind::null;
-  return written_as_yaml || !single || node.text == text || text.empty() ? node : plain_value(text);
+  const bool cut = node.kind == Node::Kind::scalar && node.text != text;
+  return cut && !written_as_yaml ? plain_value(text) : node;
 }
 
 }  // namespace
