@@ -91,6 +91,7 @@ void apply_override(Node& root, std::string_view assignment) {
     throw Error(ErrorKind::input, "no key or no `=`; write --set key.path=value", origin);
   }
   const std::string_view path = assignment.substr(0, equals);
+  require_utf8(std::string(assignment), origin);
   Node value = value_of(assignment.substr(equals + 1), origin);
   const Mark mark{std::make_shared<const std::string>(origin), 0, 0};
   set_marks(value, mark);

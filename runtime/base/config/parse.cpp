@@ -249,12 +249,15 @@ std::optional<std::size_t> first_foreign_byte(std::string_view text) {
   return {};
 }
 
-void require_utf8(const std::string& text, const std::shared_ptr<const std::string>& origin) {
+}  // namespace
+
+void require_utf8(const std::string& text, std::string origin_text) {
   // yaml-cpp reads UTF-16 and UTF-32, which say so at their beginning.
   const bool wide = text.starts_with("\xFE\xFF") || text.starts_with("\xFF\xFE") ||
                     text.starts_with(std::string_view("\0", 1));
   const auto foreign = wide ? std::nullopt : first_foreign_byte(text);
   if (!foreign) return;
+  const auto origin = std::make_shared<const std::string>(std::move(origin_text));
   const std::string_view before = std::string_view(text).substr(0, *foreign);
   const std::size_t newline = before.rfind('\n');
   const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
@@ -269,13 +272,11 @@ void require_utf8(const std::string& text, const std::shared_ptr<const std::stri
       to_string(mark));
 }
 
-}  // namespace
-
 Node parse(const std::string& text, std::string origin_text) {
   const auto origin = std::make_shared<const std::string>(std::move(origin_text));
   D9D_REQUIRE(text.size() <= bytes_max, "{}: {} bytes; a config has at most {}", *origin, text.size(),
               bytes_max);
-  require_utf8(text, origin);
+  require_utf8(text, *origin);
   TreeBuilder builder(origin);
   std::istringstream stream(join_surrogates(text));
   try {

@@ -15,6 +15,8 @@ namespace d9d::config {
 // a stranger: 1 MiB of text, 64 levels, 100 000 nodes (aliases count). Text that is not UTF-8 is refused.
 Node parse(const std::string& text, std::string origin);
 Node parse_file(const std::filesystem::path& file);
+// The last of these by itself.
+void require_utf8(const std::string& text, std::string origin);
 // The text of such a file, which may be a pipe or a device: reads no more than the limit. "-" is the standard input.
 std::string read_config_text(const std::filesystem::path& file);
 
