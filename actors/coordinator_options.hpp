@@ -28,6 +28,7 @@ struct CoordinatorOptions {
   std::function<ResumePoint()> find_resume_point;
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
   std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
+  std::function<void()> make_room;                            // the disk was full; unset: nothing may go
   std::string export_to;                                      // empty = no export
   std::function<std::string(const std::string& last)>
       choose_export;  // of which checkpoint; unset: the last one

@@ -33,6 +33,7 @@ struct NodeOptions {
   std::function<AddressBook::NodeOf()> node_of;  // asked after cast
   // Wakes every actor that waits in a collective; called once, when the job fails.
   std::function<void(const std::string& reason)> abort_collectives;
+  std::function<void()> on_training{};  // all have joined, and training begins; may be empty
   std::function<void(int exit_code)> on_end;
   // When the port is open; `host` is numeric, or a wildcard. May be empty.
   std::function<void(const std::string& host, std::uint16_t port)> on_open{};

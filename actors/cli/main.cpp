@@ -1,9 +1,14 @@
 // What libd9d.so offers the program d9d-node: everything behind the command line.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "actors/cli/cli_main.hpp"
@@ -14,9 +19,28 @@
 #include "kernels/tensor_memory.hpp"
 #include "runtime/base/version.hpp"
 
+namespace {
+
+// Where the parent has closed one, the next file would be the output.
+void hold_standard_descriptors() {
+  for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor)
+    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+}
+
+}  // namespace
+
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
+  // A write that fails is no reason to lose the process: a limit of file sizes, a reader of the log that is gone.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  hold_standard_descriptors();
+  std::error_code gone;
+  if (std::filesystem::current_path(gone).empty()) {
+    std::cerr << "d9d-node: error: the working directory cannot be found (" << gone.message()
+              << "): was it removed? Change to another one\n";
+    return 1;
+  }
   const auto tensor_bytes_max = kernels::keep_tensor_memory();
   const std::string build = build_id();
   const std::vector<std::string> line(argv, argv + argc);

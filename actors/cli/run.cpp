@@ -69,10 +69,11 @@ int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
 
 // What this command has its processes compute.
 int share(const LoadedJob& loaded, const RunOptions& options, int processes, const DeviceLook& look,
-          const std::vector<std::string>& words) {
+          const std::vector<std::string>& words, const std::string& text) {
   const JobConfig& job = loaded.job;
   require_protected_collectives(job, ranks_of_process(job, options), options);
-  SupervisorOptions supervisor{.words = words, .grace = std::chrono::seconds(job.node.stop_grace)};
+  SupervisorOptions supervisor{
+      .words = words, .job = text, .grace = std::chrono::seconds(job.node.stop_grace)};
   std::random_device random;
   supervisor.command = std::uint64_t{random()} << 32 | random() | 1;
   for (const ProcessPlace& place : places_of_command(job, options, processes)) {
@@ -97,7 +98,9 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
   const auto call = take_worker_call(variables);
   std::ostringstream said_before;  // by the command that has started this process
   Console quiet{console.out, said_before};
-  const LoadedJob loaded = load_job(arguments, call ? quiet : console);
+  const auto handed = call ? job_text_of(*call) : std::nullopt;
+  const std::string text = handed ? *handed : job_text(arguments);
+  const LoadedJob loaded = load_job(arguments, call ? quiet : console, text);
   if (const auto level = arguments.value("--log-level")) log::set_level(log::level_from(*level));
   RunOptions options{.join = arguments.value("--join"),
                      .listen = arguments.value("--listen"),
@@ -109,7 +112,7 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
   DeviceLook look = look_at_device(loaded);
   const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), look.summary.driver);
   const int processes = processes_of(loaded.job, options, here);
-  if (processes > 1) return share(loaded, options, processes, look, words);
+  if (processes > 1) return share(loaded, options, processes, look, words, text);
   return compute(loaded, std::move(options), std::move(look), tensor_bytes_max);
 }
 

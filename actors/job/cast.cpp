@@ -181,7 +181,8 @@ AddressBook::NodeOf node_of_plan(const Plan& plan) {
 std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch) {
   const Membership& membership = epoch.membership();
   if (membership.node != 0)
-    require_shared_folders(process.disk, process.job(), membership.tag, membership.node);
+    require_shared_folders(process.disk, process.job(), membership.tag, membership.node,
+                           *process.held_folders);
   seed_torch(static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;

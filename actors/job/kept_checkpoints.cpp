@@ -1,5 +1,7 @@
 #include "actors/job/kept_checkpoints.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
@@ -45,15 +47,36 @@ void KeptCheckpoints::know_best(bool says_each) {
 void KeptCheckpoints::rotate() {
   const auto keep = job_.trainer.checkpointing.num_to_keep;
   if (!keep) return;
-  const bool keeps_best = job_.evaluation && job_.evaluation->keep_best;
   try {
-    const auto removed = rotate_checkpoints(disk_, directory_, static_cast<std::size_t>(*keep), damaged_,
-                                            keeps_best ? best_of(losses_) : std::nullopt);
-    std::erase_if(losses_, [&](const auto& one) {
-      return std::find(removed.begin(), removed.end(), checkpoint_name(one.first)) != removed.end();
-    });
+    keep_newest(static_cast<std::size_t>(*keep));
   } catch (const Error& error) {
     log::warn("older checkpoints were not removed: {}", error.what());
+  }
+}
+
+std::vector<std::string> KeptCheckpoints::keep_newest(std::size_t count) {
+  const bool keeps_best = job_.evaluation && job_.evaluation->keep_best;
+  auto removed =
+      rotate_checkpoints(disk_, directory_, count, damaged_, keeps_best ? best_of(losses_) : std::nullopt);
+  std::erase_if(losses_, [&](const auto& one) {
+    return std::find(removed.begin(), removed.end(), checkpoint_name(one.first)) != removed.end();
+  });
+  return removed;
+}
+
+void KeptCheckpoints::make_room() {
+  try {
+    // Some of those that are found may be none to count on, and one may be the best.
+    for (std::size_t count = find_checkpoints(disk_, directory_).size(); count-- > 1;) {
+      const auto removed = keep_newest(count);
+      if (removed.empty()) continue;
+      log::warn(
+          "the disk is full: {} is removed, so that the next checkpoint has its room; num_to_keep is {}",
+          fmt::join(removed, ", "), *job_.trainer.checkpointing.num_to_keep);
+      return know_best(false);
+    }
+  } catch (const Error& error) {
+    log::warn("no room could be made: {}", error.what());
   }
 }
 

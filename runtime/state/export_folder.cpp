@@ -97,6 +97,7 @@ bool has_half_a_model(const Disk& disk, const std::string& target) {
 FolderExport::FolderExport(Disk& disk, std::string target, const std::string& tag, OtherFiles others)
     : disk_(disk),
       target_(std::move(target)),
+      tag_(tag),
       folder_(join_path(target_, staging_prefix + tag)),
       publishing_(join_path(target_, publishing_prefix + tag)),
       is_new_(!disk.exists(target_)),
@@ -114,7 +115,7 @@ FolderExport::FolderExport(Disk& disk, std::string target, const std::string& ta
 }
 
 FolderExport::~FolderExport() {
-  if (published_) return;
+  if (published_ || (lock_ && loss_of(target_, tag_))) return;
   if (is_new_) remove_quietly(disk_, target_);
   try {
     if (!is_new_) remove_leftovers(disk_, target_);
@@ -123,6 +124,8 @@ FolderExport::~FolderExport() {
 }
 
 void FolderExport::publish() {
+  const auto loss = lock_ ? loss_of(target_, tag_) : std::nullopt;
+  if (loss) throw Error(ErrorKind::environment, *loss);
   disk_.rename(folder_, publishing_);
   move_into(disk_, publishing_, target_, others_);
   published_ = true;

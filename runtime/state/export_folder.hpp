@@ -32,6 +32,7 @@ class FolderExport {
  private:
   Disk& disk_;
   const std::string target_;
+  const std::string tag_;
   const std::string folder_;
   const std::string publishing_;
   const bool is_new_;

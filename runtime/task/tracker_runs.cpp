@@ -38,7 +38,8 @@ struct TargetOf {
   }
 };
 
-// Tracker files do not go through a Disk.
+// Tracker files do not go through a Disk. Where lines go out counts as a change: a file of the same name may be the next
+// job's by then.
 class WatchedRun final : public TrackerRun {
  public:
   WatchedRun(std::unique_ptr<TrackerRun> run, DiskWatch& watch, std::string path)
@@ -49,7 +50,7 @@ class WatchedRun final : public TrackerRun {
     run_->write(point, value);
   }
   void end_step(std::int64_t step) override {
-    const DiskWatch::Call call(watch_, "write", path_);
+    const DiskWatch::Call call(watch_, "write", path_, DiskWatch::Access::change);
     run_->end_step(step);
   }
   void hparams(const nlohmann::json& hparams) override {
@@ -57,15 +58,15 @@ class WatchedRun final : public TrackerRun {
     run_->hparams(hparams);
   }
   void flush() override {
-    const DiskWatch::Call call(watch_, "write", path_);
+    const DiskWatch::Call call(watch_, "write", path_, DiskWatch::Access::change);
     run_->flush();
   }
   void begin_close() override {
-    const DiskWatch::Call call(watch_, "close", path_);
+    const DiskWatch::Call call(watch_, "close", path_, DiskWatch::Access::change);
     run_->begin_close();
   }
   void close() override {
-    const DiskWatch::Call call(watch_, "close", path_);
+    const DiskWatch::Call call(watch_, "close", path_, DiskWatch::Access::change);
     run_->close();
   }
 
@@ -105,7 +106,7 @@ std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job,
   const auto resumed = static_cast<std::int64_t>(last_step);
   std::vector<std::unique_ptr<TrackerRun>> runs;
   const auto add_run = [&](const auto& open, const std::string& path) {
-    const DiskWatch::Call call(watch, "open", path);
+    const DiskWatch::Call call(watch, "open", path, DiskWatch::Access::change);
     runs.push_back(std::make_unique<WatchedRun>(open(), watch, path));
   };
   const auto add = [&](const TrackerTarget& target, const std::string& path) {

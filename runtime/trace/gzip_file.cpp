@@ -10,6 +10,8 @@
 namespace d9d::trace {
 namespace {
 
+constexpr std::uint64_t made_max = 300;
+
 [[noreturn]] void fail_on(const std::filesystem::path& path, std::string_view what, int error) {
   const char* reason = error == 0 ? "the compressed data is damaged" : std::strerror(error);
   throw Error(ErrorKind::environment, fmt::format("cannot {} {}: {}", what, path.string(), reason));
@@ -64,8 +66,12 @@ void GzipWriter::finish() {
   fail_on(path_, "write", renamed ? renamed.value() : error);
 }
 
-GzipReadBuffer::GzipReadBuffer(const std::filesystem::path& path)
-    : path_(path), file_(open_gzip(path, "rb", "read")) {}
+GzipReadBuffer::GzipReadBuffer(const std::filesystem::path& path, std::uint64_t bytes_free)
+    : path_(path), bytes_free_(bytes_free), file_(open_gzip(path, "rb", "read")) {
+  std::error_code unknown;
+  const auto size = std::filesystem::file_size(path, unknown);
+  packed_ = unknown ? 0 : size;
+}
 
 GzipReadBuffer::int_type GzipReadBuffer::underflow() {
   errno = 0;
@@ -74,6 +80,12 @@ GzipReadBuffer::int_type GzipReadBuffer::underflow() {
   gzerror(file_.get(), &state);
   if (bytes < 0 || (bytes == 0 && state == Z_BUF_ERROR)) fail_on(path_, "read", errno);
   if (bytes == 0) return traits_type::eof();
+  made_ += static_cast<std::uint64_t>(bytes);
+  if (made_ > bytes_free_ + made_max * packed_) {
+    throw Error(ErrorKind::input,
+                fmt::format("{} becomes more than {} times as long when it is unpacked; no trace does",
+                            path_.string(), made_max));
+  }
   setg(buffer_.data(), buffer_.data(), buffer_.data() + bytes);
   return traits_type::to_int_type(*gptr());
 }

@@ -15,9 +15,10 @@ struct StepTotals {
   double tokens = 0;
   double flops = 0;  // of the model over these tokens, where somebody asks
 
-  // Ranks that were asked to stop by SIGTERM or SIGINT, to write a checkpoint, to hand their memory back.
+  // Ranks that were asked to stop by SIGTERM, SIGINT or SIGHUP, to write a checkpoint, to hand their memory back.
   double terminates = 0;
   double interrupts = 0;
+  double hang_ups = 0;
   double saves = 0;
   double sleeps = 0;
 

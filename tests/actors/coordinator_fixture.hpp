@@ -28,6 +28,7 @@ class CoordinatorTest : public ::testing::Test {
       return "save-" + std::to_string(parts.step);
     };
     options.discard = [this](std::uint64_t step) { discarded.push_back(step); };
+    options.make_room = [this] { ++rooms_made; };
   }
 
   void play() { world.play<Coordinator>(coordinator_id, options); }
@@ -116,6 +117,7 @@ class CoordinatorTest : public ::testing::Test {
   ResumePoint resume;
   std::uint64_t last_step = 10;
   bool disk_full = false;
+  int rooms_made = 0;
   std::vector<CheckpointParts> commits;
   std::vector<std::uint64_t> discarded;
   ActorWorld world;

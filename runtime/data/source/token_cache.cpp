@@ -82,7 +82,9 @@ config::Json origin_of(const TokenRecipe& recipe, Notes notes) {
 }
 
 fs::path folder_of(const TokenRecipe& recipe, const config::Json& origin) {
-  return fs::path(*recipe.cache) / sha256_of(origin.dump()).substr(0, name_digits);
+  return fs::path(*recipe.cache) /
+         sha256_of(origin.dump(-1, ' ', false, config::Json::error_handler_t::replace))
+             .substr(0, name_digits);
 }
 
 std::string prefix_in(const fs::path& folder) {
@@ -135,7 +137,8 @@ PreparedTokens prepare_tokens(const TokenRecipe& recipe, const TokenProgress& pr
   make_folder(temporary);
   try {
     write_tokens(recipe, temporary, progress);
-    write_renamed(temporary / "origin.json", origin.dump(2) + "\n");
+    write_renamed(temporary / "origin.json",
+                  origin.dump(2, ' ', false, config::Json::error_handler_t::replace) + "\n");
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);

@@ -1,6 +1,7 @@
 #include "actors/job/worker_call.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +23,16 @@ TEST(WorkerCall, SaysToAProcessWhatItsCommandDecided) {
   EXPECT_EQ(read->join, "[::1]:29500");
   EXPECT_EQ(read->report, -1);
   EXPECT_FALSE(worker_call({}));
+}
+
+TEST(WorkerCall, HandsOnTheJobFileToEachProcess) {
+  const int file = ::memfd_create("job", 0);
+  ASSERT_EQ(::write(file, "a: 1\n", 5), 5);
+  const int other = ::dup(file);  // the two share the place of the next read
+
+  EXPECT_EQ(job_text_of({.job = file}), "a: 1\n");
+  EXPECT_EQ(job_text_of({.job = other}), "a: 1\n");
+  EXPECT_EQ(job_text_of({}), std::nullopt);
 }
 
 TEST(WorkerCall, RefusesWhatNoCommandWrites) {
