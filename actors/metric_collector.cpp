@@ -76,7 +76,7 @@ void MetricCollector::sleep_when_idle() {
 void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricValues& values,
                              const std::vector<NamedHistogram>& histograms) {
   if (options_.rank != 0) return;
-  tell<wire::MetricValues>({Role::tracker, 0}, [&](wire::MetricValues::Builder message) {
+  const auto fill = [&](wire::MetricValues::Builder message) {
     message.setStep(step);
     message.setEvaluation(evaluation);
     auto names = message.initNames(static_cast<unsigned>(values.size()));
@@ -92,7 +92,9 @@ void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricVa
       fill_list(spread[i].initEdges(static_cast<unsigned>(histogram.edges.size())), histogram.edges);
       fill_list(spread[i].initCounts(static_cast<unsigned>(histogram.counts.size())), histogram.counts);
     }
-  });
+  };
+  tell<wire::MetricValues>({Role::tracker, 0}, fill);
+  if (evaluation) tell<wire::MetricValues>({Role::trainer, 0}, fill);
 }
 
 }  // namespace d9d

@@ -28,6 +28,7 @@
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/evaluation_rules.hpp"
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -69,6 +70,10 @@ struct RankCast {
   std::optional<TraceWindow> trace_window() const;
   // What rank 0 had counted in the checkpoint that is resumed; 0 without one.
   std::uint64_t counted_before(const char* key) const;
+  // What rank 0 kept for the job under this key; null without it.
+  nlohmann::json kept_before(const char* key) const;
+  // Why the run was ended at the checkpoint that is resumed, where that still counts; else empty.
+  std::string ended_before() const;
   StepEndOptions step_end() const;
   std::vector<std::string> metric_states() const;
   std::function<void(Compose&)> metrics() const;
@@ -117,6 +122,17 @@ std::optional<TraceWindow> RankCast::trace_window() const {
 std::uint64_t RankCast::counted_before(const char* key) const {
   const auto main = resumed.find("0");
   return main == resumed.end() ? 0 : main->value(key, std::uint64_t{0});
+}
+
+nlohmann::json RankCast::kept_before(const char* key) const {
+  const auto main = resumed.find("0");
+  return main == resumed.end() ? nlohmann::json() : main->value(key, nlohmann::json());
+}
+
+std::string RankCast::ended_before() const {
+  const nlohmann::json ended = kept_before("ended");
+  const bool counts = ended.is_string() && !job().trainer.checkpointing.resume_ended;
+  return counts ? ended.get<std::string>() : std::string();
 }
 
 StepEndOptions RankCast::step_end() const {
@@ -294,16 +310,45 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
           },
       .resumed_step =
           membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
-      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
+      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
+      .ended_before = ended_before()};
+  for (const config::Named& actor : job().actors) options.actor_names.push_back(actor.name);
+  if (const nlohmann::json factor = kept_before("lr_factor"); factor.is_number()) options.lr_factor = factor;
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
+}
+
+// Those that the task counts in evaluations.
+void require_metric(const std::string& metric, TrainTask& task) {
+  if (metric == "loss") return;
+  Compose metrics;
+  task.create_metrics(metrics);
+  std::string names;
+  for (const auto& [name, value] : metrics.compute(metrics.state())) {
+    if (name == metric) return;
+    names += ", " + name;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("evaluation.metric: the task counts no \"{}\"; there is loss{}", metric, names));
 }
 
 // As many batches as the pipeline has ranks are under way at a time, and one more.
 std::optional<EvaluationOptions> RankCast::evaluation() const {
   if (!job().evaluation) return std::nullopt;
-  return EvaluationOptions{.batches = process.evaluation_batches,
-                           .due = evaluation_due(job(), total_steps()),
-                           .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel)};
+  const EvaluationConfig& config = *job().evaluation;
+  EvaluationOptions options{.batches = process.evaluation_batches,
+                            .due = evaluation_due(job(), total_steps()),
+                            .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel),
+                            .metric = config.metric,
+                            .higher_is_better = higher_is_better(config).value_or(false)};
+  if (rank == 0) require_metric(config.metric, *task);
+  if (!config.stop_after) return options;
+  options.stopping.emplace(EarlyStoppingOptions{.stop_after = static_cast<std::uint64_t>(*config.stop_after),
+                                                .min_delta = config.min_delta,
+                                                .higher_is_better = options.higher_is_better});
+  // A run that is told to train on after its end counts anew.
+  const nlohmann::json counted = kept_before("early_stopping");
+  if (counted.is_object() && kept_before("ended").is_null()) options.stopping->load_state(counted);
+  return options;
 }
 
 // Of what both loaders have in common.

@@ -19,7 +19,7 @@ class BestCheckpoint : public ::testing::Test {
                       {.step = step, .extra = R"({"ranks":{"0":)" + rank_state + "}}"});
   }
   std::optional<std::uint64_t> best(const std::set<std::uint64_t>& damaged = {}) {
-    return best_of(evaluation_losses(disk_, folder_.path().string(), damaged));
+    return best_of(evaluation_values(disk_, folder_.path().string(), damaged));
   }
   std::string linked() const {
     return std::filesystem::canonical(folder_.path() / best_link_name).filename().string();
