@@ -99,6 +99,8 @@ CastMember tracker_member(ProcessServices& process, const Membership& membership
     return runs;
   };
   options.resumed_step = membership.resume_step;
+  for (const config::Named& actor : process.job().actors) options.actor_names.push_back(actor.name);
+  if (const auto* task = std::get_if<config::Named>(&process.job().task)) options.task = task->name;
   options.flops = peak_flops(process, ranks_here);
   options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };

@@ -40,6 +40,13 @@
 namespace d9d {
 namespace {
 
+// Empty for what is built in.
+template <class Choice>
+std::string name_of_plugin(const Choice& choice) {
+  const auto* const named = std::get_if<config::Named>(&choice);
+  return named == nullptr ? std::string() : named->name;
+}
+
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
   ProcessServices& process;
@@ -171,6 +178,9 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .extra_activations = job().trainer.pipelining.extra_activations,
           .model = process.model,
           .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
+          .of_plugin = {.model = name_of_plugin(job().model_provider),
+                        .task = name_of_plugin(job().task),
+                        .optimizer = name_of_plugin(job().optimizer)},
           .task = task,
           .phases = process.phases,
           .hooks = hooks,

@@ -40,6 +40,9 @@ struct Caught {
 };
 Caught describe_current_exception();
 
+// A text of foreign code, as far as it is worth printing: the first 2000 bytes, and how many follow.
+std::string shortened(std::string text);
+
 }  // namespace d9d
 
 // The caller or the user gave something impossible.
