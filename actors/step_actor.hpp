@@ -47,7 +47,7 @@ class StepActor : public Actor {
   void keep_state(wire::KeepState::Reader message);
 
  protected:
-  virtual void step_done(const StepDone& step) = 0;
+  virtual void step_done(const StepDone& /*step*/) {}
   virtual void evaluation_done(const EvaluationDone& /*evaluation*/) {}
   // True: the job adds up no step before this actor has returned from the one before and its evaluation. What it asks
   // for then takes effect at the same step in every run; a slow actor makes the job slow. False: at some later step.
@@ -67,9 +67,10 @@ class StepActor : public Actor {
   // between. `temperature`: of the logits; 0: the most likely token. Input error for what is no text of the tokenizer.
   void set_prompts(const std::vector<std::string>& prompts, const std::optional<std::string>& tokenizer,
                    std::int64_t max_new_tokens, double temperature = 0);
-  // The model that trains goes on with the prompts after a step. Training waits meanwhile, its numbers stay the same.
+  // The model that trains goes on with the prompts after the step that is computed now. Training waits meanwhile, its
+  // numbers stay the same.
   void ask_for_texts();
-  // Among the run's trackers.
+  // Among the run's trackers. A name of the job's own numbers ("loss") is put beside, under the actor's: "guard/loss".
   void show(std::uint64_t step, const std::string& name, const std::string& text);
   void show(std::uint64_t step, const std::string& name, double number);
 
