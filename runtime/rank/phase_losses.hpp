@@ -16,12 +16,12 @@ namespace d9d {
 
 struct PhaseLossesOptions {
   std::shared_ptr<const TrainTask> task;
-  std::string name;  // of a plugin's task, for errors; empty: built in
   StepPhases phases;
   bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
   Compose* metrics =
       nullptr;  // what the task counts; what is counted on a rank that does not count is dropped
   std::shared_ptr<Device> device = cpu_device();
+  std::string name = {};  // of a plugin's task, for errors; empty: built in
 };
 
 class PhaseLosses {

@@ -61,8 +61,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
         metrics_(options_.declare_metrics, counts_loss()),
-        losses_({options_.task, options_.of_plugin.task, options_.phases, counts_loss(), &metrics_.of_losses(),
-                 options_.device}),
+        losses_({options_.task, options_.phases, counts_loss(), &metrics_.of_losses(), options_.device,
+                 options_.of_plugin.task}),
         copies_(options_.device) {
     if (!options_.device->is_cpu())
       times_ = std::make_unique<ActionTimes>(bool(tracing_.in_compute), programs_);

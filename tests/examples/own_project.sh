@@ -17,7 +17,7 @@ numbers() { sed -E 's/.*"loss":([0-9.]+).*"grad_norm":([0-9.]+).*/\1 \2/' "$1/me
 
 node="$1" folder="$2"
 # The package has the plugin show its entries alone: nothing of it stands in for another plugin's.
-shown="$(nm -D --defined-only "$folder/libmine.so" | awk '{ print $NF }' | sort | tr '\n' ' ')"
+shown="$(nm -D -C --defined-only "$folder/libmine.so" | cut -d' ' -f3- | grep -E 'd9d|mine::' | sort | tr '\n' ' ')"
 [ "$shown" = "d9d_plugin_headers d9d_register d9d_register_actors " ] ||
   { echo "libmine.so shows other symbols than its entries: $shown"; exit 1; }
 train "$folder/run"

@@ -93,5 +93,19 @@ TEST_F(BestCheckpoint, IsKeptBesideTheNewestAndNoOther) {
   EXPECT_EQ(left[1].step, 3U);
 }
 
+TEST_F(BestCheckpoint, IsByTheMetricThatEvaluationsAreComparedBy) {
+  const auto by = [](double value, const char* more) {
+    return R"({"evaluation_loss":)" + std::to_string(10 - value) +
+           R"(,"evaluation_metric":{"name":"accuracy","value":)" + std::to_string(value) + more + "}}";
+  };
+  save(1, by(0.5, R"(,"higher_is_better":true)"));
+  save(2, by(0.75, R"(,"higher_is_better":true)"));
+  save(3, by(0.25, R"(,"higher_is_better":true)"));
+  EXPECT_EQ(best(), 2U);
+
+  save(4, by(0.4, R"(,"higher_is_better":false)"));
+  EXPECT_EQ(best(), 4U) << "what is compared otherwise counts no more";
+}
+
 }  // namespace
 }  // namespace d9d
