@@ -205,7 +205,8 @@ void Coordinator::conclude_job() {
                    exit_of_signal + stop_signal_);
   }
   if (unsaved_.empty())
-    return end_job(true, ended_.empty() ? "done" : fmt::format("ended after step {} by {}", last_step_, ended_));
+    return end_job(true,
+                   ended_.empty() ? "done" : fmt::format("ended after step {} by {}", last_step_, ended_));
   end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
                              "the job again when that is mended: it goes on from there",
                              unsaved_,

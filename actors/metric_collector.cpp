@@ -25,8 +25,8 @@ void MetricCollector::started() {
     each->layout = each->metrics.layout();
     // Numbers for people: training goes on without those of a plugin that fails.
     each->metrics.leave_out_failures([this](const std::string& metric, const std::string& what) {
-      log::warn("the metric \"{}\" threw in step {}: {}. It is left out from here on; training goes on", metric, step(),
-                shortened(what));
+      log::warn("the metric \"{}\" threw in step {}: {}. It is left out from here on; training goes on",
+                metric, step(), shortened(what));
     });
   }
 }

@@ -74,8 +74,8 @@ void StepActor::event(wire::Event::Reader message) {
   }
   ++events_;
   if (!decides()) return;
-  tell<wire::EventsFollowed>(
-      {Role::trainer, 0}, [&](wire::EventsFollowed::Builder followed) { followed.setEvents(events_); });
+  tell<wire::EventsFollowed>({Role::trainer, 0},
+                             [&](wire::EventsFollowed::Builder followed) { followed.setEvents(events_); });
 }
 
 void StepActor::keep_state(wire::KeepState::Reader message) {
@@ -107,7 +107,8 @@ void StepActor::end_job(const std::string& reason) {
 }
 
 void StepActor::set_lr_factor(double factor) {
-  D9D_REQUIRE(std::isfinite(factor) && factor >= 0, "a learning rate times {}; give a number of at least 0", factor);
+  D9D_REQUIRE(std::isfinite(factor) && factor >= 0, "a learning rate times {}; give a number of at least 0",
+              factor);
   tell<wire::ScaleLearningRate>({Role::trainer, 0},
                                 [&](wire::ScaleLearningRate::Builder ask) { ask.setFactor(factor); });
 }

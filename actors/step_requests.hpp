@@ -52,7 +52,7 @@ class StepRequests {
   void add(RequestedTexts texts) { texts_[texts.number] = std::move(texts); }
   // Rank 0 is asked to end the job; the first reason counts.
   void end(const std::string& reason);
-  void scale_learning_rate(double factor) { wanted_lr_factor_ = factor; }
+  void scale_learning_rate(double factor) { wanted_lr_factor_ = asked_lr_factor_ = factor; }
 
   // Rank 0 adds what is due.
   void add_to(StepTotals& totals);
@@ -71,6 +71,8 @@ class StepRequests {
   bool ends() const { return ends_; }
   const std::string& why_it_ends() const { return why_it_ends_; }  // rank 0
   double lr_factor() const { return lr_factor_; }                  // of the next step's learning rate
+  // Asked for last, and perhaps not agreed on yet.
+  double asked_lr_factor() const { return asked_lr_factor_.value_or(lr_factor_); }
 
  private:
   const RollBackLimits limits_;
@@ -84,7 +86,7 @@ class StepRequests {
   std::map<std::uint64_t, RequestedTexts> texts_;  // by number
   std::string why_it_ends_;
   bool ends_ = false;
-  std::optional<double> wanted_lr_factor_;  // rank 0
+  std::optional<double> wanted_lr_factor_, asked_lr_factor_;  // rank 0: still to be said to all; the last one
   double lr_factor_;
 };
 

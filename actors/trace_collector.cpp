@@ -39,7 +39,8 @@ trace::Recording recording_of(wire::Spans::Reader message) {
 std::int64_t first_moment(const std::vector<trace::NodeRecording>& parts) {
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   for (const trace::NodeRecording& part : parts) {
-    for (const trace::Span& span : part.recording.spans) first = std::min(first, span.start_ns + part.offset_ns);
+    for (const trace::Span& span : part.recording.spans)
+      first = std::min(first, span.start_ns + part.offset_ns);
   }
   return first;
 }

@@ -145,12 +145,14 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
 std::string Tracker::name_shown(const std::string& name) {
   const bool is_actor = sender().role == Role::user;
   if (!is_actor && (sender().role != Role::trainer || name == "roll_backs")) return name;
-  const std::string piece = !is_actor                                          ? options_.task
-                            : sender().index < options_.actor_names.size() ? options_.actor_names[sender().index]
-                                                                               : to_string(sender());
+  const std::string piece = !is_actor ? options_.task
+                            : sender().index < options_.actor_names.size()
+                                ? options_.actor_names[sender().index]
+                                : to_string(sender());
   std::string shown = shown_name(name, piece);
   if (shown != name && put_beside_.insert(shown).second)
-    log::warn("{} shows \"{}\", which is a number of the job itself: it is beside that as \"{}\"", piece, name, shown);
+    log::warn("{} shows \"{}\", which is a number of the job itself: it is beside that as \"{}\"", piece,
+              name, shown);
   return shown;
 }
 

@@ -31,8 +31,8 @@ struct TrackerOptions {
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
-  std::vector<std::string> actor_names = {};  // own actors of the job, in their order
-  std::string task = "task";                  // the name of its task
+  std::vector<std::string> actor_names = {};    // own actors of the job, in their order
+  std::string task = "task";                    // the name of its task
   std::optional<PeakFlops> flops = {};          // of built-in models where there is a peak
   std::function<std::uint64_t()> memory_bytes;  // of this process: node 0's
   // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.

@@ -99,9 +99,10 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   publish(options_.infers ? "inference.ready" : "train.ready");
   if (!options_.ended_before.empty()) {
     if (options_.rank == 0)
-      log::warn("this run was ended after step {} and trains no further ({}). To train on, set "
-                "trainer.checkpointing.resume_ended: true",
-                current_ - 1, options_.ended_before);
+      log::warn(
+          "this run was ended after step {} and trains no further ({}). To train on, set "
+          "trainer.checkpointing.resume_ended: true",
+          current_ - 1, options_.ended_before);
     return after_apply();
   }
   if (current_ > options_.total_steps) {

@@ -56,7 +56,7 @@ class Trainer final : public Actor {
   void advance();
   void begin(const LoadedBatch& batch);
   void reduce_when_followed();
-  bool is_followed() const;
+  bool is_followed();
   void hook_gradients(const StepTotals& sums);
   void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
@@ -109,6 +109,7 @@ class Trainer final : public Actor {
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   std::optional<DueSave> snapshot_in_flight_, snapshot_wanted_;
+  double lr_factor_kept_ = 1;              // for it
   std::string metric_state_;               // of the one in flight
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
   ListenedTo listened_to_;
@@ -116,8 +117,8 @@ class Trainer final : public Actor {
   SleepOfRank sleep_;
   SignalWishes wishes_;
   int stop_signal_ = 0;
-  bool started_ = false, told_finished_ = false, save_asked_ = false, generating_ = false,
-       ended_ = false, values_awaited_ = false;
+  bool started_ = false, told_finished_ = false, save_asked_ = false, generating_ = false, ended_ = false,
+       values_awaited_ = false;
 };
 
 }  // namespace d9d

@@ -113,8 +113,8 @@ void Trainer::metric_values(wire::MetricValues::Reader message) {
   publish("train.evaluation.post", nlohmann::json{{"loss", json_number(loss)}, {"metrics", metrics}}.dump());
   const std::string& metric = options_.evaluation->metric;
   if (metric == "loss") return compare_evaluation(loss);
-  D9D_REQUIRE(metrics.contains(metric),
-              "evaluation.metric: the evaluation has no \"{}\"; it has loss{}", metric, listed(metrics));
+  D9D_REQUIRE(metrics.contains(metric), "evaluation.metric: the evaluation has no \"{}\"; it has loss{}",
+              metric, listed(metrics));
   const nlohmann::json& value = metrics.at(metric);
   if (value.is_number()) compared_ = {current_, value.get<double>()};
   compare_evaluation(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);

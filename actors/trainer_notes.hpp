@@ -65,10 +65,11 @@ struct ListenedTo {
 
 // Own actors of the job that the Trainer of rank 0 waits for.
 struct FollowingActors {
-  std::map<ActorId, std::uint64_t> deciding{};  // and how many Events of the ends of steps and evaluations it followed
-  std::set<ActorId> keeping{};                  // that have a state for checkpoints
-  std::uint64_t told = 0;                       // so many of those Events were told
-  std::map<ActorId, std::string> kept{};        // states for the checkpoint in flight
+  std::map<ActorId, std::uint64_t>
+      deciding{};               // and how many Events of the ends of steps and evaluations it followed
+  std::set<ActorId> keeping{};  // that have a state for checkpoints
+  std::uint64_t told = 0;       // so many of those Events were told
+  std::map<ActorId, std::string> kept{};  // states for the checkpoint in flight
 };
 
 // An event that waits for the update before it.

@@ -51,9 +51,9 @@ struct TrainerOptions {
   std::function<std::string(std::uint64_t)> checkpoint_dir;  // of the one of this step, committed or resumed
   std::optional<std::uint64_t> resumed_step;                 // of the checkpoint that is resumed
   bool saves = true;                                         // checkpointing is on: a signal may ask for one
-  std::vector<std::string> actor_names;  // own actors of the job, in their order
-  double lr_factor = 1;                  // that an actor had set in the checkpoint that is resumed
-  std::string ended_before;              // why the run was ended with it; empty: it goes on
+  std::vector<std::string> actor_names;                      // own actors of the job, in their order
+  double lr_factor = 1;      // that an actor had set in the checkpoint that is resumed
+  std::string ended_before;  // why the run was ended with it; empty: it goes on
 };
 
 }  // namespace d9d

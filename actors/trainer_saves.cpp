@@ -51,7 +51,8 @@ void Trainer::tell_checkpoint_state() {
         R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}{}}})", metric_state_, task,
         snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
         requests_.roll_backs() > 0 ? fmt::format(R"(,"roll_backs":{})", requests_.roll_backs()) : "",
-        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : "", options_.rank == 0 ? state_of_rank_0() : ""));
+        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : "",
+        options_.rank == 0 ? state_of_rank_0() : ""));
   });
 }
 
@@ -68,7 +69,8 @@ std::string Trainer::state_of_rank_0() const {
                                   {"higher_is_better", options_.evaluation->higher_is_better}};
   for (const auto& [actor, kept] : actors_.kept) {
     if (actor.index >= options_.actor_names.size() || kept.empty()) continue;
-    state["actors"].push_back({{"name", options_.actor_names[actor.index]}, {"state", nlohmann::json::parse(kept)}});
+    state["actors"].push_back(
+        {{"name", options_.actor_names[actor.index]}, {"state", nlohmann::json::parse(kept)}});
   }
   const std::string text = state.dump();
   return state.empty() ? "" : "," + text.substr(1, text.size() - 2);

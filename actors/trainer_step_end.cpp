@@ -47,16 +47,16 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   phase_ = Phase::following;
   publish(options_.infers ? "inference.forward.post" : "train.forward_backward.post");
   totals_ = StepTotals{.loss_sum = message.getLossSum(),
-                  .weight_sum = message.getWeightSum(),
-                  .norm_share = message.getNormShare(),
-                  .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
-                  .flops = options_.counts_tokens ? computed_.flops : 0,
-                  .costs = to_vector<double>(message.getCosts())};
+                       .weight_sum = message.getWeightSum(),
+                       .norm_share = message.getNormShare(),
+                       .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
+                       .flops = options_.counts_tokens ? computed_.flops : 0,
+                       .costs = to_vector<double>(message.getCosts())};
   reduce_when_followed();
 }
 
 // With what actors ask for until then. One that has finished decides no more.
-bool Trainer::is_followed() const {
+bool Trainer::is_followed() {
   if (options_.rank != 0 || options_.actor_names.empty()) return true;
   if (!listened_to_.names || applying_) return false;
   return std::all_of(actors_.deciding.begin(), actors_.deciding.end(), [&](const auto& actor) {

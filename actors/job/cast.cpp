@@ -145,16 +145,16 @@ std::vector<CastMember> user_members(const ProcessServices& process, const nlohm
   std::vector<CastMember> members;
   KeptStates states(resumed);
   for (const config::Named& named : process.job().actors) {
-    members.push_back({{Role::user, members.size()},
-                       Threading::own_thread,
-                       [make = process.user_actors.find(named.name), named,
-                        state = states.next(named.name)](World& world) {
-                         auto actor = make(world, named.options);
-                         load_state(*actor, named.name, state);
-                         return actor;
-                       },
-                       true,
-                       true});
+    members.push_back(
+        {{Role::user, members.size()},
+         Threading::own_thread,
+         [make = process.user_actors.find(named.name), named, state = states.next(named.name)](World& world) {
+           auto actor = make(world, named.options);
+           load_state(*actor, named.name, state);
+           return actor;
+         },
+         true,
+         true});
   }
   return members;
 }

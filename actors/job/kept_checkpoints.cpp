@@ -32,8 +32,8 @@ void KeptCheckpoints::know_best(bool says_each) {
   if (best == best_) return;
   if (best && says_each && best_ && values_.contains(*best_)) {
     log::info("{} is the best checkpoint now: evaluation {} {:.6g}; the best before it, {}, has {:.6g}",
-              checkpoint_name(*best), values_.at(*best).name, values_.at(*best).value, checkpoint_name(*best_),
-              values_.at(*best_).value);
+              checkpoint_name(*best), values_.at(*best).name, values_.at(*best).value,
+              checkpoint_name(*best_), values_.at(*best_).value);
   } else if (best) {
     log::info("{} is the best checkpoint {}: evaluation {} {:.6g}", checkpoint_name(*best),
               says_each && best_ ? "of those that are left" : "so far", values_.at(*best).name,

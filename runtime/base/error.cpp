@@ -31,7 +31,8 @@ namespace {
 // Below the project's own folder, wherever the program was built.
 std::string_view place_in_project(std::string_view file) {
   std::size_t begin = std::string_view::npos;
-  for (const std::string_view room : {"/actors/", "/examples/", "/kernels/", "/messages/", "/runtime/", "/tests/"}) {
+  for (const std::string_view room :
+       {"/actors/", "/examples/", "/kernels/", "/messages/", "/runtime/", "/tests/"}) {
     const std::size_t found = file.find(room);
     if (found != std::string_view::npos) begin = std::min(begin, found + 1);
   }

@@ -104,7 +104,8 @@ MetricValues Compose::compute(std::span<const double> state) const {
   MetricValues values;
   for_each_part(state, [&](const std::string& name, const Metric& metric, auto part) {
     use_unless_failed(name, [&] {
-      for (auto& [result, value] : metric.compute(part)) values.emplace_back(joined_name(name, result), value);
+      for (auto& [result, value] : metric.compute(part))
+        values.emplace_back(joined_name(name, result), value);
     });
   });
   return values;

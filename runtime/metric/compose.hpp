@@ -69,8 +69,8 @@ class Compose : public Metric {
   std::map<std::string, Declared> metrics_;
   Failed failed_;
   mutable std::set<std::string> left_out_;  // that have failed
-  std::size_t size_ = 0;  // elements of all states
-  bool touched_ = false;  // get() was called
+  std::size_t size_ = 0;                    // elements of all states
+  bool touched_ = false;                    // get() was called
 };
 
 template <class T>

@@ -59,7 +59,8 @@ void PhaseLosses::update_metrics(const LossContext& context) {
     if (options_.name.empty()) throw;
     counts_no_more_ = true;
     log::warn(
-        "update_metrics of the task \"{}\" threw in step {}, microbatch {}: {}. This rank counts no metrics of it "
+        "update_metrics of the task \"{}\" threw in step {}, microbatch {}: {}. This rank counts no metrics "
+        "of it "
         "from here on; training goes on",
         options_.name, context.step, context.microbatch, shortened(describe_current_exception().what));
   }

@@ -60,7 +60,7 @@ class PhaseLosses {
   void update_metrics(const LossContext& context);
 
   const PhaseLossesOptions options_;
-  int per_phase_ = 1;  // microbatches
+  int per_phase_ = 1;            // microbatches
   bool counts_no_more_ = false;  // the task's update_metrics has thrown
   std::vector<Counted> later_;
   Event copied_;                                 // what later_ has is on the host

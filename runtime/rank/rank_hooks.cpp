@@ -3,6 +3,7 @@
 #include <c10/core/GradMode.h>
 
 #include "runtime/device/host_numbers.hpp"
+#include "runtime/task/user_call.hpp"
 #include "runtime/train/gradient_norm.hpp"
 
 namespace d9d {
@@ -18,7 +19,8 @@ HookedGradients call_hooks(const GradientHooks& hooks, const FlatParameters& par
   }
   HookedGradients hooked;
   for (const auto& hook : hooks) {
-    const HookVerdict verdict = hook->gradients_reduced(context);
+    const HookVerdict verdict =
+        call_user("a gradient hook", ErrorInside::passes, [&] { return hook->gradients_reduced(context); });
     hooked.skip = hooked.skip || verdict == HookVerdict::skip;
   }
   std::vector<at::Tensor> shares;

@@ -221,7 +221,8 @@ namespace {
 // Says whose hook it is that throws.
 class NamedHook final : public GradientHook {
  public:
-  NamedHook(std::string name, std::shared_ptr<GradientHook> hook) : name_(std::move(name)), hook_(std::move(hook)) {}
+  NamedHook(std::string name, std::shared_ptr<GradientHook> hook)
+      : name_(std::move(name)), hook_(std::move(hook)) {}
   void create_metrics(Compose& metrics) const override { hook_->create_metrics(metrics); }
   HookVerdict gradients_reduced(const GradientContext& context) override {
     return call_user(fmt::format("the gradient hook \"{}\"", name_), ErrorInside::is_named,
@@ -258,9 +259,7 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
                                                 const std::shared_ptr<SharedCorpora>& share) {
   const JobConfig& job = loaded.job;
   const bool all = use == SourceUse::evaluation || job.inference;
-  const SourceContext context{registry.context(),
-                              vocab_size_of(registry, loaded),
-                              tokenizer_of_model(job)};
+  const SourceContext context{registry.context(), vocab_size_of(registry, loaded), tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());

@@ -4,8 +4,8 @@
 // by several stages at once: all functions are const. No torch in this header.
 
 #include <memory>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 

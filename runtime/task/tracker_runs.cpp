@@ -79,7 +79,8 @@ class WatchedRun final : public TrackerRun {
     } catch (...) {
       off_ = true;
       log::warn("the tracker \"{}\" threw{}: {}. It gets nothing more; training goes on", name_,
-                step_ > 0 ? fmt::format(" in step {}", step_) : "", shortened(describe_current_exception().what));
+                step_ > 0 ? fmt::format(" in step {}", step_) : "",
+                shortened(describe_current_exception().what));
     }
   }
 

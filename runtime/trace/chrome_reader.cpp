@@ -29,8 +29,9 @@ constexpr double microseconds_max = 1e15;
 
 std::int64_t nanoseconds(const Json& event, const char* key) {
   const double microseconds = event.at(key).get<double>();
-  D9D_REQUIRE(std::abs(microseconds) <= microseconds_max, "a slice has {} {}; expected microseconds, at most {:.0e}",
-              key, microseconds, microseconds_max);
+  D9D_REQUIRE(std::abs(microseconds) <= microseconds_max,
+              "a slice has {} {}; expected microseconds, at most {:.0e}", key, microseconds,
+              microseconds_max);
   return std::llround(microseconds * 1000.0);
 }
 

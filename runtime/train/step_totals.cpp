@@ -11,8 +11,8 @@ namespace {
 constexpr std::array<double StepTotals::*, 14> scalars{
     &StepTotals::loss_sum,   &StepTotals::weight_sum, &StepTotals::norm_share, &StepTotals::tokens,
     &StepTotals::terminates, &StepTotals::interrupts, &StepTotals::saves,      &StepTotals::sleeps,
-    &StepTotals::roll_back,  &StepTotals::texts,      &StepTotals::flops,
-    &StepTotals::ends,       &StepTotals::lr_changes, &StepTotals::lr_factor};
+    &StepTotals::roll_back,  &StepTotals::texts,      &StepTotals::flops,      &StepTotals::ends,
+    &StepTotals::lr_changes, &StepTotals::lr_factor};
 
 }  // namespace
 

@@ -133,12 +133,11 @@ TEST_F(MetricCollectorTest, LeavesOutAMetricThatThrows) {
     Quota() : SumsMetric(1) {}
     MetricValues compute(std::span<const double>) const override { throw std::runtime_error("quota"); }
   };
-  world.play<MetricCollector>(metrics_id, MetricCollectorOptions{.rank = 0,
-                                                                 .collective = group_id,
-                                                                 .create = [](Compose& metrics) {
-                                                                   metrics.add("accuracy", std::make_unique<WeightedMean>());
-                                                                   metrics.add("quota", std::make_unique<Quota>());
-                                                                 }});
+  world.play<MetricCollector>(
+      metrics_id, MetricCollectorOptions{.rank = 0, .collective = group_id, .create = [](Compose& metrics) {
+                                           metrics.add("accuracy", std::make_unique<WeightedMean>());
+                                           metrics.add("quota", std::make_unique<Quota>());
+                                         }});
   for (const std::uint64_t step : {3, 4}) {
     taken(step, {3, 4, 7});
     reduced(2 * (step - 3), {6, 8, 7});
@@ -152,10 +151,10 @@ TEST_F(MetricCollectorTest, LeavesOutAMetricThatThrows) {
 }
 
 TEST_F(MetricCollectorTest, TellsThoseOfAnEvaluationToTheTrainerToo) {
-  world.play<MetricCollector>(metrics_id, MetricCollectorOptions{.rank = 0,
-                                                                 .collective = group_id,
-                                                                 .create = two_metrics,
-                                                                 .create_evaluation = [](Compose&) {}});
+  world.play<MetricCollector>(
+      metrics_id,
+      MetricCollectorOptions{
+          .rank = 0, .collective = group_id, .create = two_metrics, .create_evaluation = [](Compose&) {}});
   world.say<wire::MetricsTaken>(
       metrics_id,
       [](wire::MetricsTaken::Builder message) {

@@ -148,11 +148,13 @@ TEST_F(PlayedDecider, SaysWhatItAsksForBeforeItSaysThatItHasHeard) {
 
   const auto& told = world.told();
   const auto place_of = [&](std::uint64_t type) {
-    return std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.type == type; }) - told.begin();
+    return std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.type == type; }) -
+           told.begin();
   };
   EXPECT_EQ(world.last<wire::ScaleLearningRate>(first_trainer)->getFactor(), 0.5);
   EXPECT_EQ(world.last<wire::EventsFollowed>(first_trainer)->getEvents(), 2U);
-  EXPECT_LT(place_of(capnp::typeId<wire::ScaleLearningRate>()), place_of(capnp::typeId<wire::EventsFollowed>()));
+  EXPECT_LT(place_of(capnp::typeId<wire::ScaleLearningRate>()),
+            place_of(capnp::typeId<wire::EventsFollowed>()));
 }
 
 TEST_F(PlayedDecider, EndsTheJobWithItsReason) {

@@ -234,15 +234,16 @@ TEST_F(TrackerTest, PutsWhatAPieceShowsUnderAJobsNameBesideTheJobsOwn) {
         from);
   };
   const ActorId guard{Role::user, 0}, trainer{Role::trainer, 0};
-  for (const char* name : {"loss", "step", "evaluation/loss", "metrics/perplexity", "roll_backs"}) show(name, 99, guard);
+  for (const char* name : {"loss", "step", "evaluation/loss", "metrics/perplexity", "roll_backs"})
+    show(name, 99, guard);
   show("lr", 98, trainer);
   show("roll_backs", 2, trainer);
   show("losses", 3, guard);
 
   for (const char* name : {"loss", "step", "evaluation/loss", "metrics/perplexity", "lr"})
     EXPECT_FALSE(ledger.values.contains(name)) << name;
-  for (const char* name : {"guard/loss", "guard/step", "guard/evaluation/loss", "guard/metrics/perplexity",
-                           "guard/roll_backs"})
+  for (const char* name :
+       {"guard/loss", "guard/step", "guard/evaluation/loss", "guard/metrics/perplexity", "guard/roll_backs"})
     EXPECT_EQ(ledger.values[name], 99) << name;
   EXPECT_EQ(ledger.values["task/lr"], 98);
   EXPECT_EQ(ledger.values["roll_backs"], 2) << "of the Trainer itself";

@@ -41,15 +41,14 @@ class TrainerEvaluationTest : public TrainerTest {
   }
   // Of the MetricCollector: the task's metrics over the whole evaluation.
   void values_come(double accuracy = 0.5) {
-    world.say<wire::MetricValues>(
-        trainer_id,
-        [&](wire::MetricValues::Builder message) {
-          message.setStep(2);
-          message.setEvaluation(true);
-          message.initNames(1).set(0, "accuracy");
-          message.initValues(1).set(0, accuracy);
-        },
-        {Role::metric_collector, 0});
+    world.say<wire::MetricValues>(trainer_id,
+                                  [&](wire::MetricValues::Builder message) {
+                                    message.setStep(2);
+                                    message.setEvaluation(true);
+                                    message.initNames(1).set(0, "accuracy");
+                                    message.initValues(1).set(0, accuracy);
+                                  },
+                                  {Role::metric_collector, 0});
   }
   void evaluate() {
     for (const std::uint32_t number : {1, 2}) {
@@ -105,7 +104,8 @@ TEST_F(TrainerEvaluationTest, ComesBetweenTheStepAndTheNextOne) {
   EXPECT_DOUBLE_EQ(result->getLoss(), 3.0);
   EXPECT_EQ(result->getTokens(), 256U);
   EXPECT_TRUE(world.last<wire::CollectMetrics>(executor_id)->getEvaluation());
-  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 2U) << "whoever hears of it gets the metrics, too";
+  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 2U)
+      << "whoever hears of it gets the metrics, too";
   values_come();
   EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 3U);
   EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getEvaluation(), 0U);
@@ -189,7 +189,8 @@ TEST_F(TrainerEvaluationTest, OneTooManyThatIsNoBetterEndsTheJobWell) {
   EXPECT_EQ(snapshots(), 1U);
   metric_state(2);
   const std::string state = world.last<wire::CheckpointState>()->getState().cStr();
-  EXPECT_THAT(state, ::testing::HasSubstr(R"("ended":"evaluation.stop_after: 1 evaluation without a better loss than 3)"));
+  EXPECT_THAT(state, ::testing::HasSubstr(
+                         R"("ended":"evaluation.stop_after: 1 evaluation without a better loss than 3)"));
   EXPECT_THAT(state, ::testing::HasSubstr(R"("early_stopping":{"best":3.0,"best_step":1,"worse":1})"));
   committed(2);
   batch(3);
@@ -211,9 +212,9 @@ TEST_F(TrainerEvaluationTest, AMetricOfTheTaskMayDecide) {
   agreed(0);
   metric_state(1);
 
-  EXPECT_THAT(std::string(world.last<wire::CheckpointState>()->getState()),
-              ::testing::HasSubstr(
-                  R"("evaluation_metric":{"higher_is_better":true,"name":"accuracy","value":0.5})"));
+  EXPECT_THAT(
+      std::string(world.last<wire::CheckpointState>()->getState()),
+      ::testing::HasSubstr(R"("evaluation_metric":{"higher_is_better":true,"name":"accuracy","value":0.5})"));
 }
 
 TEST_F(TrainerEvaluationTest, AMetricThatTheTaskDoesNotHaveIsNamed) {
@@ -222,7 +223,8 @@ TEST_F(TrainerEvaluationTest, AMetricThatTheTaskDoesNotHaveIsNamed) {
   for (const std::uint64_t number : {1, 2}) step(number);
   evaluate();
 
-  EXPECT_THAT(failure(), ::testing::HasSubstr("evaluation.metric: the evaluation has no \"f1\"; it has loss, accuracy"));
+  EXPECT_THAT(failure(),
+              ::testing::HasSubstr("evaluation.metric: the evaluation has no \"f1\"; it has loss, accuracy"));
 }
 
 TEST_F(TrainerEvaluationTest, EndsTheJobWhenItFollowsTheLastStep) {

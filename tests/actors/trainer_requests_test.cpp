@@ -211,7 +211,8 @@ TEST_F(TrainerActorsTest, AFactorOfTheLearningRateIsThatOfTheNextStepAndOfItsChe
   EXPECT_EQ(told(12), 1);
   EXPECT_EQ(told(13), 0.5);
   agreed(0, 1, 0.5);
-  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1) << "step 1 keeps its own";
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1)
+      << "step 1 keeps its own";
   applied(1);
   batch(2);
   computed(2);

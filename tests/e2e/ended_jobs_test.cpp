@@ -23,7 +23,8 @@ class EndedJobs : public testing::Test {
     return named(run) + set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so]") +
            set("data", "{source: repeats, length: 32, vocab_size: 16, phrase: 4}") +
            set("evaluation",
-               "{period_steps: 2, batches: 1, data: {source: repeats, length: 32, vocab_size: 16, phrase: 4, seed: 2}}") +
+               "{period_steps: 2, batches: 1, data: {source: repeats, length: 32, vocab_size: 16, phrase: 4, "
+               "seed: 2}}") +
            set("model_provider.model.vocab_size", "64") + set("optimizer.lr", "3.0") +
            set("trainer.checkpointing.period_steps", "4") + set("trainer.schedule.total_steps", "400") + more;
   }
@@ -43,7 +44,8 @@ class EndedJobs : public testing::Test {
 TEST_F(EndedJobs, AnActorEndsAJobWellOnEveryMesh) {
   for (const Words& on : {mesh(1, 1), mesh(2, 2)}) {
     const std::string run = "plateau" + std::to_string(on == mesh(1, 1));
-    const Words job = worse(run, on + set("actors", "[{name: plateau, least: 0.5}]") + set("export_to", run + "_model"));
+    const Words job =
+        worse(run, on + set("actors", "[{name: plateau, least: 0.5}]") + set("export_to", run + "_model"));
 
     const Outcome ended = job_.run(job);
 
@@ -70,9 +72,9 @@ TEST_F(EndedJobs, AnActorEndsAJobWellOnEveryMesh) {
                                  HasSubstr("trainer.checkpointing.resume_ended: true")));
     EXPECT_EQ(job_.losses(run).size(), steps);
 
-    const Outcome further = job_.run(job + set("trainer.checkpointing.resume_ended", "true") +
-                                     set("trainer.schedule.total_steps", std::to_string(steps + 3)) +
-                                     set("actors", "[]"));
+    const Outcome further =
+        job_.run(job + set("trainer.checkpointing.resume_ended", "true") +
+                 set("trainer.schedule.total_steps", std::to_string(steps + 3)) + set("actors", "[]"));
     EXPECT_EQ(further.code, 0) << further.err;
     EXPECT_EQ(job_.losses(run).size(), steps + 3);
   }
@@ -111,9 +113,10 @@ TEST_F(EndedJobs, WhatAnActorDecidesTakesEffectAtTheSameStepInEveryRun) {
 TEST_F(EndedJobs, StopAfterEndsAJobWhoseEvaluationsGetNoBetter) {
   for (const Words& on : {mesh(1, 1), mesh(2, 2)}) {
     const std::string run = "stopped" + std::to_string(on == mesh(1, 1));
-    const Words job = worse(run, on + set("evaluation.stop_after", "2") + set("evaluation.keep_best", "true") +
-                                     set("export", "best") + set("trainer.checkpointing.period_steps", "2") +
-                                     set("export_to", run + "_model"));
+    const Words job =
+        worse(run, on + set("evaluation.stop_after", "2") + set("evaluation.keep_best", "true") +
+                       set("export", "best") + set("trainer.checkpointing.period_steps", "2") +
+                       set("export_to", run + "_model"));
 
     const Outcome ended = job_.run(job);
 
@@ -157,14 +160,17 @@ TEST_F(EndedJobs, StopAfterCountsOnThroughStarts) {
 }
 
 TEST_F(EndedJobs, AMetricThatTheTaskDoesNotCountIsRefusedBeforeTraining) {
-  const Outcome unknown = job_.run(worse("unknown", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2")));
+  const Outcome unknown =
+      job_.run(worse("unknown", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2")));
   EXPECT_EQ(unknown.code, 2) << unknown.err;
   EXPECT_THAT(unknown.err, HasSubstr("evaluation.higher_is_better"));
 
-  const Outcome missing = job_.run(worse("missing", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2") +
-                                                        set("evaluation.higher_is_better", "true")));
+  const Outcome missing =
+      job_.run(worse("missing", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2") +
+                                    set("evaluation.higher_is_better", "true")));
   EXPECT_EQ(missing.code, 2) << missing.err;
-  EXPECT_THAT(missing.err, HasSubstr("evaluation.metric: the task counts no \"f1\"; there is loss, perplexity"));
+  EXPECT_THAT(missing.err,
+              HasSubstr("evaluation.metric: the task counts no \"f1\"; there is loss, perplexity"));
   EXPECT_TRUE(job_.losses("missing").empty());
 }
 

@@ -108,7 +108,8 @@ class EvilTask final : public d9d::TrainTask {
     std::fputs("finalized\n", stderr);
   }
   void create_metrics(d9d::Compose& metrics) const override {
-    if (mode_.starts_with("metric")) metrics.add("quota", std::make_unique<EvilMetric>(mode_ == "metric_computes"));
+    if (mode_.starts_with("metric"))
+      metrics.add("quota", std::make_unique<EvilMetric>(mode_ == "metric_computes"));
   }
   void update_metrics(const d9d::LossContext& context, d9d::Compose& metrics) const override {
     if (mode_ == "metric_updates" && context.step == bad_step) throw std::runtime_error("no metric");
@@ -147,10 +148,9 @@ class EvilActor final : public d9d::Actor {
   }
   void behavior(d9d::Handlers& handlers) override { handlers.on(this, &EvilActor::event); }
   void started() override {
-    tell<wire::Subscribe>({d9d::Role::event_bus, 0},
-                          [this](wire::Subscribe::Builder message) {
-                            message.setName(mode_ == "block" ? "train.finished" : "train.step.post");
-                          });
+    tell<wire::Subscribe>({d9d::Role::event_bus, 0}, [this](wire::Subscribe::Builder message) {
+      message.setName(mode_ == "block" ? "train.finished" : "train.step.post");
+    });
   }
   void event(wire::Event::Reader message) {
     set_step(message.getStep());

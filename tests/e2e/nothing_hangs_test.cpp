@@ -184,8 +184,9 @@ TEST_F(NothingHangs, WhatAPluginThrowsInAStepNamesPieceAndStepAndIsNoBug) {
 
   const auto actor = start_with_actor("throws");
   EXPECT_EQ(actor->wait(soon), 1);
-  EXPECT_THAT(actor->err(), AllOf(HasSubstr("user/0 (evil_actor) threw: no progress. In actors.0 of the job file, step 3"),
-                                  Not(HasSubstr("bug"))));
+  EXPECT_THAT(actor->err(),
+              AllOf(HasSubstr("user/0 (evil_actor) threw: no progress. In actors.0 of the job file, step 3"),
+                    Not(HasSubstr("bug"))));
 }
 
 TEST_F(NothingHangs, ALongTextThatAPluginThrowsIsCut) {
@@ -199,7 +200,8 @@ TEST_F(NothingHangs, ALongTextThatAPluginThrowsIsCut) {
 TEST_F(NothingHangs, ATrackerOrAMetricThatThrowsIsLeftOutAndTrainingGoesOn) {
   const auto tracker = start_with_task("none", set("trainer.logging.tracker", "[{provider: evil_tracker}]"));
   EXPECT_EQ(tracker->wait(soon), 0) << tracker->err();
-  EXPECT_EQ(times(tracker->err(), "the tracker \"evil_tracker\" threw in step 3: quota"), 1) << tracker->err();
+  EXPECT_EQ(times(tracker->err(), "the tracker \"evil_tracker\" threw in step 3: quota"), 1)
+      << tracker->err();
 
   const auto computes = start_with_task("metric_computes", named("computes"));
   EXPECT_EQ(computes->wait(soon), 0) << computes->err();
@@ -207,7 +209,8 @@ TEST_F(NothingHangs, ATrackerOrAMetricThatThrowsIsLeftOutAndTrainingGoesOn) {
 
   const auto updates = start_with_task("metric_updates", named("updates"));
   EXPECT_EQ(updates->wait(soon), 0) << updates->err();
-  EXPECT_THAT(updates->err(), HasSubstr("update_metrics of the task \"evil\" threw in step 3, microbatch 0: no metric"));
+  EXPECT_THAT(updates->err(),
+              HasSubstr("update_metrics of the task \"evil\" threw in step 3, microbatch 0: no metric"));
   for (const char* run : {"tiny", "computes", "updates"}) EXPECT_EQ(job_.losses(run).size(), 20U) << run;
 }
 
@@ -223,8 +226,9 @@ TEST_F(NothingHangs, AnIdBeyondTheVocabularyNamesSourceAndSample) {
   const auto job = start_with_task("none", set("data", "{source: evil_source}"));
 
   EXPECT_EQ(job->wait(soon), 1);
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("sample 5 of the data source \"evil_source\" holds the token 100000"),
-                                Not(HasSubstr("bug"))));
+  EXPECT_THAT(job->err(),
+              AllOf(HasSubstr("sample 5 of the data source \"evil_source\" holds the token 100000"),
+                    Not(HasSubstr("bug"))));
 }
 
 TEST_F(NothingHangs, WhatAPieceShowsDoesNotReplaceTheJobsNumbers) {
@@ -235,7 +239,8 @@ TEST_F(NothingHangs, WhatAPieceShowsDoesNotReplaceTheJobsNumbers) {
 
   EXPECT_EQ(job_.losses("tiny"), job_.losses("plain"));
   EXPECT_THAT(job_.values("tiny", "evil_actor/step"), testing::ElementsAre(777));
-  EXPECT_EQ(times(shows->err(), "evil_actor shows \"loss\", which is a number of the job itself"), 1) << shows->err();
+  EXPECT_EQ(times(shows->err(), "evil_actor shows \"loss\", which is a number of the job itself"), 1)
+      << shows->err();
 }
 
 }  // namespace

@@ -31,9 +31,10 @@ struct PlainConfig {
 BOOST_DESCRIBE_STRUCT(PlainConfig, (), (layers, own_function, fault))
 constexpr auto keys_of(d9d::config::Tag<PlainConfig>) {
   using namespace d9d::config;
-  return std::array{Key{"layers", "", "number of them", d9d::config::optional, at_least(1)},
-                    Key{"own_function", "", "scale by an autograd function", d9d::config::optional},
-                    Key{"fault", "", "unregistered, unused, detached, no_grad: in layer 0", d9d::config::optional}};
+  return std::array{
+      Key{"layers", "", "number of them", d9d::config::optional, at_least(1)},
+      Key{"own_function", "", "scale by an autograd function", d9d::config::optional},
+      Key{"fault", "", "unregistered, unused, detached, no_grad: in layer 0", d9d::config::optional}};
 }
 
 namespace {

@@ -66,15 +66,19 @@ TEST_F(PlainModules, AreToldWhichWeightsCannotTrain) {
                     HasSubstr("[32, 32]"), HasSubstr("[32]"), HasSubstr("register_module")));
 
   const Outcome unused = run("unused", "1f1b", ", fault: unused");
-  EXPECT_THAT(unused.err, HasSubstr("stage 0: 1 of 16 trainable parameters got no gradient in the first step and cannot "
-                                    "train: spare."));
+  EXPECT_THAT(unused.err,
+              HasSubstr("stage 0: 1 of 16 trainable parameters got no gradient in the first step and cannot "
+                        "train: spare."));
 
-  const std::string in_layer = "layers.0.norm.weight, layers.0.norm.bias, layers.0.mix.weight, layers.0.mix.bias, "
-                               "layers.0.gain, layers.0.out.weight, layers.0.out.bias";
+  const std::string in_layer =
+      "layers.0.norm.weight, layers.0.norm.bias, layers.0.mix.weight, layers.0.mix.bias, "
+      "layers.0.gain, layers.0.out.weight, layers.0.out.bias";
   for (const char* fault : {"detached", "no_grad"}) {
     const Outcome cut = run(fault, "1f1b, zero_bubble: true", std::string(", fault: ") + fault);
-    EXPECT_THAT(cut.err, HasSubstr("7 of 15 trainable parameters got no gradient in the first step and cannot train: " +
-                                   in_layer))
+    EXPECT_THAT(
+        cut.err,
+        HasSubstr("7 of 15 trainable parameters got no gradient in the first step and cannot train: " +
+                  in_layer))
         << fault;
   }
 }

@@ -20,9 +20,11 @@ BOOST_DESCRIBE_STRUCT(Fast, (), (by))
 using Speed = std::variant<Slow, Fast>;
 constexpr auto choices_of(d9d::config::Tag<Speed>) {
 #if D9D_COPY % 2 == 1
-  return d9d::config::Choices{"kind", std::array{d9d::config::Choice{"slow", ""}, d9d::config::Choice{"fast", ""}}};
+  return d9d::config::Choices{"kind",
+                              std::array{d9d::config::Choice{"slow", ""}, d9d::config::Choice{"fast", ""}}};
 #else
-  return d9d::config::Choices{"kind", std::array{d9d::config::Choice{"fast", ""}, d9d::config::Choice{"slow", ""}}};
+  return d9d::config::Choices{"kind",
+                              std::array{d9d::config::Choice{"fast", ""}, d9d::config::Choice{"slow", ""}}};
 #endif
 }
 

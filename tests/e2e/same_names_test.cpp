@@ -33,13 +33,13 @@ TEST(SameNames, SharedByPluginsShareNothing) {
     std::string plugins;
     for (const int copy : places) plugins += (plugins.empty() ? "" : ", ") + library_of(copy);
 
-    const Outcome outcome = job.run(
-        named(run) + set("plugins", "[" + plugins + "]") + set("trainer.schedule.total_steps", "1") +
-        set("trainer.logging.tracker",
-            "[{provider: table1, first: 11, second: 12, speed: {kind: slow, by: 13}},"
-            " {provider: table2, first: 21, second: 22, speed: {kind: fast, by: 23}},"
-            " {provider: table3, third: text, first: 31, speed: {kind: fast, by: 33}},"
-            " {provider: table4, first: [41, 42], second: 43, speed: {kind: slow, by: 44}}]"));
+    const Outcome outcome =
+        job.run(named(run) + set("plugins", "[" + plugins + "]") + set("trainer.schedule.total_steps", "1") +
+                set("trainer.logging.tracker",
+                    "[{provider: table1, first: 11, second: 12, speed: {kind: slow, by: 13}},"
+                    " {provider: table2, first: 21, second: 22, speed: {kind: fast, by: 23}},"
+                    " {provider: table3, third: text, first: 31, speed: {kind: fast, by: 33}},"
+                    " {provider: table4, first: [41, 42], second: 43, speed: {kind: slow, by: 44}}]"));
 
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto speed = [](const char* kind, double by) { return json{{"kind", kind}, {"by", by}}; };
@@ -58,7 +58,8 @@ TEST(SameNames, SharedByPluginsShareNothing) {
 // name and letter of the library's dynamic symbols that it defines, in plain.
 std::vector<std::pair<std::string, std::string>> symbols_of(const std::string& library) {
   const TemporaryFolder folder;
-  Process reader({.words = {"nm", "-D", "-C", "--defined-only", library}, .folder = folder.path(), .name = "nm"});
+  Process reader(
+      {.words = {"nm", "-D", "-C", "--defined-only", library}, .folder = folder.path(), .name = "nm"});
   EXPECT_EQ(reader.wait(), 0) << reader.err();
   std::vector<std::pair<std::string, std::string>> symbols;
   std::istringstream lines(reader.out());

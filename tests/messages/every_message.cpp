@@ -121,8 +121,7 @@ const std::vector<MessageKind>& every_message() {
             GenerateTexts, TextsGenerated, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
             MetricValues, RecordValue, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
             AskForListeners, Listeners, FlushEvents, EventsHeard, EventsFollowed, EndJob, ScaleLearningRate,
-            KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe,
-            ClockReply>();
+            KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
   return all;
 }
 

@@ -59,7 +59,8 @@ class Rules {
     } else if (phase == "s" || phase == "f") {
       Flow& flow = flows_[event.at("id").dump()];
       (phase == "s" ? flow.starts : flow.ends).emplace_back(place, begin);
-      if (phase == "f" && event.value("bp", "") != "e") fails("an arrow's end binds to the next slice", event);
+      if (phase == "f" && event.value("bp", "") != "e")
+        fails("an arrow's end binds to the next slice", event);
     } else {
       fails("an event of a kind that nobody expects", event);
     }
@@ -67,7 +68,8 @@ class Rules {
 
   void name(const json& event, std::int64_t pid) {
     const std::string what = event.at("name");
-    if (what == "process_name" && std::exchange(processes_[pid], true)) fails("a process is named twice", event);
+    if (what == "process_name" && std::exchange(processes_[pid], true))
+      fails("a process is named twice", event);
     if (what == "thread_name" && std::exchange(threads_[{pid, event.at("tid").get<std::int64_t>()}], true))
       fails("a thread is named twice", event);
   }
@@ -88,16 +90,17 @@ class Rules {
 
   bool lies_in_a_slice(const Place& place, std::int64_t ns) const {
     const auto found = slices_.find(place);
-    return found != slices_.end() && std::any_of(found->second.begin(), found->second.end(), [&](const Stretch& each) {
-             return each.begin <= ns && ns <= each.end;
-           });
+    return found != slices_.end() &&
+           std::any_of(found->second.begin(), found->second.end(),
+                       [&](const Stretch& each) { return each.begin <= ns && ns <= each.end; });
   }
 
   void pair(const std::string& id, const Flow& flow) {
     if (flow.starts.size() != 1 || flow.ends.size() != 1)
       return broken.push_back("flow " + id + " has " + std::to_string(flow.starts.size()) + " starts and " +
                               std::to_string(flow.ends.size()) + " ends");
-    if (flow.starts[0].second > flow.ends[0].second) broken.push_back("flow " + id + " ends before it starts");
+    if (flow.starts[0].second > flow.ends[0].second)
+      broken.push_back("flow " + id + " ends before it starts");
     for (const auto& [place, ns] : {flow.starts[0], flow.ends[0]})
       if (!lies_in_a_slice(place, ns)) broken.push_back("an end of flow " + id + " lies in no slice");
   }

@@ -33,7 +33,8 @@ struct Codec<V> {
   static constexpr std::size_t size = std::variant_size_v<V>;
   using Last = std::variant_alternative_t<size - 1, V>;
   static constexpr bool open = std::is_base_of_v<Named, Last>;
-  static_assert(choices().all.size() == size - (open ? 1 : 0), "choices_of() names each alternative but Named");
+  static_assert(choices().all.size() == size - (open ? 1 : 0),
+                "choices_of() names each alternative but Named");
 
   static std::vector<std::string_view> names() {
     std::vector<std::string_view> names;
@@ -101,7 +102,8 @@ struct Codec<V> {
       Codec<A>::tables(reference, path, A{});
     } else {
       constexpr Choice choice = choices().all[I];
-      const std::string title = path + " with " + std::string(choices().key) + ": " + std::string(choice.name);
+      const std::string title =
+          path + " with " + std::string(choices().key) + ": " + std::string(choice.name);
       reference.note(title, choice.meaning);
       Codec<A>::tables(reference, path, A{}, title);
     }

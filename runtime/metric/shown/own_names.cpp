@@ -8,10 +8,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array names{"epoch"sv,    "flops_per_second"sv, "grad_norm"sv,     "loss"sv,
-                           "lr"sv,       "measured_peak"sv,    "memory_bytes"sv,  "mfu"sv,
-                           "roll_backs"sv, "skipped_steps"sv,  "step"sv,          "step_seconds"sv,
-                           "time"sv,     "tokens"sv,           "tokens_per_second"sv, "tokens_total"sv};
+constexpr std::array names{
+    "epoch"sv,         "flops_per_second"sv, "grad_norm"sv, "loss"sv,       "lr"sv,
+    "measured_peak"sv, "memory_bytes"sv,     "mfu"sv,       "roll_backs"sv, "skipped_steps"sv,
+    "step"sv,          "step_seconds"sv,     "time"sv,      "tokens"sv,     "tokens_per_second"sv,
+    "tokens_total"sv};
 constexpr std::array rooms{"evaluation"sv, "metrics"sv};
 
 }  // namespace

@@ -58,8 +58,8 @@ std::optional<std::uint64_t> best_of(const EvaluationValues& values) {
   const EvaluationValue& newest = values.rbegin()->second;
   for (const auto& [step, each] : values) {
     if (each.name != newest.name || each.higher_is_better != newest.higher_is_better) continue;
-    const bool is_better =
-        !best || (newest.higher_is_better ? each.value > values.at(*best).value : each.value < values.at(*best).value);
+    const bool is_better = !best || (newest.higher_is_better ? each.value > values.at(*best).value
+                                                             : each.value < values.at(*best).value);
     if (is_better) best = step;
   }
   return best;

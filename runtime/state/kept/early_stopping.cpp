@@ -22,8 +22,8 @@ bool EarlyStopping::add(std::uint64_t step, std::optional<double> value) {
 std::string EarlyStopping::why(const std::string& metric) const {
   const std::string count = counted(worse_, "evaluation");
   if (!best_) return fmt::format("evaluation.stop_after: {} without a number for {}", count, metric);
-  return fmt::format("evaluation.stop_after: {} without a better {} than {:.6g}, that after step {}", count, metric,
-                     *best_, best_step_);
+  return fmt::format("evaluation.stop_after: {} without a better {} than {:.6g}, that after step {}", count,
+                     metric, *best_, best_step_);
 }
 
 nlohmann::json EarlyStopping::state() const {

@@ -333,13 +333,16 @@ TEST_F(Chrome, WhatBreaksARuleOfTheReadersIsFound) {
     return test::broken_trace_rules(json::parse("{\"traceEvents\":[" + named + events + "]}"));
   };
   const auto slice = [](const char* ts, const char* dur, const char* tid = "2") {
-    return std::string(R"({"ph":"X","name":"a","pid":1,"tid":)") + tid + R"(,"ts":)" + ts + R"(,"dur":)" + dur + "}";
+    return std::string(R"({"ph":"X","name":"a","pid":1,"tid":)") + tid + R"(,"ts":)" + ts + R"(,"dur":)" +
+           dur + "}";
   };
   const auto flow = [](const char* phase, const char* ts) {
-    return std::string(R"(,{"ph":")") + phase + R"(","bp":"e","name":"m","id":7,"pid":1,"tid":2,"ts":)" + ts + "}";
+    return std::string(R"(,{"ph":")") + phase + R"(","bp":"e","name":"m","id":7,"pid":1,"tid":2,"ts":)" + ts +
+           "}";
   };
 
-  EXPECT_THAT(broken(slice("0", "5") + "," + slice("1", "2") + flow("s", "1") + flow("f", "2")), testing::IsEmpty());
+  EXPECT_THAT(broken(slice("0", "5") + "," + slice("1", "2") + flow("s", "1") + flow("f", "2")),
+              testing::IsEmpty());
   EXPECT_THAT(broken(slice("-1", "5")), testing::SizeIs(1));
   EXPECT_THAT(broken(slice("0", "-5")), testing::SizeIs(1));
   EXPECT_THAT(broken(slice("0", "5", "3")), testing::SizeIs(1));
@@ -355,7 +358,8 @@ TEST_F(Chrome, ReadsNamesThatComeBehindTheSlicesTheyName) {
   writer.finish();
   json document = parsed(file());
   auto& events = document.at("traceEvents");
-  std::stable_partition(events.begin(), events.end(), [](const json& event) { return event.at("ph") != "M"; });
+  std::stable_partition(events.begin(), events.end(),
+                        [](const json& event) { return event.at("ph") != "M"; });
   std::ofstream(file("behind.json")) << document;
 
   const LoadedTrace before = read_chrome_trace(file()), behind = read_chrome_trace(file("behind.json"));
@@ -385,7 +389,8 @@ TEST_F(Chrome, RefusesTimesThatAreNone) {
   };
 
   EXPECT_THAT(message_of("dur", -3, "X"), testing::HasSubstr("a slice has dur -3.0; expected at least 0"));
-  EXPECT_THAT(message_of("ts", 1e300, "X"), testing::HasSubstr("a slice has ts 1e+300; expected microseconds"));
+  EXPECT_THAT(message_of("ts", 1e300, "X"),
+              testing::HasSubstr("a slice has ts 1e+300; expected microseconds"));
   EXPECT_THAT(message_of("ts", -1e300, "C"), testing::HasSubstr("expected microseconds"));
   EXPECT_THAT(message_of("tid", 99, "X"), testing::HasSubstr("no thread_name says what tid 99"));
 }

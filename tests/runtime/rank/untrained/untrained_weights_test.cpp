@@ -20,7 +20,8 @@ std::vector<StageParameter> parameters(int count) {
 TEST(UntrainedWeights, AreNamedWithTheirNumberAmongTheTrainable) {
   EXPECT_EQ(unreached_text(0, parameters(3), {}), "");
   EXPECT_THAT(unreached_text(1, parameters(3), {2}),
-              HasSubstr("stage 1: 1 of 2 trainable parameters got no gradient in the first step and cannot train: layer.2."));
+              HasSubstr("stage 1: 1 of 2 trainable parameters got no gradient in the first step and cannot "
+                        "train: layer.2."));
 }
 
 TEST(UntrainedWeights, AreNotListedWithoutEnd) {
@@ -31,9 +32,10 @@ TEST(UntrainedWeights, AreNotListedWithoutEnd) {
 }
 
 TEST(UntrainedWeights, ThatWereNeverRegisteredHaveNoNameButAShape) {
-  EXPECT_THAT(unregistered_text(0, {at::ones({2, 3})}),
-              HasSubstr("depends on 1 tensor that is no parameter of the model, so no optimizer changes and no "
-                        "checkpoint has it: of the shape [2, 3]."));
+  EXPECT_THAT(
+      unregistered_text(0, {at::ones({2, 3})}),
+      HasSubstr("depends on 1 tensor that is no parameter of the model, so no optimizer changes and no "
+                "checkpoint has it: of the shape [2, 3]."));
 }
 
 }  // namespace
