@@ -40,6 +40,8 @@ Trainer::Trainer(World& world, TrainerOptions options)
     options_.total_steps = options_.resumed_step.value_or(0);
     requests_.end(options_.ended_before);
   }
+  if (options_.lr_factor_wanted) requests_.scale_learning_rate(*options_.lr_factor_wanted);
+  if (!options_.end_wanted.empty()) requests_.end(options_.end_wanted);
   last_step_ = options_.total_steps;
   if (options_.evaluation) evaluation_.emplace(*options_.evaluation, evaluation_actions());
   set_rank(options_.rank);

@@ -26,6 +26,7 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
   D9D_CHECK(snapshot_in_flight_ && snapshot_in_flight_->step == message.getStep(),
             "metric state of step {} came without a snapshot of it", message.getStep());
   metric_state_ = message.getState();
+  lr_factor_kept_ = requests_.lr_factor();
   if (options_.rank != 0 || actors_.keeping.empty()) return tell_checkpoint_state();
   // Behind the events of this step, and before those of the next one.
   actors_.kept.clear();
@@ -59,8 +60,11 @@ void Trainer::tell_checkpoint_state() {
 // What rank 0 keeps for the job, as more members of the JSON object.
 std::string Trainer::state_of_rank_0() const {
   nlohmann::json state = nlohmann::json::object();
-  if (requests_.lr_factor() != 1) state["lr_factor"] = requests_.lr_factor();
-  if (ended_ && snapshot_in_flight_->step == last_step_) state["ended"] = requests_.why_it_ends();
+  if (lr_factor_kept_ != 1) state["lr_factor"] = lr_factor_kept_;
+  // An actor's state knows what it has asked for, and the next step would agree on it.
+  if (requests_.asked_lr_factor() != lr_factor_kept_) state["lr_factor_wanted"] = requests_.asked_lr_factor();
+  const bool ends_here = ended_ && snapshot_in_flight_->step == last_step_;
+  if (!requests_.why_it_ends().empty()) state[ends_here ? "ended" : "end_wanted"] = requests_.why_it_ends();
   if (options_.evaluation && options_.evaluation->stopping)
     state["early_stopping"] = options_.evaluation->stopping->state();
   if (compared_ && compared_->first == snapshot_in_flight_->step)

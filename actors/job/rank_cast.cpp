@@ -323,7 +323,12 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
       .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
       .ended_before = ended_before()};
   for (const config::Named& actor : job().actors) options.actor_names.push_back(actor.name);
-  if (const nlohmann::json factor = kept_before("lr_factor"); factor.is_number()) options.lr_factor = factor;
+  if (const nlohmann::json factor = kept_before("lr_factor"); factor.is_number())
+    options.lr_factor = factor.get<double>();
+  if (const nlohmann::json factor = kept_before("lr_factor_wanted"); rank == 0 && factor.is_number())
+    options.lr_factor_wanted = factor.get<double>();
+  if (const nlohmann::json wanted = kept_before("end_wanted"); rank == 0 && wanted.is_string())
+    options.end_wanted = wanted.get<std::string>();
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
 }
 

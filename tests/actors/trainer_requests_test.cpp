@@ -9,6 +9,7 @@ namespace {
 using namespace testing;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr ActorId guard_id{Role::user, 0};
 
@@ -281,6 +282,41 @@ TEST_F(TrainerActorsTest, ACheckpointHasTheStateOfTheActorsThatKeepOne) {
       guard_id);
 
   EXPECT_THAT(state_saved(), HasSubstr(R"("actors":[{"name":"plateau","state":[0.1,2]}])"));
+}
+
+// The actor's own state knows already what it has asked for.
+TEST_F(TrainerActorsTest, ACheckpointKeepsWhatTheNextStepWouldAgreeOn) {
+  start_with(true, true);
+  step(1);
+  metric_state(1);
+  scale(0.25);
+  end_job("good enough");
+  world.say<wire::StateKept>(
+      trainer_id,
+      [](wire::StateKept::Builder message) {
+        message.setStep(1);
+        message.setActor(guard_id.packed());
+        message.setState("{}");
+      },
+      guard_id);
+
+  EXPECT_THAT(state_saved(), HasSubstr(R"("lr_factor_wanted":0.25)"));
+  EXPECT_THAT(state_saved(), HasSubstr(R"("end_wanted":"plateau: good enough")"));
+  EXPECT_THAT(state_saved(), Not(HasSubstr(R"("lr_factor":)")));
+}
+
+TEST_F(TrainerActorsTest, AResumedJobAgreesInItsFirstStepOnWhatWasAskedForBefore) {
+  options.lr_factor = 0.5;
+  options.lr_factor_wanted = 0.25;
+  options.end_wanted = "plateau: good enough";
+  start_with(false, false);
+  batch(1);
+  computed(1);
+
+  EXPECT_EQ(told(11), 1);
+  EXPECT_EQ(told(13), 0.25);
+  agreed(1, 1, 0.25);
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1 * 0.5);
 }
 
 }  // namespace
