@@ -30,7 +30,7 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
     stop_signal_ = static_cast<int>(message.getSignal());
     stop_step_ = message.getStep();
   }
-  if (message.getEnded().size() > 0) ended_ = message.getEnded();
+  if (message.getEnded().size() > 0) ended_ = message.getEnded().cStr();
   if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
   if (phase_ >= JobPhase::telling_events) return;
   last_step_ = message.getStep();

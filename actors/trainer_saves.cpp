@@ -25,7 +25,7 @@ void Trainer::take_snapshot() {
 void Trainer::metric_state(wire::MetricState::Reader message) {
   D9D_CHECK(snapshot_in_flight_ && snapshot_in_flight_->step == message.getStep(),
             "metric state of step {} came without a snapshot of it", message.getStep());
-  metric_state_ = message.getState();
+  metric_state_ = message.getState().cStr();
   lr_factor_kept_ = requests_.lr_factor();
   if (options_.rank != 0 || actors_.keeping.empty()) return tell_checkpoint_state();
   // Behind the events of this step, and before those of the next one.
@@ -36,7 +36,7 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
 
 void Trainer::state_kept(wire::StateKept::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
-  actors_.kept[ActorId::from_packed(message.getActor())] = message.getState();
+  actors_.kept[ActorId::from_packed(message.getActor())] = message.getState().cStr();
   if (actors_.kept.size() == actors_.keeping.size()) tell_checkpoint_state();
 }
 

@@ -118,7 +118,7 @@ class KeptStates {
     const auto main = resumed.find("0");
     if (main == resumed.end()) return;
     for (const auto& kept : main->value("actors", nlohmann::json::array()))
-      by_name_[kept.at("name")].push_back(kept.at("state"));
+      by_name_[kept.at("name").get<std::string>()].push_back(kept.at("state"));
   }
   // Of the next actor of this name.
   std::optional<nlohmann::json> next(const std::string& name) {

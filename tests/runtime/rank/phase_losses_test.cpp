@@ -126,7 +126,7 @@ struct FailingTask final : AddingTask {
 
 TEST_F(PhaseLossesTest, NameThePluginsTaskThatThrowsInItsLoss) {
   const auto failing = std::make_shared<FailingTask>();
-  PhaseLosses named({failing, StepPhases({}), true, &metrics, cpu_device(), "mine"});
+  PhaseLosses named({failing, StepPhases(), true, &metrics, cpu_device(), "mine"});
   std::vector<MicrobatchTensors> microbatches(2);
   named.begin_step(microbatches);
 
@@ -137,7 +137,7 @@ TEST_F(PhaseLossesTest, NameThePluginsTaskThatThrowsInItsLoss) {
 // Numbers for people: training goes on.
 TEST_F(PhaseLossesTest, LeaveOutTheMetricsOfAPluginsTaskThatThrowsInThem) {
   const auto failing = std::make_shared<FailingTask>();
-  PhaseLosses named({failing, StepPhases({}), true, &metrics, cpu_device(), "mine"});
+  PhaseLosses named({failing, StepPhases(), true, &metrics, cpu_device(), "mine"});
   std::vector<MicrobatchTensors> microbatches(2);
   named.begin_step(microbatches);
 
