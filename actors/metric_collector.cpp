@@ -4,6 +4,7 @@
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 

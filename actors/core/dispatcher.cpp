@@ -5,6 +5,7 @@
 #include "actors/core/crash_report.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_place.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 
@@ -43,14 +44,6 @@ std::string_view place_in_project(std::string_view file) {
 
 void fail(ErrorKind kind, std::string what, const char* file, int line) {
   throw Error(kind, std::move(what), fmt::format("{}:{}", place_in_project(file), line));
-}
-
-std::string shortened(std::string text) {
-  constexpr std::size_t kept = 2000;
-  if (text.size() <= kept) return text;
-  std::size_t end = kept;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // no half of a character
-  return fmt::format("{} [and {} bytes more]", text.substr(0, end), text.size() - end);
 }
 
 namespace {

@@ -40,19 +40,17 @@ struct Caught {
 };
 Caught describe_current_exception();
 
-// A text of foreign code, as far as it is worth printing: the first 2000 bytes, and how many follow.
-std::string shortened(std::string text);
-
 }  // namespace d9d
 
 // The caller or the user gave something impossible.
-#define D9D_REQUIRE(condition, ...)                                                          \
-  do {                                                                                       \
-    if (!(condition)) throw ::d9d::Error(::d9d::ErrorKind::input, fmt::format(__VA_ARGS__)); \
+#define D9D_REQUIRE(condition, ...)                                                                  \
+  do {                                                                                               \
+    if (!(condition)) throw ::d9d::Error(::d9d::ErrorKind::input, fmt::format(__VA_ARGS__));         \
   } while (false)
 
 // Our own invariant; a failure is a bug of d9d and carries file and line.
-#define D9D_CHECK(condition, ...)                                                                       \
-  do {                                                                                                  \
-    if (!(condition)) ::d9d::fail(::d9d::ErrorKind::bug, fmt::format(__VA_ARGS__), __FILE__, __LINE__); \
+#define D9D_CHECK(condition, ...)                                                                    \
+  do {                                                                                               \
+    if (!(condition))                                                                                \
+      ::d9d::fail(::d9d::ErrorKind::bug, fmt::format(__VA_ARGS__), __FILE__, __LINE__);              \
   } while (false)

@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/work_name.hpp"

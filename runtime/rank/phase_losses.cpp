@@ -2,6 +2,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/host_outputs.hpp"

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/metric/open_tracker.hpp"
 #include "runtime/metric/run_record.hpp"
 #include "runtime/task/job_paths.hpp"

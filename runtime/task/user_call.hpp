@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 

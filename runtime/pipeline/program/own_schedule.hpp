@@ -11,6 +11,7 @@
 
 #include "runtime/base/config/section.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/pipeline/action.hpp"
 #include "runtime/pipeline/program/topology.hpp"
 
@@ -52,7 +53,7 @@ auto of_own(const OwnSchedule& schedule, Call&& call) {
       what.remove_prefix(ours->where().size() + 2);
     throw Error(ErrorKind::input,
                 fmt::format("the schedule \"{}\" of a plugin makes no program that can run: {}",
-                            schedule.name, shortened(std::string(what))));
+                            schedule.name, shortened(what)));
   }
 }
 
