@@ -16,11 +16,13 @@
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
+#include "runtime/task/model_provider.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
 #include "runtime/task/scores/regression_task.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
+#include "runtime/train/gradient_hook.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d {
@@ -295,7 +297,7 @@ double base_learning_rate(const OptimizerProvider& optimizer) {
 }
 
 std::function<double(std::uint64_t)> step_multiplier(const LrSchedule& schedule, std::uint64_t total_steps) {
-  constexpr const char* whose = "lr_scheduler: the schedule";
+  static constexpr const char* whose = "lr_scheduler: the schedule";
   auto multiplier = call_user(whose, ErrorInside::passes,
                               [&] { return schedule.over(static_cast<std::int64_t>(total_steps)); });
   return [multiplier = std::move(multiplier)](std::uint64_t step) {

@@ -21,11 +21,12 @@ class EndedJobs : public testing::Test {
   // The learning rate is so high that evaluations get worse.
   static Words worse(const std::string& run, const Words& more = {}) {
     return named(run) + set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so]") +
-           set("data", "{source: repeats, length: 32, vocab_size: 16, phrase: 4}") +
+           set("data", "{source: repeats, length: 32, vocab_size: 16, phrase: 4, samples: 100000}") +
+           set("lr_scheduler", "null") +
            set("evaluation",
                "{period_steps: 2, batches: 1, data: {source: repeats, length: 32, vocab_size: 16, phrase: 4, "
                "seed: 2}}") +
-           set("model_provider.model.vocab_size", "64") + set("optimizer.lr", "3.0") +
+           set("model_provider.model.vocab_size", "64") + set("optimizer.lr", "0.5") +
            set("trainer.checkpointing.period_steps", "4") + set("trainer.schedule.total_steps", "400") + more;
   }
   json last_line_of_record(const std::string& run) const {
