@@ -64,6 +64,7 @@ struct RankFinished {
   rank @0 :Int32;
   step @1 :UInt64;
   signal @2 :UInt32;  # why it is the last one: all ranks agreed to stop; 0 = the job has no more
+  ended @3 :Text;     # of rank 0, where an actor or evaluation.stop_after ended the job: why; else empty
 }
 
 struct Signalled {

@@ -5,6 +5,7 @@
 #include "actors/core/crash_report.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_place.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 
@@ -141,7 +142,12 @@ std::optional<Frame> Dispatcher::translate_errors(Body&& body) {
     body();
     return std::nullopt;
   } catch (...) {
-    const Caught caught = describe_current_exception();
+    Caught caught = describe_current_exception();
+    // A user's code is no bug of d9d.
+    if (id_.role == Role::user) {
+      if (caught.kind == ErrorKind::bug) caught.kind = ErrorKind::environment;
+      caught.what = fmt::format("{} threw: {}", world_.activities.name_of(id_), shortened(caught.what));
+    }
     return actor_.make_failure(caught.what, caught.kind, current_message_);
   }
 }

@@ -197,6 +197,7 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
     CoordinatorOptions coordinator =
         coordinator_options(services.process, node, job_tag(incarnation), options.fresh);
     coordinator.on_training = [&options, record = coordinator.on_training](std::uint64_t step) {
+      report_exits();
       if (options.on_training) options.on_training();
       record(step);
     };
@@ -304,6 +305,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   trace::Recorder recorder({.node = options.join ? trace::unknown_node : 0, .random = random_bits()});
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
   report_crashes();
+  report_exits();
   require_room(job, options);
   label_users_code(world.activities, job);
   for (const std::string& plugin : job.plugins) name_as_plugin(plugin);

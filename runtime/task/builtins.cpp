@@ -17,12 +17,14 @@
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
 #include "runtime/task/model_folder/new_rows.hpp"
+#include "runtime/task/model_provider.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
 #include "runtime/task/scores/regression_task.hpp"
 #include "runtime/task/text/stop_texts.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
+#include "runtime/train/gradient_hook.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d {
@@ -239,22 +241,50 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
   return registry.make_optimizer(named.name, named.options);
 }
 
+namespace {
+
+// Says whose hook it is that throws.
+class NamedHook final : public GradientHook {
+ public:
+  NamedHook(std::string name, std::shared_ptr<GradientHook> hook)
+      : name_(std::move(name)), hook_(std::move(hook)) {}
+  void create_metrics(Compose& metrics) const override { hook_->create_metrics(metrics); }
+  HookVerdict gradients_reduced(const GradientContext& context) override {
+    return call_user(fmt::format("the gradient hook \"{}\"", name_), ErrorInside::is_named,
+                     [&] { return hook_->gradients_reduced(context); });
+  }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<GradientHook> hook_;
+};
+
+}  // namespace
+
 std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
                                                                const JobConfig& job) {
   std::vector<std::shared_ptr<GradientHook>> hooks;
   for (const config::Named& named : job.gradient_hooks)
-    hooks.push_back(registry.make_gradient_hook(named.name, named.options));
+    hooks.push_back(
+        std::make_shared<NamedHook>(named.name, registry.make_gradient_hook(named.name, named.options)));
   return hooks;
 }
+
+namespace {
+
+std::optional<std::int64_t> vocab_size_of(const Registry& registry, const LoadedJob& loaded) {
+  if (loaded.model) return loaded.model->vocab_size;
+  return make_model(registry, loaded.job)->vocab_size();
+}
+
+}  // namespace
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
                                                 const LoadedJob& loaded, SourceUse use,
                                                 const std::shared_ptr<SharedCorpora>& share) {
   const JobConfig& job = loaded.job;
   const bool all = use == SourceUse::evaluation || job.inference;
-  const SourceContext context{registry.context(),
-                              loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
-                              tokenizer_of_model(job)};
+  const SourceContext context{registry.context(), vocab_size_of(registry, loaded), tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
@@ -291,11 +321,11 @@ double base_learning_rate(const OptimizerProvider& optimizer) {
 }
 
 std::function<double(std::uint64_t)> step_multiplier(const LrSchedule& schedule, std::uint64_t total_steps) {
-  constexpr const char* whose = "lr_scheduler: the schedule";
+  static constexpr const char* whose = "lr_scheduler: the schedule";
   auto multiplier = call_user(whose, ErrorInside::passes,
                               [&] { return schedule.over(static_cast<std::int64_t>(total_steps)); });
   return [multiplier = std::move(multiplier)](std::uint64_t step) {
-    const double value = call_user(whose, ErrorInside::is_named,
+    const double value = call_user(fmt::format("{} of step {}", whose, step), ErrorInside::is_named,
                                    [&] { return multiplier(static_cast<std::int64_t>(step) - 1); });
     if (std::isfinite(value) && value >= 0) return value;
     throw Error(

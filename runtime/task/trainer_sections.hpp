@@ -135,8 +135,10 @@ struct CheckpointingConfig {
   config::Period period_steps;
   std::optional<std::int64_t> num_to_keep;
   std::int64_t roll_backs_max = 3;
+  bool resume_ended = false;
 };
-BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (), (save_dir, period_steps, num_to_keep, roll_backs_max))
+BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (),
+                      (save_dir, period_steps, num_to_keep, roll_backs_max, resume_ended))
 constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
   using namespace config;
   return std::array{
@@ -149,7 +151,10 @@ constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
           at_least(1)},
       Key{"roll_backs_max", "",
           "how often an actor may have the job go back to its last checkpoint; one more ends it",
-          config::optional, at_least(0)}};
+          config::optional, at_least(0)},
+      Key{"resume_ended", "",
+          "train on also where an actor or evaluation.stop_after has ended the run; false: a further start "
+          "says so and trains nothing"}};
 }
 
 }  // namespace d9d
