@@ -21,9 +21,12 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/network.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/live/live_page.hpp"
+#include "runtime/net/tls.hpp"
+#include "runtime/rank/awake_ranks.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
@@ -57,12 +60,28 @@ std::function<void()> signal_of(World& world, int signal) {
   return [&world, signal] { tell_signal(world, {Role::node, 0}, signal, false); };
 }
 
-std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process) {
+// Who has it may ask the page for actions from other hosts.
+std::string page_token(const JobConfig& job) {
+  return job.node.job_token.value_or("");
+}
+
+// Beyond this host the page is protected as the connections of nodes are.
+std::optional<net::Tls> tls_of_page(const JobConfig& job) {
+  if (!job.node.tls || is_loopback(status_address(job).host)) return std::nullopt;
+  return net::Tls(
+      {.ca = job.node.tls->ca, .certificate = job.node.tls->certificate, .key = job.node.tls->key});
+}
+
+std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process, const std::shared_ptr<AwakeRanks>& ranks) {
   const JobConfig& job = process.job();
+  const std::optional<net::Tls> tls = tls_of_page(job);
   return live::open_live_page({.address = status_address(job),
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
                                .clock = process.world.clock,
+                               .token = page_token(job),
+                               .tls = tls ? tls->context() : nullptr,
+                               .is_asleep = [ranks] { return ranks->all_sleep(); },
                                .write_trace = signal_of(process.world, SIGUSR2),
                                .sleep = signal_of(process.world, SIGTSTP),
                                .wake = signal_of(process.world, SIGCONT)});
@@ -90,12 +109,14 @@ std::optional<PeakFlops> peak_flops(const ProcessServices& process, std::size_t 
                    .is_measured = logging.measure_peak};
 }
 
-CastMember tracker_member(ProcessServices& process, const Membership& membership, std::size_t ranks_here) {
+CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) {
+  const Membership& membership = epoch.membership();
+  const std::size_t ranks_here = epoch.plan().ranks_of_node(0).size();
   TrackerOptions options;
-  options.open_runs = [&process, step = membership.resume_step] {
+  options.open_runs = [&process, step = membership.resume_step, ranks = epoch.awake_ranks()] {
     auto runs = open_tracker_runs(process.job(), *process.registry, step, job_hparams(process),
                                   process.world.clock, *process.disk_watch);
-    if (process.job().node.status) runs.push_back(live_page_of(process));
+    if (process.job().node.status) runs.push_back(live_page_of(process, ranks));
     return runs;
   };
   options.resumed_step = membership.resume_step;
@@ -222,6 +243,7 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
   if (membership.node != 0)
     require_shared_folders(process.disk, process.job(), membership.tag, membership.node,
                            *process.held_folders);
+  remove_sleep_files(process.disk, process.job());
   seed_torch(static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;
@@ -235,7 +257,7 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
                     },
                     false,
                     true});
-    cast.push_back(tracker_member(process, membership, epoch.plan().ranks_of_node(0).size()));
+    cast.push_back(tracker_member(process, epoch));
     for (CastMember& member : user_members(process, resumed)) cast.push_back(std::move(member));
   }
   cast.push_back(writer_member(process, epoch));

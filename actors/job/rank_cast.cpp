@@ -306,7 +306,7 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
-      .sleep_file = (output_dir(job()) / "asleep" / fmt::format("rank-{:05}", rank)).string(),
+      .sleep_file = sleep_file(job(), rank),
       .links = std::move(links),
       .world_size = plan().world_size(),
       .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
