@@ -5,7 +5,7 @@
 // an action began (pipeline_gaps.hpp). Then the static beside the dynamic order where ranks are held up, and
 // what two lanes of a rank cost and hide.
 //   bench_pipeline [--steps N] [--milliseconds T] [--traced]
-//                  [--only lanes|schedules|orders|room] [--schedule NAME]
+//                  [--only planning|lanes|schedules|orders|room] [--schedule NAME]
 // prints one JSON object; a table goes to stderr.
 // `chrt -f 10 bench_pipeline` keeps a busy machine from waking the sleepers late.
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 #include "runtime/base/error.hpp"
 #include "tests/bench/lane_cost.hpp"
 #include "tests/bench/pipeline_gaps.hpp"
+#include "tests/bench/planning_cost.hpp"
 #include "tests/bench/sleep_world.hpp"
 #include "tests/runtime/pipeline/order_bound.hpp"
 #include "tests/runtime/pipeline/order_troubles.hpp"
@@ -168,7 +169,7 @@ void print_table(const nlohmann::json& report) {
                  ms("dynamic_simulated_ms"), ms("dynamic_over_static"));
     }
   }
-  fmt::print(stderr, "\nlanes: {}\n", report["lanes"].dump());
+  fmt::print(stderr, "\nlanes: {}\nplanning: {}\n", report["lanes"].dump(), report["planning"].dump());
 }
 
 std::vector<NamedSchedule> chosen_schedules(const BenchOptions& bench) {
@@ -186,10 +187,12 @@ int run(const BenchOptions& bench) {
                            {"steps", bench.steps},
                            {"traced", bench.traced},
                            {"real_time", sched_getscheduler(0) == SCHED_FIFO},
+                           {"planning", nlohmann::json::object()},
                            {"lanes", nlohmann::json::object()},
                            {"schedules", nlohmann::json::array()},
                            {"orders", nlohmann::json::array()},
                            {"orders_with_room", nlohmann::json::array()}};
+  if (bench.wants("planning")) report["planning"] = measure_planning(5);
   if (bench.wants("lanes")) report["lanes"] = measure_lanes(5, 4, 5);
   for (const NamedSchedule& schedule : chosen_schedules(bench)) {
     if (bench.wants("schedules")) report["schedules"].push_back(against_theory(schedule, bench));
@@ -228,7 +231,7 @@ int main(int argc, char** argv) {
         bench.milliseconds = std::stod(argv[++i]);
       } else {
         std::cerr << "usage: bench_pipeline [--steps N] [--milliseconds T] [--traced] [--only "
-                     "lanes|schedules|orders|room] [--schedule NAME]\n";
+                     "planning|lanes|schedules|orders|room] [--schedule NAME]\n";
         return 2;
       }
     }

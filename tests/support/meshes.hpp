@@ -3,6 +3,7 @@
 // D9D_MESH_SEED (1) chooses the samples otherwise.
 
 #include <cstddef>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -28,3 +29,11 @@ std::vector<DeviceMeshParameters> sampled(std::vector<DeviceMeshParameters> mesh
 std::string text_of(const DeviceMeshParameters& mesh);
 
 }  // namespace d9d::test
+
+namespace d9d {
+
+inline void PrintTo(const DeviceMeshParameters& mesh, std::ostream* out) {
+  *out << test::text_of(mesh);
+}
+
+}  // namespace d9d

@@ -17,6 +17,10 @@ struct CommWorldOptions {
   int size = 2;
   std::chrono::milliseconds timeout{10'000};
   bool checked = false;  // checked.hpp around it
+
+  friend void PrintTo(const CommWorldOptions& world, std::ostream* out) {
+    *out << (world.checked ? "checked " : "") << world.backend << " of " << world.size;
+  }
 };
 
 class CommWorld {

@@ -15,6 +15,8 @@ struct Case {
   const char* name;
   const char* model;
   const char* pattern;
+
+  friend void PrintTo(const Case& given, std::ostream* out) { *out << given.name; }
 };
 
 // A model of tests/golden/qwen3 with an adapter that peft saved.

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <string>
 
 #include "runtime/base/error.hpp"
@@ -146,16 +145,13 @@ TEST(Simulator, NamesWhatADeadlockWaitsFor) {
   }
 }
 
-TEST(Simulator, IsFastForALargePipeline) {
+// How long it takes is tests/bench/planning_cost.hpp.
+TEST(Simulator, TakesALargePipeline) {
   const PipelineProgram program = build_program(ZeroBubbleVSchedule{}, 64, 512);
-  const CostModel costs = unit_costs(program.topology);
 
-  const std::clock_t begin = std::clock();  // CPU time, since the machine may be busy
-  const Simulation result = simulate(program.compute, program.topology, costs);
-  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  const Simulation result = simulate(program.compute, program.topology, unit_costs(program.topology));
 
   EXPECT_EQ(result.ranks[63].size(), 3U * 2 * 512);
-  EXPECT_LT(seconds, 1.0);
 }
 
 // p = 8, n = 32, unit costs. Bubbles of the original's programs as fractions (reference C.8), peaks as the

@@ -82,6 +82,12 @@ struct WaitsOf {
   bool nccl = false;
   bool snapshots = false;
   std::int64_t offload_layers = 0;
+
+  friend void PrintTo(const WaitsOf& waits, std::ostream* out) {
+    *out << text_of(waits.mesh) << (waits.kind == Qwen3Kind::moe ? " moe" : "")
+         << (waits.reshard == ReshardAfterForward::never ? " kept whole" : "") << (waits.nccl ? " nccl" : "")
+         << (waits.snapshots ? " snapshots" : "") << (waits.offload_layers > 0 ? " offload" : "");
+  }
 };
 
 WaitsOf by_nccl(const Mesh& mesh) {

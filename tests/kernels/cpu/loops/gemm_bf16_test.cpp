@@ -16,6 +16,8 @@ struct PairProduct {
   const char* name;
   Isa needs;
   decltype(&gemm_avx512) run;
+
+  friend void PrintTo(const PairProduct& product, std::ostream* out) { *out << product.name; }
 };
 
 class GemmBf16 : public testing::TestWithParam<PairProduct> {

@@ -6,6 +6,7 @@
 #include "runtime/nn/model/state_memory.hpp"
 #include "tests/runtime/state/live_bytes.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/parameter_text.hpp"
 
 namespace d9d::test {
 namespace {

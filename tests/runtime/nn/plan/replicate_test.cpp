@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/parameter_text.hpp"
 
 namespace d9d::test {
 namespace {

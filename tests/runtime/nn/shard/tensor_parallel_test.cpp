@@ -3,6 +3,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/parameter_text.hpp"
 
 namespace d9d::test {
 namespace {

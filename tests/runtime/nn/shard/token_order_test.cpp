@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/parameter_text.hpp"
+
 namespace d9d {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 
 #include "runtime/base/error.hpp"
@@ -221,21 +220,6 @@ TEST(AutoSchedule, TradesTimeForActivations) {
     EXPECT_GE(makespan, before) << held_max;
     before = makespan;
   }
-}
-
-TEST(AutoSchedule, TakesLessThanASecondForEightRanksAndThirtyTwoMicrobatches) {
-  AutoProblem problem = unit_problem(TopologyKind::v, 8, 2, 32);
-  problem.costs.transfer = 0.2;
-  problem.costs.stages[3].forward = 0.9;
-
-  const std::clock_t begin = std::clock();
-  search_schedule(problem);
-  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(seconds, 1);
-#endif
-  RecordProperty("cpu_seconds", std::to_string(seconds));
 }
 
 TEST(AutoSchedule, RefusesALimitBelowOneMicrobatchAndNegativeCosts) {
