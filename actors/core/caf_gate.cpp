@@ -26,6 +26,9 @@ using caf::io::network::rw_state;
 // CAF's code for a StrangerError on its way through the actor that dials.
 constexpr caf::sec stranger = caf::sec::incompatible_versions;
 
+// Connections that have not joined yet: a node needs milliseconds for it.
+constexpr std::size_t joining_max = 256;
+
 // For a node that is there to answer; the Node dials again.
 constexpr std::chrono::seconds patience{10};
 
@@ -64,16 +67,9 @@ class ChannelScribe final : public caf::io::scribe {
   }
 
   bool consume(caf::execution_unit* loop, const void* data, std::size_t bytes) override {
-    if (!connection_->is_member()) {
-      if (const std::string trouble = screen_.trouble_with(data, bytes); !trouble.empty()) {
-        complaints_->add(
-            fmt::format("closed a connection from {}: {}", host_port_text(addr(), port()), trouble));
-        io_failure(loop, caf::io::network::operation::read);
-        return false;
-      }
-    }
-    auto& broker = dynamic_cast<caf::io::basp_broker&>(*parent());
-    const Arrival arrival{*connection_, broker.instance.tbl().lookup_direct(hdl())};
+    const bool member = connection_->is_member();
+    if (!member && !passes_screen(loop, data, bytes)) return false;
+    const Arrival arrival{*connection_, member ? caf::node_id() : peer()};
     const Arriving arriving(arrival);
     return scribe::consume(loop, data, bytes);
   }
@@ -110,6 +106,20 @@ class ChannelScribe final : public caf::io::scribe {
         connection_(std::move(connection)),
         stream_(mpx, socket, ChannelPolicy{std::move(channel)}) {}
 
+  // Of a connection that has not joined; what does not pass ends it.
+  bool passes_screen(caf::execution_unit* loop, const void* data, std::size_t bytes) {
+    const auto trouble = screen_.trouble_with(data, bytes);
+    if (!trouble) return true;
+    if (!trouble->empty())
+      complaints_->add(
+          fmt::format("closed a connection from {}: {}", host_port_text(addr(), port()), *trouble));
+    io_failure(loop, caf::io::network::operation::read);
+    return false;
+  }
+  caf::node_id peer() {
+    return dynamic_cast<caf::io::basp_broker&>(*parent()).instance.tbl().lookup_direct(hdl());
+  }
+
   const std::shared_ptr<Connection> connection_;
   std::shared_ptr<net::Complaints> complaints_;
   JoinScreen screen_;
@@ -144,7 +154,11 @@ class GateDoorman final : public caf::io::doorman, public net::Taker {
   std::string addr() const override { return "gate"; }
   std::uint16_t port() const override { return gate_.port(); }
 
-  net::Answer ask(const net::Hello&) override { return {net::Verdict::yes, {}}; }
+  // Those who say nothing after their proof must not take all descriptors.
+  net::Answer ask(const net::Hello& hello) override {
+    const bool full = hello.purpose == net::Purpose::joining && connections_.num_joining() >= joining_max;
+    return {full ? net::Verdict::later : net::Verdict::yes};
+  }
   void take(std::unique_ptr<net::Channel> channel, const net::Hello& hello) override {
     auto connection = connections_.open(hello.purpose == net::Purpose::actors);
     tsan_release(&loop_order);

@@ -29,8 +29,12 @@ class Connections {
   std::shared_ptr<Connection> open(bool member);
   // What it says counts from here on. Nothing for one that is gone, and for 0.
   void admit(std::uint64_t number);
+  // Those that are there and have not been admitted.
+  std::size_t num_joining();
 
  private:
+  void forget_gone();
+
   std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::weak_ptr<Connection>> joining_;  // those that may yet be admitted

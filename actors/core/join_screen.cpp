@@ -30,14 +30,14 @@ bool is_for_joining(message_type operation) {
   }
 }
 
-std::string trouble_with_message(const void* data, std::size_t bytes) {
+JoinScreen::Trouble trouble_with_message(const void* data, std::size_t bytes) {
   caf::binary_deserializer source(nullptr, static_cast<const char*>(data), bytes);
   std::size_t stages = 0;
   std::uint16_t number = 0;
   std::string types;
   if (source.begin_sequence(stages) || stages != 0 || source.begin_object(number, types))
     return "what it says is not d9d's protocol";
-  if (types == packet_message || types == atom_message) return {};
+  if (types == packet_message || types == atom_message) return std::nullopt;
   return "it has not joined, and says something else than Join";
 }
 
@@ -60,22 +60,24 @@ const Arrival*& Arriving::slot() {
   return arrival;
 }
 
-std::string JoinScreen::trouble_with(const void* data, std::size_t bytes) {
+JoinScreen::Trouble JoinScreen::trouble_with(const void* data, std::size_t bytes) {
   if (!awaits_payload_) return trouble_with_header(data, bytes);
   awaits_payload_ = false;
-  if (header_.operation != message_type::direct_message) return {};
+  if (header_.operation != message_type::direct_message) return std::nullopt;
   return trouble_with_message(data, bytes);
 }
 
-std::string JoinScreen::trouble_with_header(const void* data, std::size_t bytes) {
+JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_t bytes) {
   caf::binary_deserializer source(nullptr, static_cast<const char*>(data), bytes);
   if (source(header_) || source.remaining() != 0) return "what it says is not d9d's protocol";
   awaits_payload_ = header_.payload_len > 0;
   if (header_.payload_len > payload_bytes_max)
     return fmt::format("it has not joined, and begins a message of {} bytes", header_.payload_len);
-  if (!is_for_joining(header_.operation) || header_.has(header::named_receiver_flag))
+  if (header_.operation == message_type::down_message) return "";
+  // A flag asks for a service by its name, or takes over the name of another node.
+  if (!is_for_joining(header_.operation) || header_.flags != 0)
     return "it has not joined, and says something else than Join";
-  return {};
+  return std::nullopt;
 }
 
 bool accept_arrival(Packet& packet, const Arrival& arrival) {

@@ -6,6 +6,7 @@
 #include <caf/io/basp/header.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "actors/core/arrival.hpp"
@@ -18,11 +19,13 @@ class JoinScreen {
  public:
   static constexpr std::size_t payload_bytes_max = std::size_t{1} << 20;  // a Join has some kilobytes of keys
 
-  // Takes the pieces that CAF reads: a header, then its payload if it has one. Empty: CAF may have it. Else why not.
-  std::string trouble_with(const void* data, std::size_t bytes);
+  // Takes the pieces that CAF reads: a header, then its payload if it has one. None: CAF may have it. Else the
+  // connection is to be closed, and this says why; empty: a process that was refused takes its leave.
+  using Trouble = std::optional<std::string>;
+  Trouble trouble_with(const void* data, std::size_t bytes);
 
  private:
-  std::string trouble_with_header(const void* data, std::size_t bytes);
+  Trouble trouble_with_header(const void* data, std::size_t bytes);
 
   caf::io::basp::header header_{};
   bool awaits_payload_ = false;

@@ -140,7 +140,7 @@ struct Pair {
   std::string port;
 };
 
-class Replays : public testing::TestWithParam<std::pair<const char*, Words>> {
+class Replays : public testing::TestWithParam<std::pair<std::string, Words>> {
  protected:
   Replays() { job_.rewrite("{period_steps: last_step}", "{period_steps: 5, num_to_keep: 2}"); }
 
@@ -210,9 +210,10 @@ TEST_P(Replays, OfAJoinerChangeNothingInItsOwnJobAndInAnotherOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Secrets, Replays,
-                         testing::Values(std::pair("WithAToken", set("node.job_token", "open sesame")),
-                                         std::pair("WithoutAToken", Words{})),
-                         [](const auto& info) { return std::string(info.param.first); });
+                         testing::Values(std::pair(std::string("WithAToken"),
+                                                   set("node.job_token", "open sesame")),
+                                         std::pair(std::string("WithoutAToken"), Words{})),
+                         [](const auto& info) { return info.param.first; });
 
 class JobTokens : public testing::Test {
  protected:

@@ -23,6 +23,7 @@ TEST(Connections, AreAdmittedOneByOne) {
 
   EXPECT_FALSE(first->is_member());
   EXPECT_TRUE(second->is_member());
+  EXPECT_EQ(connections.num_joining(), 1U);
 }
 
 TEST(Connections, ThatAreGoneAndMessagesOfThisProcessAdmitNothing) {
@@ -30,6 +31,7 @@ TEST(Connections, ThatAreGoneAndMessagesOfThisProcessAdmitNothing) {
   const std::uint64_t gone = connections.open(false)->number();
   const auto other = connections.open(false);
 
+  EXPECT_EQ(connections.num_joining(), 1U);
   connections.admit(0);
   connections.admit(gone);
 

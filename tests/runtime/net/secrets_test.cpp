@@ -7,11 +7,11 @@ namespace {
 
 using testing::HasSubstr;
 
-const Secret token{SecretKind::token, "open sesame"};
+const Secret users_token{SecretKind::token, "open sesame"};
 
 TEST(Secrets, OfAProcessThatAwaitsItsMembershipLetItJoinAlone) {
-  Secrets secrets(token, true);
-  EXPECT_EQ(secrets.key_for(Purpose::joining), key_of(token));
+  Secrets secrets(users_token, true);
+  EXPECT_EQ(secrets.key_for(Purpose::joining), key_of(users_token));
   EXPECT_FALSE(secrets.key_for(Purpose::actors));
   EXPECT_FALSE(secrets.key_for(Purpose::tensors));
   EXPECT_FALSE(secrets.is_member());
@@ -19,13 +19,13 @@ TEST(Secrets, OfAProcessThatAwaitsItsMembershipLetItJoinAlone) {
   secrets.enter_membership("formed");
 
   EXPECT_TRUE(secrets.is_member());
-  EXPECT_EQ(secrets.key_for(Purpose::joining), key_of(token));
+  EXPECT_EQ(secrets.key_for(Purpose::joining), key_of(users_token));
   for (const Purpose purpose : {Purpose::actors, Purpose::tensors})
-    EXPECT_EQ(secrets.key_for(purpose), member_key_of(key_of(token), "formed"));
+    EXPECT_EQ(secrets.key_for(purpose), member_key_of(key_of(users_token), "formed"));
 }
 
 TEST(Secrets, OfAnotherStartOfTheJobAreOthers) {
-  Secrets first(token, true), second(token, true);
+  Secrets first(users_token, true), second(users_token, true);
   first.enter_membership("first");
   second.enter_membership("second");
 
