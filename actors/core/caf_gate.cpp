@@ -67,6 +67,7 @@ class ChannelScribe final : public caf::io::scribe {
   }
 
   bool consume(caf::execution_unit* loop, const void* data, std::size_t bytes) override {
+    if (detached()) return false;
     const bool member = connection_->is_member();
     if (!member && !passes_screen(loop, data, bytes)) return false;
     const Arrival arrival{*connection_, member ? caf::node_id() : peer()};

@@ -78,15 +78,15 @@ TEST_F(NewcomerTest, IsReadyWhenItHasProvedWhatItSaidAndHearsAProofInReturn) {
 }
 
 TEST_F(NewcomerTest, IsAStrangerWithAnotherToken) {
-  Visit visit(Secrets({SecretKind::token, "another"}));
+  const Secrets others({SecretKind::token, "another"});
+  Visit visit(others);
   const std::string hello = hello_frame();
   visit.say(hello);
 
   EXPECT_EQ(visit.say(proof(hello, visit.challenge())), State::ready);
 
-  EXPECT_EQ(visit.verdict(), Verdict::stranger);
+  ASSERT_EQ(visit.verdict(), Verdict::stranger);
   EXPECT_EQ(visit.newcomer().refusal()->reason, "the job token (node.job_token) differs");
-  EXPECT_EQ(visit.newcomer().answer(*visit.newcomer().refusal()), nullptr);
 }
 
 TEST_F(NewcomerTest, IsAStrangerWhoSaysAgainWhatAnotherHasSaid) {
@@ -119,26 +119,16 @@ TEST_F(NewcomerTest, IsAStrangerWhoSaysItAgainWhereNobodyHasASecret) {
 }
 
 TEST_F(NewcomerTest, IsAStrangerWhoSendsTheGatesOwnWordsBack) {
-  Visit visit(secrets_);
   const std::string hello = hello_frame();
-  visit.say(hello);
-  const Nonce challenge = visit.challenge();
-  for (const Proof& reflected :
-       {Proof(challenge), proof_of(key_of(token), Side::accepts, {hello, challenge, ""})}) {
-    Visit another(secrets_);
-    another.say(hello);
+  Visit nonce(secrets_), proof_of_gate(secrets_);
+  nonce.say(hello);
+  proof_of_gate.say(hello);
 
-    another.say(proof_frame(reflected));
+  nonce.say(proof_frame(nonce.challenge()));
+  proof_of_gate.say(proof(hello, proof_of_gate.challenge(), Side::accepts));
 
-    EXPECT_EQ(another.verdict(), Verdict::stranger);
-  }
-  // The same nonce from both sides is of no use either.
-  std::string same_nonce =
-      frame_of(Hello{.purpose = Purpose::joining, .secret = SecretKind::token, .nonce = challenge});
-  Visit mirrored(secrets_);
-  mirrored.say(same_nonce);
-  mirrored.say(proof(hello, challenge));
-  EXPECT_EQ(mirrored.verdict(), Verdict::stranger);
+  EXPECT_EQ(nonce.verdict(), Verdict::stranger);
+  EXPECT_EQ(proof_of_gate.verdict(), Verdict::stranger);
 }
 
 TEST_F(NewcomerTest, IsAStrangerWhoHasProvedThePurposeOfAnotherConnection) {
