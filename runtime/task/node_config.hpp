@@ -33,8 +33,7 @@ struct NodeConfig {
   bool insecure = false;
   std::optional<TlsConfig> tls;
   bool clear_collectives = false;
-  std::optional<std::string> job_token;
-  std::optional<std::string> job_token_file;
+  std::optional<std::string> job_token, job_token_file;
   std::optional<std::string> status;
   std::int64_t heartbeat_ms = 1000;
   bool trace = true;
@@ -74,24 +73,17 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"advertise", "",
           "HOST or HOST:PORT under which others reach this node, where that is not where it listens (NAT, "
           "containers); null: its address on the route to node 0"},
-      Key{"insecure", "",
-          "connect beyond this host without TLS: who is between reads along, and without a job token whoever "
-          "reaches the ports may take part"},
+      Key{"insecure", "", "connect beyond this host without TLS: anyone between may read what passes"},
       Key{"tls", "", "mutual TLS; null: none"},
       Key{"clear_collectives", "",
           "with TLS and devices on several hosts: what these exchange may go in clear, as NCCL sends it"},
-      Key{"job_token", "",
-          "secret that every node of the job must know; better in a file or in the variable D9D_JOB_TOKEN. "
-          "null: "
-          "processes of one command know a random one, other nodes need none"},
-      Key{"job_token_file", "", "file that holds it on a single line and that nobody else can read"},
+      Key{"job_token", "", "secret that every node must know; better in a file or in variable D9D_JOB_TOKEN"},
+      Key{"job_token_file", "", "file with that secret on its only line, which other users cannot read"},
       Key{"status", "",
           "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
           "it runs; who reaches the port may read them; port 0 chooses one; null: nowhere"},
       Key{"heartbeat_ms", "ms",
-          "period of signs of life between nodes; a peer silent for ten of them is taken for dead: raise it "
-          "where "
-          "networks or hosts pause for longer",
+          "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
           config::optional, at_least(10)},
       Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
       Key{"disk_timeout", "s",
