@@ -155,7 +155,10 @@ TEST_F(GateTest, RefusesWhoDoesNotKnowTheJobsSecretAndSaysSo) {
     EXPECT_THAT(error_of(options), HasSubstr("the job has a job token"));
     options.secrets = &guess;
     EXPECT_THROW(dial(options), StrangerError);
+    EXPECT_EQ(error_of(options), "it belongs to another job, or to another start of this one");
+    options.hello.purpose = Purpose::joining;
     EXPECT_EQ(error_of(options), "the job token (node.job_token) differs");
+    options.hello.purpose = Purpose::tensors;
     EXPECT_FALSE(keeper.has_any());
     options.secrets = &right;
     EXPECT_EQ(error_of(options), "no error");
