@@ -2,6 +2,8 @@
 
 #include "actors/core/actor.hpp"
 #include "actors/job/findings.hpp"
+#include "actors/job/job_token.hpp"
+#include "actors/job/launch_environment.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/port_probe.hpp"
 #include "actors/job/run_folders.hpp"
@@ -244,6 +246,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   }
   findings.attempt("", [&] { look_at_port(job, options); });
   if (job.node.status && !options.join) findings.attempt("", [&] { look_at_status_port(job); });
+  findings.attempt("", [&] { job_token(job.node, environment_variables()); });
   if (const auto& tls = job.node.tls) {
     findings.attempt("",
                      [&] { net::Tls({.ca = tls->ca, .certificate = tls->certificate, .key = tls->key}); });
