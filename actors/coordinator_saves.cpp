@@ -3,6 +3,7 @@
 #include "actors/coordinator.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/state/disk_error.hpp"
 
 // Checkpoints: each rank's part, the tracker's, then one commit.
 namespace d9d {
@@ -51,6 +52,7 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
     } catch (const Error& error) {
       log::warn("what was written of it stays until the next start: {}", error.what());
     }
+    if (says_disk_is_full(failure) && options_.make_room) options_.make_room();
   }
   publish(options_.events + (failure.empty() ? ".checkpoint.committed" : ".checkpoint.failed"), step,
           nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 int main(int argc, char** argv) {
   setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
@@ -15,7 +16,15 @@ int main(int argc, char** argv) {
   setenv("NCCL_RUNTIME_CONNECT", "0", 0);
   void* library = dlopen("libd9d.so", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    std::fprintf(stderr, "d9d-node: cannot load libd9d.so: %s\n", dlerror());
+    const char* const why = dlerror();
+    std::fprintf(stderr, "d9d-node: cannot load libd9d.so: %s\n", why);
+    const bool torch = std::strstr(why, "libtorch") != nullptr || std::strstr(why, "libc10") != nullptr;
+    if (torch) {
+      std::fprintf(stderr,
+                   "LibTorch is looked for in the folder that it had when this program was built: let this "
+                   "user read that "
+                   "folder, or name another one of the same version with LD_LIBRARY_PATH=FOLDER/torch/lib\n");
+    }
     return 1;
   }
   const auto run = reinterpret_cast<int (*)(int, char**)>(dlsym(library, "d9d_main"));

@@ -25,7 +25,6 @@ struct NodeOptions {
   AddressOptions address;     // where this process listens, and as what
   std::string build;
   std::string job_hash;
-  std::string token;
   std::string job_keys;  // JSON behind job_hash
   std::uint64_t incarnation = 0;
   std::string events = "train";  // or "inference": how the names of the job's events begin
@@ -33,9 +32,13 @@ struct NodeOptions {
   std::function<AddressBook::NodeOf()> node_of;  // asked after cast
   // Wakes every actor that waits in a collective; called once, when the job fails.
   std::function<void(const std::string& reason)> abort_collectives;
+  std::function<void()> on_training{};  // all have joined, and training begins; may be empty
   std::function<void(int exit_code)> on_end;
   // When the port is open; `host` is numeric, or a wildcard. May be empty.
   std::function<void(const std::string& host, std::uint16_t port)> on_open{};
+  // The job has formed: with this secret, which its members know, they dial each other. May be empty.
+  std::function<void(const std::string& secret)> enter_membership{};
+  bool has_token = false;  // the user has given the job one
 };
 
 }  // namespace d9d

@@ -90,6 +90,7 @@ void Node::ready(wire::Ready::Reader message) {
 void Node::start_training(wire::StartTraining::Reader message) {
   if (phase_ == Phase::ended) return;
   phase_ = Phase::training;
+  if (options_.on_training) options_.on_training();
   for (const ActorId child : children_) {
     if (child.role != Role::trainer && child.role != Role::trace_collector) continue;
     tell<wire::StartTraining>(
@@ -102,6 +103,7 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
     finished.setRank(message.getRank());
     finished.setStep(message.getStep());
     finished.setSignal(message.getSignal());
+    finished.setEnded(message.getEnded());
   });
 }
 

@@ -11,7 +11,7 @@ namespace d9d {
 
 // What all ranks do after a step.
 struct AgreedWishes {
-  int stop_signal = 0;  // SIGTERM before SIGINT where ranks got different ones; 0 = go on
+  int stop_signal = 0;  // where ranks got different ones SIGTERM, then SIGINT, then SIGHUP; 0 = go on
   bool save = false;    // a checkpoint was asked for
   bool sleep = false;   // memory is to be handed back
 };
@@ -25,6 +25,7 @@ class SignalWishes {
  private:
   bool terminate_ = false;
   bool interrupt_ = false;
+  bool hang_up_ = false;
   bool save_ = false;
   bool sleep_ = false;
 };

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/home_path.hpp"
 
 namespace d9d {
 namespace {
@@ -29,6 +31,13 @@ void check_positional(const std::vector<std::string>& words, const Command& comm
               command.positional.empty() ? "no words" : command.positional);
 }
 
+// `FILE`, `RUN_DIR`, `FOLDER`, `JOB.yaml`: what the help calls a path. A shell leaves `--out=~/x` as it stands.
+bool names_path(std::string_view word) {
+  constexpr std::array<std::string_view, 4> paths{"DIR", "FILE", "FOLDER", ".yaml"};
+  return std::any_of(paths.begin(), paths.end(),
+                     [&](std::string_view path) { return word.find(path) != std::string_view::npos; });
+}
+
 std::string usage_of(const std::string& program, const Command& command) {
   std::string usage = fmt::format("{} {}", program, command.name);
   if (!command.positional.empty()) usage += " " + command.positional;
@@ -43,7 +52,7 @@ Arguments parse_arguments(std::span<const std::string> words, const Command& com
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (options_over || !word.starts_with("-") || word == "-") {
-      arguments.positional_.push_back(word);
+      arguments.positional_.push_back(names_path(command.positional) ? expanded_path(word) : word);
       continue;
     }
     if (word == "--") {
@@ -59,11 +68,13 @@ Arguments parse_arguments(std::span<const std::string> words, const Command& com
       D9D_REQUIRE(equals == std::string::npos, "{}: {} takes no value", command.name, option.name);
       values.emplace_back();
     } else if (equals != std::string::npos) {
-      values.push_back(word.substr(equals + 1));
+      const std::string value = word.substr(equals + 1);
+      values.push_back(names_path(option.value) ? expanded_path(value) : value);
     } else {
       D9D_REQUIRE(i + 1 < words.size(), "{}: {} needs a value: {} {}", command.name, option.name, option.name,
                   option.value);
-      values.push_back(words[++i]);
+      const std::string& value = words[++i];
+      values.push_back(names_path(option.value) ? expanded_path(value) : value);
     }
   }
   check_positional(arguments.positional_, command);

@@ -1,8 +1,12 @@
 #include "actors/cli/cli_main.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 
@@ -75,11 +79,28 @@ int dispatch(const CommandLine& program, std::span<const std::string> words, Con
   return command->run(parse_arguments(rest, *command), console);
 }
 
+// A reader that has seen enough (`| head`) is no failure.
+bool reader_is_gone() {
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+void require_written(std::ostream& out) {
+  errno = 0;
+  out.flush();
+  if (out || reader_is_gone()) return;
+  throw Error(ErrorKind::environment,
+              fmt::format("the output cannot be written{}",
+                          errno == 0 ? "" : std::string(": ") + std::strerror(errno)));
+}
+
 }  // namespace
 
 int cli_main(const CommandLine& program, std::span<const std::string> words, Console& console) {
   try {
-    return dispatch(program, words, console);
+    const int code = dispatch(program, words, console);
+    require_written(console.out);
+    return code;
   } catch (...) {
     const Caught caught = describe_current_exception();
     const std::string_view kind = caught.kind == ErrorKind::bug ? "bug: " : "error: ";

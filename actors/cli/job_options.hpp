@@ -1,6 +1,8 @@
 #pragma once
 // What all commands that read a job file share.
 
+#include <string>
+
 #include "actors/cli/arguments.hpp"
 #include "runtime/task/job_load.hpp"
 
@@ -11,5 +13,9 @@ OptionSpec ranks_option();  // --ranks N, the same as --set node.ranks=N
 
 // Loads the first positional word with the command line's changes; warnings go to console.err, one a line.
 LoadedJob load_job(const Arguments& arguments, Console& console);
+// The same of a text that was read already.
+LoadedJob load_job(const Arguments& arguments, Console& console, const std::string& text);
+// What the first positional word names, "-" the standard input. Once: it may be a pipe.
+std::string job_text(const Arguments& arguments);
 
 }  // namespace d9d

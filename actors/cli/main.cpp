@@ -1,30 +1,56 @@
 // What libd9d.so offers the program d9d-node: everything behind the command line.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "actors/cli/cli_main.hpp"
 #include "actors/cli/commands.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/start/init.hpp"
+#include "actors/cli/start/tokenizer.hpp"
 #include "kernels/tensor_memory.hpp"
 #include "runtime/base/version.hpp"
 
+namespace {
+
+// Where the parent has closed one, the next file would be the output.
+void hold_standard_descriptors() {
+  for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor)
+    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
+}
+
+}  // namespace
+
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes fails one write, not the process
+  // A write that fails is no reason to lose the process: a limit of file sizes, a reader of the log that is gone.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  hold_standard_descriptors();
+  std::error_code gone;
+  if (std::filesystem::current_path(gone).empty()) {
+    std::cerr << "d9d-node: error: the working directory cannot be found (" << gone.message()
+              << "): was it removed? Change to another one\n";
+    return 1;
+  }
   const auto tensor_bytes_max = kernels::keep_tensor_memory();
   const std::string build = build_id();
   const std::vector<std::string> line(argv, argv + argc);
   const CommandLine program{
       .name = "d9d-node",
       .version = build,
-      .commands = {run_command(build, line, tensor_bytes_max), check_command(), schedule_command(),
-                   lr_command(), score_command(), generate_command(), export_command(), checkpoint_command(),
-                   convert_command(), data_command(), trace_command(), report_command(), sleep_command(),
-                   wake_command()}};
+      .commands = {run_command(build, line, tensor_bytes_max), init_command(this_host()), tokenizer_command(),
+                   check_command(), schedule_command(), lr_command(), score_command(), generate_command(),
+                   export_command(), checkpoint_command(), convert_command(), data_command(), trace_command(),
+                   report_command(), sleep_command(), wake_command()}};
   Console console{std::cout, std::cerr};
   return cli_main(program, std::span(line).subspan(std::min<std::size_t>(1, line.size())), console);
 }

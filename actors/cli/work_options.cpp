@@ -6,10 +6,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <thread>
 #include <utility>
 
 #include "runtime/base/config/scalar.hpp"
+#include "runtime/base/cpu_quota.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 
@@ -69,17 +69,18 @@ OptionSpec threads_option() {
 int threads_given(const Arguments& arguments) {
   const auto number = arguments.integer("--threads", 1, threads_max);
   if (number) return static_cast<int>(*number);
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads_otherwise);
+  return std::min(usable_cores(), threads_otherwise);
 }
 
 void use_all_cores_unless_told() {
   // OpenMP would hang where its threads find no room.
   constexpr std::uint64_t stack = 8 << 20;
   constexpr std::uint64_t buffers = 384 << 20;
-  require_address_space(std::thread::hardware_concurrency() * stack + buffers);
+  const int cores = usable_cores();
+  require_address_space(static_cast<std::uint64_t>(cores) * stack + buffers);
   // OpenMP has read this one already.
   const bool chosen = std::getenv("OMP_NUM_THREADS") != nullptr;
-  if (!chosen) at::set_num_threads(std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  if (!chosen) at::set_num_threads(cores);
 }
 
 }  // namespace d9d

@@ -1,6 +1,8 @@
 #include "actors/job/cast.hpp"
 
 #include <csignal>
+#include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint_writer.hpp"
@@ -11,6 +13,7 @@
 #include "actors/job/rank_cast.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
+#include "actors/step_actor.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "kernels/matmul_rate.hpp"
@@ -33,6 +36,7 @@
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
+#include "runtime/task/user_call.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -116,6 +120,8 @@ CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) 
     return runs;
   };
   options.resumed_step = membership.resume_step;
+  for (const config::Named& actor : process.job().actors) options.actor_names.push_back(actor.name);
+  if (const auto* task = std::get_if<config::Named>(&process.job().task)) options.task = task->name;
   options.flops = peak_flops(process, ranks_here);
   options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };
@@ -126,17 +132,50 @@ CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) 
   return {{Role::tracker, 0}, Threading::own_thread, factory_of<Tracker>(std::move(options))};
 }
 
+// Of own actors in the checkpoint that is resumed, in their order.
+class KeptStates {
+ public:
+  explicit KeptStates(const nlohmann::json& resumed) {
+    const auto main = resumed.find("0");
+    if (main == resumed.end()) return;
+    for (const auto& kept : main->value("actors", nlohmann::json::array()))
+      by_name_[kept.at("name").get<std::string>()].push_back(kept.at("state"));
+  }
+  // Of the next actor of this name.
+  std::optional<nlohmann::json> next(const std::string& name) {
+    auto& left = by_name_[name];
+    if (left.empty()) return std::nullopt;
+    nlohmann::json state = std::move(left.front());
+    left.pop_front();
+    return state;
+  }
+
+ private:
+  std::map<std::string, std::deque<nlohmann::json>> by_name_;
+};
+
+void load_state(Actor& actor, const std::string& name, const std::optional<nlohmann::json>& state) {
+  auto* const follower = state ? dynamic_cast<StepActor*>(&actor) : nullptr;
+  if (follower == nullptr) return;
+  call_user(fmt::format("load_state of the actor \"{}\"", name), ErrorInside::is_named,
+            [&] { follower->load_state(*state); });
+}
+
 // Users' actors may do anything, also block: each has a thread of its own.
-std::vector<CastMember> user_members(const ProcessServices& process) {
+std::vector<CastMember> user_members(const ProcessServices& process, const nlohmann::json& resumed) {
   std::vector<CastMember> members;
+  KeptStates states(resumed);
   for (const config::Named& named : process.job().actors) {
-    members.push_back({{Role::user, members.size()},
-                       Threading::own_thread,
-                       [make = process.user_actors.find(named.name), options = named.options](World& world) {
-                         return make(world, options);
-                       },
-                       true,
-                       true});
+    members.push_back(
+        {{Role::user, members.size()},
+         Threading::own_thread,
+         [make = process.user_actors.find(named.name), named, state = states.next(named.name)](World& world) {
+           auto actor = make(world, named.options);
+           load_state(*actor, named.name, state);
+           return actor;
+         },
+         true,
+         true});
   }
   return members;
 }
@@ -202,11 +241,13 @@ AddressBook::NodeOf node_of_plan(const Plan& plan) {
 std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch) {
   const Membership& membership = epoch.membership();
   if (membership.node != 0)
-    require_shared_folders(process.disk, process.job(), membership.tag, membership.node);
+    require_shared_folders(process.disk, process.job(), membership.tag, membership.node,
+                           *process.held_folders);
   remove_sleep_files(process.disk, process.job());
   seed_torch(static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;
+  const nlohmann::json resumed = states_of_ranks(membership);
   if (membership.node == 0) {
     if (process.job().inference) drop_results_from(results_dir(process.job()), membership.resume_sample);
     cast.push_back({{Role::event_bus, 0},
@@ -217,11 +258,10 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
                     false,
                     true});
     cast.push_back(tracker_member(process, epoch));
-    for (CastMember& member : user_members(process)) cast.push_back(std::move(member));
+    for (CastMember& member : user_members(process, resumed)) cast.push_back(std::move(member));
   }
   cast.push_back(writer_member(process, epoch));
   if (process.job().node.trace) cast.push_back(tracer_member(process, epoch));
-  const nlohmann::json resumed = states_of_ranks(membership);
   for (const int rank : epoch.plan().ranks_of_node(membership.node)) {
     for (CastMember& member : make_rank_cast(process, epoch, resumed, rank))
       cast.push_back(std::move(member));

@@ -1,5 +1,7 @@
 #include "actors/job/kept_checkpoints.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
@@ -15,27 +17,29 @@ KeptCheckpoints::KeptCheckpoints(Disk& disk, const JobConfig& job)
 void KeptCheckpoints::found(std::set<std::uint64_t> damaged) {
   damaged_ = std::move(damaged);
   if (!job_.evaluation) return;
-  losses_ = evaluation_losses(disk_, directory_, damaged_);
+  values_ = evaluation_values(disk_, directory_, damaged_);
   know_best(false);
 }
 
 void KeptCheckpoints::committed(std::uint64_t step, const std::string& extra) {
   damaged_.erase(step);
-  losses_.erase(step);
-  if (const auto loss = evaluation_loss(extra)) losses_[step] = *loss;
+  values_.erase(step);
+  if (const auto value = evaluation_value(extra)) values_[step] = *value;
   rotate();
   if (job_.evaluation) know_best(true);
 }
 
 void KeptCheckpoints::know_best(bool says_each) {
-  const auto best = best_of(losses_);
+  const auto best = best_of(values_);
   if (best == best_) return;
-  if (best && says_each && best_ && losses_.contains(*best_)) {
-    log::info("{} is the best checkpoint now: evaluation loss {:.6g}; the best before it, {}, has {:.6g}",
-              checkpoint_name(*best), losses_.at(*best), checkpoint_name(*best_), losses_.at(*best_));
+  if (best && says_each && best_ && values_.contains(*best_)) {
+    log::info("{} is the best checkpoint now: evaluation {} {:.6g}; the best before it, {}, has {:.6g}",
+              checkpoint_name(*best), values_.at(*best).name, values_.at(*best).value,
+              checkpoint_name(*best_), values_.at(*best_).value);
   } else if (best) {
-    log::info("{} is the best checkpoint {}: evaluation loss {:.6g}", checkpoint_name(*best),
-              says_each && best_ ? "of those that are left" : "so far", losses_.at(*best));
+    log::info("{} is the best checkpoint {}: evaluation {} {:.6g}", checkpoint_name(*best),
+              says_each && best_ ? "of those that are left" : "so far", values_.at(*best).name,
+              values_.at(*best).value);
   }
   best_ = best;
   if (!set_best_link(directory_, best))
@@ -45,21 +49,42 @@ void KeptCheckpoints::know_best(bool says_each) {
 void KeptCheckpoints::rotate() {
   const auto keep = job_.trainer.checkpointing.num_to_keep;
   if (!keep) return;
-  const bool keeps_best = job_.evaluation && job_.evaluation->keep_best;
   try {
-    const auto removed = rotate_checkpoints(disk_, directory_, static_cast<std::size_t>(*keep), damaged_,
-                                            keeps_best ? best_of(losses_) : std::nullopt);
-    std::erase_if(losses_, [&](const auto& one) {
-      return std::find(removed.begin(), removed.end(), checkpoint_name(one.first)) != removed.end();
-    });
+    keep_newest(static_cast<std::size_t>(*keep));
   } catch (const Error& error) {
     log::warn("older checkpoints were not removed: {}", error.what());
   }
 }
 
+std::vector<std::string> KeptCheckpoints::keep_newest(std::size_t count) {
+  const bool keeps_best = job_.evaluation && job_.evaluation->keep_best;
+  auto removed =
+      rotate_checkpoints(disk_, directory_, count, damaged_, keeps_best ? best_of(values_) : std::nullopt);
+  std::erase_if(values_, [&](const auto& one) {
+    return std::find(removed.begin(), removed.end(), checkpoint_name(one.first)) != removed.end();
+  });
+  return removed;
+}
+
+void KeptCheckpoints::make_room() {
+  try {
+    // Some of those that are found may be none to count on, and one may be the best.
+    for (std::size_t count = find_checkpoints(disk_, directory_).size(); count-- > 1;) {
+      const auto removed = keep_newest(count);
+      if (removed.empty()) continue;
+      log::warn(
+          "the disk is full: {} is removed, so that the next checkpoint has its room; num_to_keep is {}",
+          fmt::join(removed, ", "), *job_.trainer.checkpointing.num_to_keep);
+      return know_best(false);
+    }
+  } catch (const Error& error) {
+    log::warn("no room could be made: {}", error.what());
+  }
+}
+
 std::string KeptCheckpoints::to_export(const std::string& last) const {
   if (job_.export_ == ExportChoice::last) return last;
-  const auto best = best_of(losses_);
+  const auto best = best_of(values_);
   if (!best)
     throw Error(ErrorKind::environment,
                 fmt::format("export: best, but no checkpoint in {} was written right after an evaluation. "

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "runtime/state/disk.hpp"
 #include "runtime/state/kept/best_checkpoint.hpp"
@@ -24,18 +25,23 @@ class KeptCheckpoints {
   // the old ones has the new one all the same. `extra`: of its manifest.
   void committed(std::uint64_t step, const std::string& extra);
 
+  // The disk is full, and a checkpoint was given up: the oldest one goes that `num_to_keep` would let go later anyway, but
+  // never the newest good one, nor the best where it is kept. Never throws.
+  void make_room();
+
   // What the key `export` says. Environment error where none of those that are there was evaluated.
   std::string to_export(const std::string& last) const;
 
  private:
   void rotate();
+  std::vector<std::string> keep_newest(std::size_t count);  // the names of those that are gone
   void know_best(bool says_each);
 
   Disk& disk_;
   const JobConfig& job_;
   const std::string directory_;
   std::set<std::uint64_t> damaged_;
-  EvaluationLosses losses_;
+  EvaluationValues values_;
   std::optional<std::uint64_t> best_;
 };
 

@@ -7,6 +7,7 @@
 #include "actors/job/node_address.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
+#include "runtime/base/network.hpp"
 
 namespace d9d {
 namespace {
@@ -35,11 +36,20 @@ struct Settled {
   std::optional<Given<int>> index, count;
 };
 
+// Kubeflow tells torchrun, whose place d9d-node then takes, under names with PET_ before them.
+const char* name_in_use(const Variables& variables, const char* name, const char* of_torchrun,
+                        const LaunchPlace& place) {
+  const bool launched = place.index || place.count || find_variable(variables, name) != nullptr;
+  return launched ? name : of_torchrun;
+}
+
 Settled settled(const LaunchPlace& place, const Variables& variables, Notes& notes) {
+  const char* const index_name = name_in_use(variables, "NODE_RANK", "PET_NODE_RANK", place);
+  const char* const count_name = name_in_use(variables, "NNODES", "PET_NNODES", place);
   const bool several = place.several_per_host();
-  const Settled all{settle(number_in(variables, "NODE_RANK", 0, processes_max), place.index, place.host_index,
+  const Settled all{settle(number_in(variables, index_name, 0, processes_max), place.index, place.host_index,
                            several, notes),
-                    settle(number_in(variables, "NNODES", 1, processes_max), place.count, place.host_count,
+                    settle(number_in(variables, count_name, 1, processes_max), place.count, place.host_count,
                            several, notes)};
   D9D_REQUIRE(!all.index || !all.count || all.index->value < all.count->value,
               "{}, but {}: processes are counted from 0", told(*all.index), told(*all.count));
@@ -77,9 +87,11 @@ bool agent_takes_port(const Variables& variables) {
 
 Given<std::string> host_of_first(const LaunchPlace& place, const Variables& variables,
                                  const Given<int>& index) {
-  const std::string* given = find_variable(variables, "MASTER_ADDR");
+  const char* const name = name_in_use(variables, "MASTER_ADDR", "PET_MASTER_ADDR", place);
+  const std::string* given = find_variable(variables, name);
   const bool torchrun = find_variable(variables, "TORCHELASTIC_RUN_ID") != nullptr;
-  if (given != nullptr && !(torchrun && place.one_host)) return {*given, "MASTER_ADDR"};
+  if (given != nullptr && !(torchrun && place.one_host)) return {*given, name};
+  if (!place.host && index.value == 0) return {"localhost", index.variable};  // the others have to know it
   D9D_REQUIRE(place.host.has_value(),
               "{}, but nothing says where node 0 is; set MASTER_ADDR to the address of its host",
               told(index));
@@ -89,7 +101,8 @@ Given<std::string> host_of_first(const LaunchPlace& place, const Variables& vari
 std::uint16_t port_of_first(const LaunchPlace& place, const JobConfig& job, const Variables& variables,
                             const Given<int>& index) {
   // Node 0 may take a free port and say which; who joins has to be told.
-  const auto given = number_in(variables, "MASTER_PORT", index.value == 0 ? 0 : 1, port_max);
+  const auto given = number_in(variables, name_in_use(variables, "MASTER_PORT", "PET_MASTER_PORT", place),
+                               index.value == 0 ? 0 : 1, port_max);
   if (given && !agent_takes_port(variables)) return static_cast<std::uint16_t>(given->value);
   if (job.node.listen) {
     if (const std::uint16_t port = parse_host_port(*job.node.listen, "node.listen").port; port != 0)
@@ -99,6 +112,23 @@ std::uint16_t port_of_first(const LaunchPlace& place, const JobConfig& job, cons
               "{}, but nothing says on which port node 0 listens; set MASTER_PORT to a free one",
               told(index));
   return place.port->value;
+}
+
+// Where torch's store listens: on every address of the host of rank 0, also where that one is called localhost, as
+// Kubeflow does. Without protection loopback is all that may be open.
+std::string host_to_listen(const Given<std::string>& host, const LaunchPlace& place, const JobConfig& job,
+                           Notes& notes) {
+  if (place.one_host || !is_loopback(host.value)) return host.value;
+  if (job.node.tls || job.node.insecure) return "0.0.0.0";
+  if (place.index && !job.node.listen) {
+    notes.push_back(fmt::format(
+        "{}, which is this host alone to others, and nothing protects the connections: node 0 listens for "
+        "processes of this host only. For those of other hosts give node.tls {{ca, certificate, key}}, or set "
+        "node.insecure: true on a network you trust",
+        host.variable == "MASTER_ADDR" ? "MASTER_ADDR is " + host.value
+                                       : told(*place.index) + ", and MASTER_ADDR is not set"));
+  }
+  return host.value;
 }
 
 // node.listen counts more than MASTER_ADDR, where it says a port.
@@ -141,7 +171,7 @@ RunOptions with_environment(RunOptions options, const JobConfig& job, const Vari
   options.address_from = host.variable;
   const std::uint16_t port = port_of_first(place, job, variables, *index);
   if (index->value == 0) {
-    listen_as_first(options, job, host.value, port);
+    listen_as_first(options, job, host_to_listen(host, place, job, options.notes), port);
   } else {
     options.join = host_port_text(host.value, port);
   }

@@ -25,7 +25,7 @@ struct Launcher {
   const char* host_index;
   Names host_count;
   const char* local_index;  // of this process on its host
-  const char* local_count;  // processes of this host
+  Names local_count;        // processes of this host
   Names launch;             // names the launch: together the same for all its processes, and only for them
   bool is_step = false;     // its variables are those of a SLURM step
 };
@@ -38,22 +38,22 @@ const std::vector<Launcher>& launchers() {
        "GROUP_RANK",
        {"GROUP_WORLD_SIZE"},
        "LOCAL_RANK",
-       "LOCAL_WORLD_SIZE",
+       {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"},
        {"TORCHELASTIC_RUN_ID", "MASTER_PORT"}},
       {"OMPI_COMM_WORLD_RANK",
        {"OMPI_COMM_WORLD_SIZE"},
        "",
        {},
        "OMPI_COMM_WORLD_LOCAL_RANK",
-       "OMPI_COMM_WORLD_LOCAL_SIZE",
+       {"OMPI_COMM_WORLD_LOCAL_SIZE"},
        {"PMIX_NAMESPACE"}},
-      {"PMI_RANK", {"PMI_SIZE"}, "", {}, "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"SLURM_JOB_ID"}},
+      {"PMI_RANK", {"PMI_SIZE"}, "", {}, "MPI_LOCALRANKID", {"MPI_LOCALNRANKS"}, {"SLURM_JOB_ID"}},
       {"SLURM_PROCID",
        {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"},
        "SLURM_NODEID",
        {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"},
        "SLURM_LOCALID",
-       "",
+       {},
        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
        true},
       {"SLURM_NODEID",
@@ -61,10 +61,10 @@ const std::vector<Launcher>& launchers() {
        "",
        {},
        "",
-       "",
+       {},
        {"SLURM_JOB_ID", "SLURM_STEP_ID"},
        true},
-      {"PMIX_RANK", {}, "", {}, "", "", {"PMIX_NAMESPACE"}}};
+      {"PMIX_RANK", {}, "", {}, "", {}, {"PMIX_NAMESPACE"}}};
   return list;
 }
 
@@ -171,7 +171,7 @@ LaunchPlace launch_place(const Variables& variables) {
   place.index = number_in(variables, launcher->index, 0, count ? count->value - 1 : processes_max);
   place.host_index = number_in(variables, launcher->host_index, 0, processes_max);
   place.host_count = first_number(variables, launcher->host_count, 1, processes_max);
-  const auto local = number_in(variables, launcher->local_count, 1, processes_max);
+  const auto local = first_number(variables, launcher->local_count, 1, processes_max);
   place.one_host = (place.host_count && place.host_count->value == 1) ||
                    (count && ((local && local->value == count->value) || count->value == 1));
   place.processes_here = local ? local->value : 1;

@@ -27,6 +27,7 @@ namespace net {
 class Gate;
 }
 
+class HeldFolders;
 class SampleSource;
 
 struct ProcessServices {
@@ -55,8 +56,9 @@ struct ProcessServices {
   std::shared_ptr<const Collation> collation{};   // null: samples are stacked
   std::optional<ScheduleConfig> own_schedule{};   // a plugin's, made
   std::shared_ptr<SharedSearch> schedule_search = std::make_shared<SharedSearch>();
-  ProgressDisplay* progress = nullptr;            // node 0
-  DiskWatch* disk_watch = nullptr;                // for files that are not opened through `disk`
+  ProgressDisplay* progress = nullptr;  // node 0
+  DiskWatch* disk_watch = nullptr;      // for files that are not opened through `disk`
+  HeldFolders* held_folders = nullptr;
   TokenizerFiles tokenizer{};                     // copied into every checkpoint
   const Registry* registry = nullptr;             // of trackers that plugins bring
   std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated

@@ -48,6 +48,7 @@ std::vector<std::string> results_of(const JobConfig& job) {
   const std::pair<const char*, fs::path> all[] = {
       {"of samples", job.inference ? results_dir(job) : fs::path()},
       {"metrics", metrics_file(job)},
+      {"log", log_file(job, 0).parent_path()},
       {"TensorBoard", tensorboard_of(job)},
       {"last checkpoint", newest_checkpoint(checkpoint_dir(job))},
       {"trace", newest_trace(traces_dir(job))},

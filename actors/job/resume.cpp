@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/metric/run_record.hpp"
+#include "runtime/net/proof.hpp"
 #include "runtime/resume/changed_inputs.hpp"
 #include "runtime/resume/other_batch.hpp"
 #include "runtime/resume/same_results.hpp"
@@ -248,7 +249,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
                     .seed = static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
                     .epoch = process.world.epoch.load(),
                     .job_hash = job_hash,
-                    .extra = extra.dump(),
+                    .extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
                     .files = add_tokenizer(process, temporary)},
                    reports);
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
@@ -268,8 +269,8 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .world_size = job.mesh.world_size(),
       .build = node.build,
       .job_hash = node.job_hash,
-      .token = node.token,
       .tag = tag,
+      .secret = net::random_text(),
       .join_timeout = node.join_timeout,
       .find_resume_point = [&process, hash = node.job_hash, fresh,
                             start] { return find_resume_point(process, hash, fresh, *start); },
@@ -284,6 +285,7 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .trace = job.node.trace,
       .job_keys = node.job_keys};
   add_export(options, process, tag);
+  if (job.trainer.checkpointing.num_to_keep) options.make_room = [start] { start->kept.make_room(); };
   options.choose_export = [start](const std::string& last) { return start->kept.to_export(last); };
   add_record(options, {.file = output_dir(job) / run_record_name,
                        .build = node.build,

@@ -57,8 +57,9 @@ void remove_sleep_files(Disk& disk, const JobConfig& job) {
   }
 }
 
-RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch)
-    : RunFolders() {  // so that a throw from here on gives back what was taken
+RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch,
+                       HeldFolders& held)
+    : RunFolders(held) {  // so that a throw from here on gives back what was taken
   const LockHolder holder = LockHolder::this_process(job.trainer.run.name, tag);
   const std::string output = output_dir(job).string();
   prove(disk, output, "output_dir");
@@ -74,6 +75,7 @@ RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag,
 }
 
 RunFolders::~RunFolders() {
+  held_.release_all();
   locks_.clear();
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) ::rmdir(folder->c_str());
 }
@@ -99,10 +101,13 @@ void look_at_folders(const JobConfig& job) {
 void RunFolders::hold(const std::string& folder, const LockHolder& holder, DiskWatch& watch) {
   const auto held = locks_.empty() ? std::nullopt : holder_of(folder);
   if (held && held->tag == holder.tag) return;
-  locks_.emplace_back(folder, holder, LockTimes{}, &watch);
+  locks_.emplace_back(folder, holder, LockTimes{}, &watch,
+                      [this](const std::string& report) { held_.lost(report); });
+  held_.hold(folder, holder.tag);
 }
 
-void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node) {
+void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node,
+                            HeldFolders& held) {
   if (!writes_checkpoints(job)) return;
   const std::string folder = checkpoint_dir(job).string();
   std::string problem = difference(folder, tag);
@@ -120,6 +125,7 @@ void require_shared_folders(Disk& disk, const JobConfig& job, const std::string&
                     problem, key_of_checkpoints(job)));
   }
   require_writable(disk, folder, key_of_checkpoints(job));
+  held.hold(folder, tag, HeldFolders::Lock::of_other);
 }
 
 void put_aside(Disk& disk, const JobConfig& job) {

@@ -7,6 +7,7 @@
 
 #include "runtime/state/disk.hpp"
 #include "runtime/state/folder_lock.hpp"
+#include "runtime/state/held/held_folders.hpp"
 #include "runtime/task/job_config.hpp"
 
 namespace d9d {
@@ -23,20 +24,22 @@ std::string sleep_file(const JobConfig& job, int rank);
 void remove_sleep_files(Disk& disk, const JobConfig& job);
 
 // Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another
-// job has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder.
+// job has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder. `held`
+// outlives it and hears what it holds.
 class RunFolders {
  public:
-  RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch);
+  RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch, HeldFolders& held);
   // Gives the folders back; those that it made and that are still empty go, as of a job that never began.
   ~RunFolders();
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;
 
  private:
-  RunFolders() = default;
+  explicit RunFolders(HeldFolders& held) : held_(held) {}
   void prove(Disk& disk, const std::string& folder, const std::string& key);
   void hold(const std::string& folder, const LockHolder& holder, DiskWatch& watch);
 
+  HeldFolders& held_;
   std::vector<std::string> made_;
   std::vector<FolderLock> locks_;
 };
@@ -45,8 +48,9 @@ class RunFolders {
 // another job of this host has it. Writes nothing.
 void look_at_folders(const JobConfig& job);
 
-// The other nodes' part: the checkpoint folder here is node 0's, and this node can write to it.
-void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node);
+// The other nodes' part: the checkpoint folder here is node 0's, and this node can write to it, as long as `held` says so.
+void require_shared_folders(Disk& disk, const JobConfig& job, const std::string& tag, int node,
+                            HeldFolders& held);
 
 // The job's checkpoints stay under other names, and its metrics.jsonl: the next start begins at step 1.
 void put_aside(Disk& disk, const JobConfig& job);

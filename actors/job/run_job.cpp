@@ -27,10 +27,13 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/log_file.hpp"
 #include "runtime/base/network.hpp"
+#include "runtime/base/terminal.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/state/held/held_folders.hpp"
 #include "runtime/state/watched_disk.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/job_difference.hpp"
@@ -120,6 +123,14 @@ void leave_hanging_disk(const std::string& report) {
   std::_Exit(1);
 }
 
+// Any thread may be about to write, or may find out: what must not happen any more cannot be told to all of them in time.
+void leave_lost_folder(const std::string& report) {
+  log::stop_copying();  // that file is in the folder
+  log::error("{}", report);
+  std::cerr.flush();
+  std::_Exit(1);
+}
+
 void warn_of(const PreparedJob& prepared) {
   for (const std::string& warning : prepared.warnings) log::warn("{}", warning);
   if (prepared.left_out > 0)
@@ -136,6 +147,18 @@ struct JobServices {
     if (epoch) epoch->abort(reason);
   }
 };
+
+// Beside the metrics, from when training begins: a start that was refused leaves nothing. A joining process does so where
+// it sees node 0's folder, and makes none of its own.
+void keep_log(const JobConfig& job, int node) {
+  std::error_code ignored;
+  if (node != 0 && !std::filesystem::exists(output_dir(job), ignored)) return;
+  try {
+    log::copy_to(log_file(job, node));
+  } catch (const Error& error) {
+    log::warn("{}", error.what());
+  }
+}
 
 std::shared_ptr<const net::Tls> tls_of(const NodeConfig& node) {
   if (!node.tls) return nullptr;
@@ -164,16 +187,20 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
       .address = address_options(job, options),
       .build = options.build,
       .job_hash = fmt::format("{:016x}", job_fingerprint(job) + static_cast<std::uint64_t>(job.node.device)),
-      .token = job.node.job_token.value_or(options.token),
       .incarnation = incarnation,
       .events = job.inference ? "inference" : "train"};
   node.job_keys = keys_of_all_nodes(job);
+  node.has_token = options.secret.kind == net::SecretKind::token;
+  node.enter_membership = [&gate = services.process.gate](const std::string& secret) {
+    gate.secrets().enter_membership(secret);
+  };
   if (options.join) {
     node.join = address_of_first_node(options);
   } else {
     CoordinatorOptions coordinator =
         coordinator_options(services.process, node, job_tag(incarnation), options.fresh);
     coordinator.on_training = [&options, record = coordinator.on_training](std::uint64_t step) {
+      report_exits();
       if (options.on_training) options.on_training();
       record(step);
     };
@@ -185,6 +212,7 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
   };
   node.node_of = [&services] { return node_of_plan(services.epoch->plan()); };
   node.abort_collectives = [&services](const std::string& reason) { services.abort_collectives(reason); };
+  node.on_training = [&services] { keep_log(services.process.job(), services.epoch->membership().node); };
   node.on_end = [&ended](int exit_code) { ended.conclude(exit_code); };
   if (options.on_ready && !options.join) {
     node.on_open = [&options, address = node.address](const std::string& host, std::uint16_t port) {
@@ -263,7 +291,10 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const std::string isa = instruction_set();
   // Of a limit that cannot be raised, strangers at the gate get an eighth.
   const std::uint64_t descriptors = raise_descriptor_limit();
-  net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128)});
+  net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128),
+                                    .secret = options.secret,
+                                    .awaits_membership = true,
+                                    .takes_joins = !options.join});
   const SystemClock clock;
   SignalWatch signals(clock, {.grace = std::chrono::seconds(job.node.stop_grace),
                               .leave = [](int exit_code, const std::string& why) {
@@ -272,16 +303,21 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                               }});
   PosixDisk plain_disk;
   DiskWatch disk_watch(std::chrono::seconds(job.node.disk_timeout), leave_hanging_disk);
+  HeldFolders held_folders(leave_lost_folder);
+  disk_watch.set_before_call([&held_folders](DiskWatch::Access access) {
+    if (access != DiskWatch::Access::read) held_folders.check(access == DiskWatch::Access::change);
+  });
   WatchedDisk disk(plain_disk, disk_watch);
   trace::Recorder recorder({.node = options.join ? trace::unknown_node : 0, .random = random_bits()});
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
   report_crashes();
+  report_exits();
   require_room(job, options);
   label_users_code(world.activities, job);
   for (const std::string& plugin : job.plugins) name_as_plugin(plugin);
   PreparedJob prepared = prepare_job(loaded, options, disk);
   if (options.share.worker.index == 0) warn_of(prepared);
-  ProgressDisplay progress(std::cerr, {.is_terminal = isatty(STDERR_FILENO) == 1}, clock);
+  ProgressDisplay progress(std::cerr, {.is_terminal = is_screen(STDERR_FILENO)}, clock);
 
   const BeforeLine before_line(progress);
   JobServices services{{.loaded = loaded,
@@ -307,6 +343,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .own_schedule = prepared.schedule,
                         .progress = options.join ? nullptr : &progress,
                         .disk_watch = &disk_watch,
+                        .held_folders = &held_folders,
                         .tokenizer = std::move(prepared.tokenizer),
                         .registry = &prepared.registry,
                         .expected_memory = options.expected_memory,
@@ -318,7 +355,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   JobEnd ended;
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;
-  if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch);
+  if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch, held_folders);
   if (options.share.worker.index == 0) log::info("computing with {} instructions", isa);
   if (options.on_ready && options.join) options.on_ready(*options.join);
   ActorSystem system(world, system_options);

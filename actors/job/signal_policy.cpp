@@ -5,22 +5,23 @@
 namespace d9d {
 namespace {
 
-// A launcher passes on what a terminal or a scheduler has sent to all processes already.
-constexpr std::chrono::nanoseconds same_signal = std::chrono::milliseconds(250);
 constexpr std::chrono::nanoseconds hurry = std::chrono::seconds(2);  // closes files, leaves the rest
 
 }  // namespace
 
+bool SignalPolicy::is_wish(int signal) {
+  return signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGTSTP || signal == SIGCONT;
+}
+
 SignalPolicy::Action SignalPolicy::arrived(int signal, bool running, std::int64_t now_ns) {
-  const bool is_wish = signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGTSTP || signal == SIGCONT;
-  if (is_wish) return running && stop_signal_ == 0 ? Action::tell : Action::ignore;
+  if (is_wish(signal)) return running && stop_signal_ == 0 ? Action::tell : Action::ignore;
   if (stop_signal_ == 0) {
     stop_signal_ = signal;
     last_ns_ = now_ns;
     deadline_ns_ = now_ns + grace_.count();
     return running ? Action::tell : Action::leave;
   }
-  if (now_ns - last_ns_ < same_signal.count()) return Action::ignore;
+  if (now_ns - last_ns_ < same_within_.count()) return Action::ignore;
   if (hurries_) return Action::leave;
   hurries_ = true;
   last_ns_ = now_ns;

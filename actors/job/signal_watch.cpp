@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "actors/core/mailbox.hpp"
@@ -17,21 +16,20 @@
 #include "runtime/base/log.hpp"
 
 namespace d9d {
-namespace {
 
-// Also where the parent ignores them: a job that a script starts in the background is stopped by SIGINT too.
-sigset_t watched() {
+sigset_t signals_of_jobs() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
+  struct sigaction hang_up {};
+  ::sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   return set;
 }
 
-}  // namespace
-
 SignalWatch::SignalWatch(const Clock& clock, SignalWatchOptions options)
     : clock_(clock), options_(std::move(options)), policy_(options_.grace) {
-  const sigset_t set = watched();
+  const sigset_t set = signals_of_jobs();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_ = signalfd(-1, &set, SFD_CLOEXEC);
   end_ = eventfd(0, EFD_CLOEXEC);
@@ -47,7 +45,7 @@ SignalWatch::~SignalWatch() {
   if (::write(end_, &one, sizeof one) == sizeof one) thread_.join();
   ::close(signals_);
   ::close(end_);
-  const sigset_t set = watched();
+  const sigset_t set = signals_of_jobs();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

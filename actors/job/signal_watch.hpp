@@ -1,8 +1,9 @@
 #pragma once
-// The signals of this process: SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are taken from all its threads, and one
+// The signals of this process: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are taken from all its threads, and one
 // thread of its own waits for them and tells the job. Nothing happens in an asynchronous handler. Made before any other thread is
 // started, because threads inherit what is blocked; other commands than `run` keep the system's behaviour.
 
+#include <csignal>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -16,6 +17,10 @@ namespace d9d {
 
 // Says Signalled to the Node of this process, from any thread that is no actor's. Nothing happens when the job is over.
 void tell_signal(World& world, ActorId root, int signal, bool now);
+
+// Those that a job hears. SIGINT also where the parent ignores it: a job that a script starts in the background is stopped
+// by it too. SIGHUP only where nobody ignores it, as `nohup` does.
+sigset_t signals_of_jobs();
 
 struct SignalWatchOptions {
   std::chrono::seconds grace{25};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
@@ -16,10 +17,12 @@
 #include "actors/job/end_policy.hpp"
 #include "actors/job/line_relay.hpp"
 #include "actors/job/signal_policy.hpp"
+#include "actors/job/signal_watch.hpp"
 #include "actors/job/worker_call.hpp"
 #include "actors/job/worker_process.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/terminal.hpp"
 
 namespace d9d {
 namespace {
@@ -40,9 +43,7 @@ void write_all(int descriptor, std::string_view text) {
 class Signals {
  public:
   Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) sigaddset(&set, signal);
+    const sigset_t set = signals_of_jobs();
     ::pthread_sigmask(SIG_BLOCK, &set, &before_);
     pipe_before_ = std::signal(SIGPIPE, SIG_IGN);
     child_before_ =
@@ -74,6 +75,24 @@ class Signals {
   void (*child_before_)(int) = SIG_DFL;
 };
 
+// A file without a name that the processes which are started inherit.
+class Inherited {
+ public:
+  explicit Inherited(const std::string& text) : descriptor_(::memfd_create("d9d-job", 0)) {
+    if (descriptor_ < 0)
+      throw Error(ErrorKind::environment,
+                  fmt::format("cannot hand on the job file: {}", std::strerror(errno)));
+    write_all(descriptor_, text);
+  }
+  ~Inherited() { ::close(descriptor_); }
+  Inherited(const Inherited&) = delete;
+  Inherited& operator=(const Inherited&) = delete;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
 struct Stream {
   int from = -1;  // -1: there is nothing to come
   int to = -1;
@@ -83,8 +102,12 @@ struct Stream {
 class Supervisor {
  public:
   Supervisor(const SupervisorOptions& options, const Clock& clock)
-      : options_(options), clock_(clock), signal_policy_(options.grace), end_policy_(options.grace) {
-    if (::isatty(options_.err) != 1) return;
+      : options_(options),
+        clock_(clock),
+        job_(options.job),
+        signal_policy_(options.grace, same_signal_to_supervisor_within),
+        end_policy_(options.grace) {
+    if (!is_screen(options_.err)) return;
     log::set_before_line([err = options_.err] { write_all(err, clear_line); });
   }
   ~Supervisor() { log::set_before_line({}); }
@@ -116,12 +139,14 @@ class Supervisor {
     const auto index = static_cast<int>(members_.size());
     const bool first = index == 0;
     const WorkerCall call{{{index, static_cast<int>(options_.workers.size())}, options_.command}, join};
-    auto process =
-        std::make_unique<WorkerProcess>(WorkerStart{.program = options_.program,
-                                                    .words = options_.words,
-                                                    .environment = {{worker_variable, text_of(call)}},
-                                                    .reports_as = first ? report_variable : "",
-                                                    .shares_output = first});
+    auto process = std::make_unique<WorkerProcess>(
+        WorkerStart{.program = options_.program,
+                    .words = options_.words,
+                    .environment = {{worker_variable, text_of(call)},
+                                    {job_variable, std::to_string(job_.descriptor())},
+                                    {secret_variable, options_.secret}},
+                    .reports_as = first ? report_variable : "",
+                    .shares_output = first});
     const std::string mark = fmt::format("[worker {}] ", index);
     const int out = process->out(), err = process->err();
     members_.push_back(
@@ -165,12 +190,11 @@ class Supervisor {
   }
 
   void take(int signal) {
-    const bool is_wish = signal != SIGTERM && signal != SIGINT;
     switch (signal_policy_.arrived(signal, true, clock_.now_ns())) {
       case SignalPolicy::Action::ignore:
         return;
       case SignalPolicy::Action::tell:
-        if (is_wish) return tell_wish(signal);
+        if (SignalPolicy::is_wish(signal)) return tell_wish(signal);
         [[fallthrough]];
       case SignalPolicy::Action::tell_now:
         end_policy_.asked_to_end(*signal_policy_.deadline_ns());
@@ -234,7 +258,7 @@ class Supervisor {
 
   static void print(const Stream& stream, const std::string& lines) {
     if (lines.empty()) return;
-    write_all(stream.to, (::isatty(stream.to) == 1 ? std::string(clear_line) : std::string()) + lines);
+    write_all(stream.to, (is_screen(stream.to) ? std::string(clear_line) : std::string()) + lines);
   }
 
   void collect(std::size_t index) {
@@ -286,6 +310,7 @@ class Supervisor {
 
   const SupervisorOptions& options_;
   const Clock& clock_;
+  const Inherited job_;
   const Signals signals_;
   SignalPolicy signal_policy_;
   EndPolicy end_policy_;

@@ -1,6 +1,6 @@
 #include "actors/job/work_progress.hpp"
 
-#include <unistd.h>
+#include "runtime/base/terminal.hpp"
 
 namespace d9d {
 namespace {
@@ -36,7 +36,7 @@ void WorkProgress::update(std::uint64_t done, std::uint64_t total) {
 }
 
 bool is_on_terminal() {
-  return ::isatty(STDERR_FILENO) == 1;
+  return is_screen(STDERR_FILENO);
 }
 
 }  // namespace d9d

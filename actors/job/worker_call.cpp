@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -38,16 +39,29 @@ std::optional<WorkerCall> worker_call(const Variables& variables) {
               "{} is \"{}\", which no d9d-node has written: unset it, and set node.processes in the job file",
               worker_variable, *given);
   WorkerCall call{{{static_cast<int>(*index), static_cast<int>(*count)}, *command}, std::string(text)};
+  if (const std::string* secret = find_variable(variables, secret_variable)) call.worker.secret = *secret;
   if (const auto report = number_in(variables, report_variable, 0, 1 << 20)) call.report = report->value;
+  if (const auto job = number_in(variables, job_variable, 0, 1 << 20)) call.job = job->value;
   return call;
 }
 
 std::optional<WorkerCall> take_worker_call(const Variables& variables) {
   const auto call = worker_call(variables);
   ::unsetenv(worker_variable);
+  ::unsetenv(secret_variable);
   ::unsetenv(report_variable);
+  ::unsetenv(job_variable);
   if (call && call->report >= 0) ::fcntl(call->report, F_SETFD, FD_CLOEXEC);
+  if (call && call->job >= 0) ::fcntl(call->job, F_SETFD, FD_CLOEXEC);
   return call;
+}
+
+std::optional<std::string> job_text_of(const WorkerCall& call) {
+  if (call.job < 0) return {};
+  // By its path, because all processes share the place where the next read through the descriptor would begin.
+  const std::string text = config::read_config_text(fmt::format("/proc/self/fd/{}", call.job));
+  ::close(call.job);
+  return text;
 }
 
 void report_ready(const WorkerCall& call, const std::string& address) {

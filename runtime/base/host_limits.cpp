@@ -89,8 +89,10 @@ std::string out_of_memory_report(std::string_view text) {
     wanted = "out of memory: wanted " + wanted.substr(at + asked.size(), end - at - asked.size());
   }
   return fmt::format(
-      "{}; {}. Lower trainer.batching.microbatch_size or the model, or take more ranks on more hosts", wanted,
-      memory_situation());
+      "{}; {}. Lower trainer.batching.microbatch_size (generate: --batch), take shorter samples or a smaller "
+      "model, "
+      "or more ranks on more hosts",
+      wanted, memory_situation());
 }
 
 void require_address_space(std::uint64_t bytes) {

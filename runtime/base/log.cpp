@@ -8,6 +8,8 @@
 #include <mutex>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log_copy.hpp"
+#include "runtime/base/log_file.hpp"
 #include "runtime/base/log_place.hpp"
 
 namespace d9d::log {
@@ -34,11 +36,17 @@ spdlog::level::level_enum to_spdlog(Level level) {
   D9D_CHECK(false, "no log level {}", static_cast<int>(level));
 }
 
+const std::shared_ptr<LogCopy>& copy() {
+  static const auto instance = std::make_shared<LogCopy>();
+  return instance;
+}
+
 // spdlog's logger is the one shared sink of the process; it is made on first use and locks inside.
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
     auto made = spdlog::stderr_color_mt("d9d");
-    made->set_pattern("%H:%M:%S.%e %^%l%$ %v");
+    made->sinks().push_back(copy());
+    made->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
     return made;
   }();
   return *instance;
@@ -58,6 +66,15 @@ Level level_from(std::string_view text) {
   if (text == "off") return Level::off;
   throw Error(ErrorKind::input,
               fmt::format("unknown log level \"{}\"; choose debug, info, warn, error or off", text));
+}
+
+void copy_to(const std::filesystem::path& file, std::uint64_t bytes_max) {
+  logger();
+  copy()->open(file, bytes_max);
+}
+
+void stop_copying() {
+  copy()->close();
 }
 
 bool enabled(Level level) {

@@ -42,10 +42,13 @@ class Parser {
 
  private:
   [[noreturn]] void refuse() const {
+    constexpr std::size_t shown_max = 200;
+    const bool long_one = text_.size() > shown_max;
     throw Error(
         ErrorKind::input,
-        fmt::format("the header \"{}\" is not {{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }}",
-                    text_));
+        fmt::format(
+            "the header \"{}{}\" is not {{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }}",
+            text_.substr(0, shown_max), long_one ? "..." : ""));
   }
 
   void skip() {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 
@@ -60,6 +61,29 @@ void AppendFile::replace_tail(std::uint64_t offset, std::string_view text) {
   }
   if (end < size_ && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) fail_on(path_, "cut");
   size_ = end;
+}
+
+bool AppendFile::is_disturbed() const {
+  struct stat mine {
+  }, named{};
+  if (descriptor_ < 0 || ::fstat(descriptor_, &mine) != 0) return false;
+  if (static_cast<std::uint64_t>(mine.st_size) != size_) return true;
+  if (::stat(path_.c_str(), &named) != 0) return errno == ENOENT;
+  return named.st_ino != mine.st_ino || named.st_dev != mine.st_dev;
+}
+
+void AppendFile::reopen() {
+  const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) fail_on(path_, "open");
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) {
+    const int reason = errno;
+    ::close(descriptor);
+    errno = reason;
+    fail_on(path_, "read the size of");
+  }
+  ::close(std::exchange(descriptor_, descriptor));
+  size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 void AppendFile::close() {

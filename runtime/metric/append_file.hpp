@@ -24,6 +24,11 @@ class AppendFile {
   void replace_tail(std::uint64_t offset, std::string_view text);
   void append(std::string_view text) { replace_tail(size_, text); }
 
+  // Another program has moved or removed the file, or changed its size: what is written now would miss it, or leave a hole.
+  bool is_disturbed() const;
+  // Goes on at the end of the file of this name, a new one if there is none.
+  void reopen();
+
   std::uint64_t size() const { return size_; }
   void close();
   bool is_open() const { return descriptor_ >= 0; }

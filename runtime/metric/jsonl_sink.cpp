@@ -1,7 +1,9 @@
 #include "runtime/metric/jsonl_sink.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "runtime/base/count.hpp"
@@ -37,30 +39,62 @@ nlohmann::ordered_json to_json(const std::filesystem::path& folder, const Point&
   return scalar.value;
 }
 
-enum class Verdict { keep, purge, torn };
+bool is_blank(std::string_view line) {
+  return std::all_of(line.begin(), line.end(), [](char c) { return c == '\0' || c == ' '; });
+}
+
+// Of a line that a kill cut in half.
+bool is_of_later_step(std::string_view line, std::int64_t last_step) {
+  constexpr std::string_view begin = "{\"step\":";
+  if (!line.starts_with(begin)) return false;
+  std::int64_t step = 0;
+  const char* const end = line.data() + line.size();
+  const auto [next, error] = std::from_chars(line.data() + begin.size(), end, step);
+  return error == std::errc() && next != end && step > last_step;
+}
+
+enum class Verdict { keep, purge, torn, foreign };
 
 Verdict judge(std::string_view line, std::int64_t last_step, bool lacks_its_end) {
   const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
-  if (json.is_discarded()) return lacks_its_end ? Verdict::torn : Verdict::keep;
+  if (json.is_discarded() && lacks_its_end)
+    return is_of_later_step(line, last_step) ? Verdict::purge : Verdict::torn;
+  if (json.is_discarded()) return Verdict::foreign;
   const auto step = json.is_object() ? json.find("step") : json.end();
   if (!json.is_object() || step == json.end() || !step->is_number()) return Verdict::keep;
   return step->get<double>() > static_cast<double>(last_step) ? Verdict::purge : Verdict::keep;
+}
+
+// Bytes of zero are what a disk that lost power leaves, and say nothing.
+void set_aside(const std::filesystem::path& path, const std::string& foreign) {
+  const std::filesystem::path aside = path.string() + ".unreadable";
+  AppendFile(aside, AppendFile::Mode::keep).append(foreign);
+  log::warn(
+      "{} in {} cannot be read as JSON and went to {}: were they cut off by a loss of power, or written by "
+      "another "
+      "program?",
+      counted(static_cast<std::uint64_t>(std::count(foreign.begin(), foreign.end(), '\n')), "line"),
+      path.string(), aside.string());
 }
 
 }  // namespace
 
 bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step) {
   const std::string before = read_whole_file(path);
-  std::string after;
+  std::string after, foreign;
   for (std::size_t start = 0; start < before.size();) {
     const std::size_t newline = before.find('\n', start);
     const std::size_t end = std::min(newline, before.size());
     const std::string_view line = std::string_view(before).substr(start, end - start);
-    if (!line.empty() && judge(line, last_step, newline == std::string::npos) == Verdict::keep)
-      after.append(line).push_back('\n');
+    const Verdict verdict =
+        line.empty() ? Verdict::purge : judge(line, last_step, newline == std::string::npos);
+    if (verdict == Verdict::keep) after.append(line).push_back('\n');
+    if (verdict == Verdict::foreign || (verdict == Verdict::torn && !is_blank(line)))
+      foreign.append(line).push_back('\n');
     start = end + 1;
   }
   if (after == before) return false;
+  if (!foreign.empty()) set_aside(path, foreign);
   replace_file(path, after);
   return true;
 }
@@ -112,6 +146,7 @@ void JsonlRun::publish(bool urgent) {
   if (first == end) return;
   const bool written = retry_.attempt(
       [&] {
+        if (file_.is_disturbed()) find_end_again();
         std::uint64_t start = file_.size();
         for (auto line = first; line != end; ++line) start = std::min(start, line->second.offset);
         std::string text;
@@ -130,6 +165,19 @@ void JsonlRun::publish(bool urgent) {
       },
       urgent);
   forget_old_lines(written ? remembered_lines : waiting_lines_max);
+}
+
+void JsonlRun::find_end_again() {
+  file_.reopen();
+  for (auto line = lines_.begin(); line != lines_.end();) {
+    line->second.offset = not_written;
+    if (!line->second.changed) forgotten_ = std::max(forgotten_, line->first);
+    line = line->second.changed ? std::next(line) : lines_.erase(line);
+  }
+  log::warn(
+      "{} was moved, removed or changed by another program while this job writes it; lines go on at its end "
+      "now",
+      file_.path().string());
 }
 
 void JsonlRun::forget_old_lines(std::size_t remembered) {

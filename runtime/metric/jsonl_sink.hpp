@@ -17,7 +17,9 @@ class JsonlRun final : public TrackerRun {
  public:
   // `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run. Lines of later steps come
   // from a run that was killed after that checkpoint and are purged; a torn last line is repaired. Both by
-  // temporary file and rename. Lines without a step are kept.
+  // temporary file and rename. Lines without a step are kept; what is no JSON is moved to `path`.unreadable, with a warning,
+  // because readers stop at it. A file that another program moves or cuts while it is written is gone on with at its end,
+  // with a warning.
   JsonlRun(const std::filesystem::path& path, std::int64_t last_step);
   ~JsonlRun() override;
 
@@ -39,6 +41,7 @@ class JsonlRun final : public TrackerRun {
 
   void publish(bool urgent);
   void forget_old_lines(std::size_t remembered);
+  void find_end_again();
 
   AppendFile file_;
   WriteRetry retry_;
@@ -49,7 +52,7 @@ class JsonlRun final : public TrackerRun {
   std::uint64_t lost_lines_ = 0;
 };
 
-// The purge by itself: true when the file had to be rewritten.
+// The purge by itself, warnings included: true when the file had to be rewritten.
 bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step);
 
 }  // namespace d9d

@@ -83,6 +83,11 @@ bool DiskError::is_missing() const {
   return error_number_ == ENOENT || error_number_ == ENOTDIR || error_number_ == EISDIR;
 }
 
+bool says_disk_is_full(const std::string& text) {
+  return text.find(std::generic_category().message(ENOSPC)) != std::string::npos ||
+         text.find(std::generic_category().message(EDQUOT)) != std::string::npos;
+}
+
 std::unique_ptr<ReadFile> PosixDisk::open(const std::string& path) const {
   return std::make_unique<PosixReadFile>(path);
 }

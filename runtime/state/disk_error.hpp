@@ -21,6 +21,9 @@ class DiskError : public Error {
   int error_number_;
 };
 
+// Of the text of a failure, which may come from another process: no room, or no more of it for this user.
+bool says_disk_is_full(const std::string& text);
+
 // For what a failure leaves behind: it must not hide the failure, so it warns where it cannot.
 void remove_quietly(Disk& disk, const std::string& path);
 

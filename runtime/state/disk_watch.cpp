@@ -45,10 +45,14 @@ std::string DiskWatch::report_of(const Running& call) const {
       call.operation, call.path, std::chrono::duration<double>(limit_).count());
 }
 
-DiskWatch::Call::Call(DiskWatch& watch, const char* operation, const std::string& path) : watch_(watch) {
-  const std::lock_guard lock(watch_.mutex_);
-  id_ = watch_.next_id_++;
-  watch_.calls_.emplace(id_, Running{operation, path});
+DiskWatch::Call::Call(DiskWatch& watch, const char* operation, const std::string& path, Access access)
+    : watch_(watch) {
+  {
+    const std::lock_guard lock(watch_.mutex_);
+    id_ = watch_.next_id_++;
+    watch_.calls_.emplace(id_, Running{operation, path});
+  }
+  if (watch_.before_call_) watch_.before_call_(access);
 }
 
 DiskWatch::Call::~Call() {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace d9d {
 
@@ -24,11 +25,19 @@ class DiskWatch {
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
+  enum class Access {
+    read,
+    write,   // into a file that is open
+    change,  // of names: what is there appears, moves or goes
+  };
+  // Called on the calling thread before each call, which counts as begun. Set before there are other threads.
+  void set_before_call(std::function<void(Access)> before) { before_call_ = std::move(before); }
+
   // One call to the disk, from construction to destruction.
   class Call {
    public:
     // Operation and path as they shall be read: "write" "/a/b".
-    Call(DiskWatch& watch, const char* operation, const std::string& path);
+    Call(DiskWatch& watch, const char* operation, const std::string& path, Access access = Access::write);
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
@@ -49,6 +58,7 @@ class DiskWatch {
 
   const std::chrono::milliseconds limit_;
   const OnHang on_hang_;
+  std::function<void(Access)> before_call_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool over_ = false;

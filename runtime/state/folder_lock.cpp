@@ -167,13 +167,17 @@ void acquire(const std::string& folder, const LockHolder& me, const LockTimes& t
 
 }  // namespace
 
-// Refreshes the lock while it is held.
+// Refreshes the lock while it is held, and looks after it.
 class FolderLock::Heart {
  public:
-  Heart(std::string lock, LockHolder holder, LockTimes times, DiskWatch* watch)
-      : lock_(std::move(lock)), text_(to_text(holder)), times_(times), watch_(watch), thread_([this] {
-          beat();
-        }) {}
+  Heart(std::string folder, const LockHolder& holder, LockTimes times, DiskWatch* watch, OnLost on_lost)
+      : folder_(std::move(folder)),
+        lock_(join_path(folder_, lock_name)),
+        tag_(holder.tag),
+        times_(times),
+        watch_(watch),
+        on_lost_(std::move(on_lost)),
+        thread_([this] { beat(); }) {}
   ~Heart() {
     {
       const std::lock_guard guard(mutex_);
@@ -181,7 +185,7 @@ class FolderLock::Heart {
     }
     wake_.notify_all();
     thread_.join();
-    if (read_quietly() == text_) ::unlink(lock_.c_str());
+    if (is_mine()) ::unlink(lock_.c_str());
   }
   Heart(const Heart&) = delete;
   Heart& operator=(const Heart&) = delete;
@@ -189,49 +193,49 @@ class FolderLock::Heart {
  private:
   void beat() {
     std::unique_lock guard(mutex_);
-    bool mine = true;
-    while (mine && !wake_.wait_for(guard, times_.heartbeat, [this] { return over_; })) {
+    int looks = 0;
+    while (!wake_.wait_for(guard, times_.heartbeat / looks_per_heartbeat, [this] { return over_; })) {
       guard.unlock();
-      mine = refresh();
+      looks = (looks + 1) % looks_per_heartbeat;
+      const auto loss = look(looks == 0);
+      if (loss) return on_lost_ ? on_lost_(*loss) : log::error("{}", *loss);
       guard.lock();
     }
   }
 
-  bool refresh() {
+  // Why the lock is lost.
+  std::optional<std::string> look(bool refresh) {
     std::optional<DiskWatch::Call> call;
-    if (watch_ != nullptr) call.emplace(*watch_, "refresh", lock_);
-    const auto text = read_quietly();
-    if (text && *text != text_) {
-      log::error("{} was taken over by {}: two jobs write here now; end one of them", lock_,
-                 describe(holder_from(*text)));
+    if (watch_ != nullptr) call.emplace(*watch_, "refresh", lock_, DiskWatch::Access::read);
+    auto loss = loss_of(folder_, tag_);
+    if (!loss && refresh) ::utimensat(AT_FDCWD, lock_.c_str(), nullptr, 0);
+    return loss;
+  }
+
+  bool is_mine() const {
+    try {
+      const auto holder = holder_of(folder_);
+      return holder && holder->tag == tag_;
+    } catch (const Error&) {
       return false;
     }
-    ::utimensat(AT_FDCWD, lock_.c_str(), nullptr, 0);
-    return true;
   }
 
-  // A disk that fails for a moment is no reason to stop.
-  std::optional<std::string> read_quietly() const {
-    try {
-      return read_lock(lock_);
-    } catch (const Error&) {
-      return {};
-    }
-  }
-
-  const std::string lock_, text_;
+  static constexpr int looks_per_heartbeat = 5;
+  const std::string folder_, lock_, tag_;
   const LockTimes times_;
   DiskWatch* const watch_;
+  const OnLost on_lost_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool over_ = false;
   std::thread thread_;
 };
 
-FolderLock::FolderLock(const std::string& folder, const LockHolder& holder, LockTimes times,
-                       DiskWatch* watch) {
+FolderLock::FolderLock(const std::string& folder, const LockHolder& holder, LockTimes times, DiskWatch* watch,
+                       OnLost on_lost) {
   acquire(folder, holder, times);
-  heart_ = std::make_unique<Heart>(join_path(folder, lock_name), holder, times, watch);
+  heart_ = std::make_unique<Heart>(folder, holder, times, watch, std::move(on_lost));
 }
 
 FolderLock::~FolderLock() = default;
@@ -240,6 +244,33 @@ FolderLock::FolderLock(FolderLock&&) noexcept = default;
 void require_not_in_use(const std::string& folder) {
   const auto holder = holder_of(folder);
   if (holder && life_of(*holder, LockHolder::this_process("", "")) == Life::running) refuse(folder, *holder);
+}
+
+std::optional<std::string> loss_of(const std::string& folder, const std::string& tag, bool gone_counts) {
+  const std::string lock = join_path(folder, lock_name);
+  std::optional<std::string> text;
+  try {
+    text = read_lock(lock);
+  } catch (const Error&) {  // a disk that fails for a moment is no reason to stop
+    return {};
+  }
+  if (!text && !gone_counts) return {};
+  if (!text) {
+    return fmt::format(
+        "{} is gone: the folder was moved or removed while this job was writing to it, or somebody removed "
+        "the "
+        "lock. Another job may write there now, so this one writes nothing more and ends; start it again, "
+        "and it "
+        "goes on from its last checkpoint",
+        lock);
+  }
+  const LockHolder holder = holder_from(*text);
+  if (holder.tag == tag) return {};
+  return fmt::format(
+      "{} was taken over by another job ({}), which this one did not hinder: its folder was moved or "
+      "removed, or "
+      "it gave no sign of life for a while. It writes nothing more there and ends",
+      lock, describe(holder));
 }
 
 bool is_held_here(const std::string& folder) {

@@ -12,8 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view probe_prefix = ".d9d-probe-";
+
 void try_file_in(Disk& disk, const std::string& folder) {
-  const std::string probe = join_path(folder, fmt::format(".d9d-probe-{}", ::getpid()));
+  const std::string probe = join_path(folder, fmt::format("{}{}", probe_prefix, ::getpid()));
   constexpr std::array<char, 4096> bytes{};
   const auto file = disk.create(probe);
   try {
@@ -24,6 +26,13 @@ void try_file_in(Disk& disk, const std::string& folder) {
     throw;
   }
   disk.remove_all(probe);
+}
+
+// Of processes that were killed within a probe. One that is alive needs its file no more than this one.
+void remove_left_probes(const std::string& folder) {
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored))
+    if (at->path().filename().string().starts_with(probe_prefix)) ::unlink(at->path().c_str());
 }
 
 template <class Try>
@@ -44,6 +53,7 @@ void require_writable(Disk& disk, const std::string& folder, const std::string& 
   explaining(folder, key, [&] {
     disk.make_directories(folder);
     try_file_in(disk, folder);
+    remove_left_probes(folder);
   });
 }
 

@@ -27,6 +27,10 @@ std::filesystem::path trackers_dir(const JobConfig& job) {
   return output_dir(job) / "trackers";
 }
 
+std::filesystem::path log_file(const JobConfig& job, int node) {
+  return output_dir(job) / "logs" / ("node-" + std::to_string(node) + ".log");
+}
+
 std::filesystem::path results_dir(const JobConfig& job) {
   return output_dir(job) / "results";
 }

@@ -29,8 +29,9 @@ using Issues = std::vector<JobIssue>;
 
 void check_run_name(const JobConfig& job, Issues& issues) {
   const std::string& name = job.trainer.run.name;
-  const bool bad =
-      name.empty() || name == "." || name == ".." || name.find_first_of("/\\\n\t") != std::string::npos;
+  const bool bad = name.find_first_not_of(' ') == std::string::npos || name.front() == ' ' ||
+                   name.back() == ' ' || name == "." || name == ".." ||
+                   name.find_first_of("/\\\n\t") != std::string::npos;
   if (!bad) return;
   issues.push_back({"trainer.run.name", fmt::format("\"{}\" cannot be the name of a folder", name),
                     "use letters, digits, `-` and `_`"});
@@ -266,8 +267,20 @@ void check_text(const std::string& path, const std::optional<std::string>& text,
   }
 }
 
+// Nothing as a secret would keep nobody out.
+void check_token(const NodeConfig& node, Issues& issues) {
+  if (node.job_token && node.job_token->empty()) {
+    issues.push_back(
+        {"node.job_token", "empty, which keeps nobody out", "give a secret, or leave the key out"});
+  }
+  if (node.job_token && node.job_token_file) {
+    issues.push_back({"node.job_token_file", "node.job_token is given, too", "leave one of them out"});
+  }
+}
+
 void check_network(const JobConfig& job, Issues& issues) {
   const NodeConfig& node = job.node;
+  check_token(node, issues);
   std::string host = "localhost";
   check_text("node.listen", node.listen, "HOST:PORT", issues,
              [&](const std::string& text) { host = parse_host_port(text, "node.listen").host; });

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <streambuf>
@@ -38,19 +39,21 @@ class GzipWriter {
   detail::Gzip file_;
 };
 
-// Reads gzip or plain text through std::istream. Input error for what unpacks to far more than a trace does: a few bytes
-// would take all memory.
+// Reads gzip or plain text through std::istream.
+// Input error for a file that unpacks to more than `bytes_free` bytes and 300 times its size: no trace does, and it would
+// fill the memory.
 class GzipReadBuffer final : public std::streambuf {
  public:
-  explicit GzipReadBuffer(const std::filesystem::path& path);
+  explicit GzipReadBuffer(const std::filesystem::path& path, std::uint64_t bytes_free = 256 << 20);
 
  protected:
   int_type underflow() override;
 
  private:
   const std::filesystem::path path_;
+  const std::uint64_t bytes_free_;
   detail::Gzip file_;
-  std::uint64_t unpacked_ = 0;  // bytes
+  std::uint64_t packed_ = 0, made_ = 0;  // bytes
   std::array<char, 1 << 16> buffer_;
 };
 

@@ -18,7 +18,7 @@ class CoordinatorTest : public ::testing::Test {
     options.world_size = 3;
     options.build = "1.0";
     options.job_hash = "abc";
-    options.token = "secret";
+    options.secret = "of members";
     options.tag = "tag";
     options.join_timeout = std::chrono::seconds(30);
     options.find_resume_point = [this] { return resume; };
@@ -28,6 +28,7 @@ class CoordinatorTest : public ::testing::Test {
       return "save-" + std::to_string(parts.step);
     };
     options.discard = [this](std::uint64_t step) { discarded.push_back(step); };
+    options.make_room = [this] { ++rooms_made; };
   }
 
   void play() { world.play<Coordinator>(coordinator_id, options); }
@@ -43,7 +44,6 @@ class CoordinatorTest : public ::testing::Test {
           join.setPort(static_cast<std::uint16_t>(incarnation));
           join.setBuild("1.0");
           join.setJobHash("abc");
-          join.setToken("secret");
           join.setIncarnation(incarnation);
           if (change) change(join);
         },
@@ -116,6 +116,7 @@ class CoordinatorTest : public ::testing::Test {
   ResumePoint resume;
   std::uint64_t last_step = 10;
   bool disk_full = false;
+  int rooms_made = 0;
   std::vector<CheckpointParts> commits;
   std::vector<std::uint64_t> discarded;
   ActorWorld world;

@@ -79,6 +79,24 @@ TEST_F(CoordinatorTest, ACommitThatFailsGivesTheCheckpointUpAndTheNextOneCommits
   EXPECT_EQ(std::string(world.last<wire::CheckpointCommitted>()->getDirectory()), "save-6");
 }
 
+TEST_F(CoordinatorTest, ADiskThatIsFullMakesRoomForTheNextCheckpoint) {
+  form();
+  for (const auto& [step, failure] :
+       std::vector<std::pair<int, std::string>>{{5,
+                                                 "rank 1: cannot write save-5/x: No space left on device; "
+                                                 "free some space or choose another folder"},
+                                                {6, "rank 1: cannot write save-6/x: Input/output error"},
+                                                {7, "rank 1: cannot write save-7/x: Disk quota exceeded"}}) {
+    const auto at = static_cast<std::uint64_t>(step);
+    shard(at, 0);
+    shard(at, 1, failure);
+    shard(at, 2);
+    for (const int rank : {0, 1, 2}) state(at, rank);
+    tracker(at);
+    EXPECT_EQ(rooms_made, step == 7 ? 2 : 1) << failure;
+  }
+}
+
 TEST_F(CoordinatorTest, AJobWhoseLastCheckpointIsMissingHasFailed) {
   form();
   save(5);

@@ -43,6 +43,13 @@ TEST(SignalWishes, OfTwoSignalsAllRanksTakeTheSame) {
   EXPECT_EQ(agreed({&first, &second}).stop_signal, SIGTERM);
 }
 
+TEST(SignalWishes, AHangUpStopsAllRanks) {
+  SignalWishes first, second;
+  second.add(SIGHUP);
+
+  EXPECT_EQ(agreed({&first, &second}).stop_signal, SIGHUP);
+}
+
 TEST(SignalWishes, OneRequestIsOneCheckpoint) {
   SignalWishes first, second;
   first.add(SIGUSR1);

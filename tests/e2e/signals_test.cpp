@@ -84,6 +84,36 @@ TEST_F(Signals, SigintOnOneOfTwoProcessesStopsBothAtTheSameStep) {
   expect_goes_on_as_if_nothing_had_happened(mesh(2, 2));
 }
 
+// A terminal that is closed. `nohup` ignores it.
+TEST_F(Signals, SighupSavesACheckpointAndIsIgnoredWhereItWas) {
+  const auto job = job_.start({});
+  wait_for_steps(*job, 3);
+  job->signal(SIGHUP);
+
+  ASSERT_EQ(job->wait(within_grace), 128 + SIGHUP) << job->err();
+  EXPECT_THAT(job->err(), HasSubstr("stopped by SIGHUP after step"));
+  EXPECT_EQ(job_.checkpoints("tiny").size(), 1U);
+
+  const auto ignoring = job_.start_within({"/usr/bin/env", "--ignore-signal=HUP"}, named("ignoring"));
+  ignoring->wait_for_error_text("step");
+  ignoring->signal(SIGHUP);
+  EXPECT_EQ(ignoring->wait(), 0) << ignoring->err();
+}
+
+// `d9d-node job.yaml 2>&1 | tee log` and Ctrl-C: `tee` dies first.
+TEST_F(Signals, AReaderOfTheLogThatIsGoneCostsNothing) {
+  const auto job = job_.start_within(
+      {"/bin/bash", "-c", R"(exec 3> >(head -n 1 > first_line); exec "$@" >&3 2>&3)", "bash"},
+      set("trainer.schedule.total_steps", "1000000000"));
+  job->wait_until("the first line is read", [&] {
+    return std::filesystem::exists(job_.folder().path() / "first_line") && steps_done() >= 10;
+  });
+  job->signal(SIGINT);
+
+  EXPECT_EQ(job->wait(within_grace), interrupted_code);
+  EXPECT_EQ(job_.checkpoints("tiny").size(), 1U);
+}
+
 TEST_F(Signals, AStoppedRunFinalizesItsTask) {
   const auto job = job_.start(set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so]") +
                               set("task", "{name: evil, mode: none}"));

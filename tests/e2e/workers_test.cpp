@@ -121,6 +121,19 @@ TEST_F(Workers, GoOnFromACheckpointOfAnotherNumberOfThem) {
   EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
 }
 
+// `d9d-node <(make_job)` and `make_job | d9d-node -`: what can be read once is read once.
+TEST_F(Workers, AJobFileThatIsAPipeIsReadByTheCommandAlone) {
+  for (const std::string file : {"-", "/dev/fd/0"}) {
+    const auto command =
+        job_.start_within({"/bin/bash", "-c", "cat \"$1\" | \"$0\" " + file + " \"${@:2}\""},
+                          mesh(1, 2) + processes("2") + named(file == "-" ? "dash" : "pipe"));
+
+    EXPECT_EQ(command->wait(), 0) << command->err();
+  }
+  EXPECT_EQ(job_.exact_curve("dash"), job_.exact_curve("pipe"));
+  EXPECT_FALSE(job_.exact_curve("dash").empty());
+}
+
 TEST_F(Workers, TwoInterruptsLeaveAtOnce) {
   const auto command = start_endless(set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so]") +
                                      set("task", "{name: evil, mode: stuck}"));

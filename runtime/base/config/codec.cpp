@@ -66,7 +66,11 @@ std::optional<double> read_number(const Node& node, const Path& path, Problems& 
 
 std::optional<std::string> read_text(const Node& node, const Path& path, Problems& problems) {
   if (node.kind == Node::Kind::scalar) return node.text;
-  wrong_type(node, path, problems, "a text", "write one value");
+  // `--set description=a: b`
+  const bool set_as_map = node.kind == Node::Kind::map && node.mark.line == 0;
+  wrong_type(node, path, problems, "a text",
+             set_as_map ? "a text with a colon and a blank needs quotes of its own: --set 'KEY=\"a: b\"'"
+                        : "write one value");
   return std::nullopt;
 }
 

@@ -57,6 +57,31 @@ void set_marks(Node& node, const Mark& mark) {
   }
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+Node plain_value(std::string_view text) {
+  return {.kind = Node::Kind::scalar, .text = std::string(text)};
+}
+
+// A shell has taken one level of quotes away; what begins a comment, an anchor, a tag in a file is a part of the text here.
+Node value_of(std::string_view given, const std::string& origin) {
+  const std::string_view text = trimmed(given);
+  const bool lines = text.find('\n') != std::string_view::npos;
+  const char first = text.empty() ? ' ' : text.front();
+  const bool tagged = text.starts_with("!!");  // `!!str 5`
+  constexpr std::string_view indicators = "&!*@`%#|>";
+  if (!lines && !tagged && indicators.find(first) != std::string_view::npos) return plain_value(text);
+  Node node = parse(std::string(given), origin);
+  constexpr std::string_view openings = "\"'[{";
+  const bool written_as_yaml = lines || tagged || openings.find(first) != std::string_view::npos;
+  const bool cut = node.kind == Node::Kind::scalar && node.text != text;
+  return cut && !written_as_yaml ? plain_value(text) : node;
+}
+
 }  // namespace
 
 void apply_override(Node& root, std::string_view assignment) {
@@ -66,7 +91,8 @@ void apply_override(Node& root, std::string_view assignment) {
     throw Error(ErrorKind::input, "no key or no `=`; write --set key.path=value", origin);
   }
   const std::string_view path = assignment.substr(0, equals);
-  Node value = parse(std::string(assignment.substr(equals + 1)), origin);
+  require_utf8(std::string(assignment), origin);
+  Node value = value_of(assignment.substr(equals + 1), origin);
   const Mark mark{std::make_shared<const std::string>(origin), 0, 0};
   set_marks(value, mark);
 

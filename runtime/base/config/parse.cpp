@@ -5,6 +5,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -90,7 +91,8 @@ class TreeBuilder final : public YAML::EventHandler {
     YAML::anchor_t anchor;
     std::string key;
     Mark key_mark;
-    bool has_key = false;
+    bool has_key = false, merges = false;
+    std::vector<Node> merged{};  // of the merge keys, in their order
   };
 
   Mark here(const YAML::Mark& mark) const { return {origin_, mark.line + 1, mark.column + 1}; }
@@ -116,6 +118,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
+    for (const Node& from : frame.merged)
+      for (const Entry& entry : from.entries)
+        if (!frame.node.find(entry.key)) frame.node.entries.push_back(entry);
     finish(std::move(frame.node), frame.anchor);
   }
 
@@ -142,10 +147,12 @@ class TreeBuilder final : public YAML::EventHandler {
     frame.key = node.text;
     frame.key_mark = node.mark;
     frame.has_key = true;
+    frame.merges = node.kind == Node::Kind::scalar && !node.quoted && node.text == "<<";
   }
 
   void put(Frame& frame, Node node) {
     frame.has_key = false;
+    if (frame.merges) return merge(frame, std::move(node));
     for (const Entry& entry : frame.node.entries) {
       if (entry.key != frame.key) continue;
       problems_.error(frame.key_mark, path_to(frame.key),
@@ -153,6 +160,23 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     frame.node.entries.push_back({frame.key, frame.key_mark, std::move(node)});
+  }
+
+  void merge(Frame& frame, Node node) {
+    std::vector<Node> from;
+    if (node.kind == Node::Kind::list) {
+      from = std::move(node.items);
+    } else {
+      from.push_back(std::move(node));
+    }
+    for (Node& one : from) {
+      if (one.kind == Node::Kind::map) {
+        frame.merged.push_back(std::move(one));
+      } else {
+        problems_.error(frame.key_mark, path_to("<<"), "adds the keys of a section, given " + describe(one),
+                        "write `<<: *name`, where `&name` stands before a section");
+      }
+    }
   }
 
   std::string path_to(const std::string& key) const {
@@ -202,12 +226,57 @@ std::string join_surrogates(const std::string& text) {
   return out;
 }
 
+// Where the first byte is that cannot be UTF-8, as the Unicode standard (table 3-7) has it.
+std::optional<std::size_t> first_foreign_byte(std::string_view text) {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned lead = at(i), second = at(i + 1);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
+    bool good = length == 1 || (length > 1 && second >= 0x80 && second < 0xC0);
+    if (lead == 0xE0) good = good && second >= 0xA0;
+    if (lead == 0xED) good = good && second < 0xA0;
+    if (lead == 0xF0) good = good && second >= 0x90;
+    if (lead == 0xF4) good = good && second < 0x90;
+    for (std::size_t k = 2; k < length; ++k) good = good && at(i + k) >= 0x80 && at(i + k) < 0xC0;
+    if (!good) return i;
+    i += length;
+  }
+  return {};
+}
+
 }  // namespace
+
+void require_utf8(const std::string& text, std::string origin_text) {
+  // yaml-cpp reads UTF-16 and UTF-32, which say so at their beginning.
+  const bool wide = text.starts_with("\xFE\xFF") || text.starts_with("\xFF\xFE") ||
+                    text.starts_with(std::string_view("\0", 1));
+  const auto foreign = wide ? std::nullopt : first_foreign_byte(text);
+  if (!foreign) return;
+  const auto origin = std::make_shared<const std::string>(std::move(origin_text));
+  const std::string_view before = std::string_view(text).substr(0, *foreign);
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t begin = newline == std::string_view::npos ? 0 : newline + 1;
+  const Mark mark{origin, static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+                  static_cast<int>(*foreign - begin) + 1};
+  const std::string line(before.substr(begin));
+  throw Error(
+      ErrorKind::input,
+      fmt::format("the byte {:#04x} behind \"{}\" is not UTF-8; save the file as UTF-8. A file or folder "
+                  "whose own name is not UTF-8 needs a link to it with another name",
+                  static_cast<unsigned char>(text[*foreign]), line),
+      to_string(mark));
+}
 
 Node parse(const std::string& text, std::string origin_text) {
   const auto origin = std::make_shared<const std::string>(std::move(origin_text));
   D9D_REQUIRE(text.size() <= bytes_max, "{}: {} bytes; a config has at most {}", *origin, text.size(),
               bytes_max);
+  require_utf8(text, *origin);
   TreeBuilder builder(origin);
   std::istringstream stream(join_surrogates(text));
   try {
@@ -233,15 +302,22 @@ Node parse(const std::string& text, std::string origin_text) {
   }
 }
 
-Node parse_file(const std::filesystem::path& file) {
+std::string read_config_text(const std::filesystem::path& file) {
   std::error_code ignored;
   D9D_REQUIRE(!std::filesystem::is_directory(file, ignored), "{}: is a folder; give a YAML or JSON file",
               file.string());
-  std::ifstream stream(file, std::ios::binary);
+  std::ifstream stream(file == "-" ? "/dev/stdin" : file, std::ios::binary);
   D9D_REQUIRE(stream, "cannot read {}: {}; give the path of a job file", file.string(), std::strerror(errno));
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return parse(text.str(), file.string());
+  std::string text(bytes_max + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  D9D_REQUIRE(text.size() <= bytes_max, "{}: more than {} bytes; is it a job file?", file.string(),
+              bytes_max);
+  return text;
+}
+
+Node parse_file(const std::filesystem::path& file) {
+  return parse(read_config_text(file), file == "-" ? "standard input" : file.string());
 }
 
 }  // namespace d9d::config

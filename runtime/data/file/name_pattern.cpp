@@ -1,7 +1,6 @@
 #include "runtime/data/file/name_pattern.hpp"
 
 #include <fnmatch.h>
-#include <pwd.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/home_path.hpp"
 
 namespace d9d {
 namespace {
@@ -31,16 +31,10 @@ bool has_wildcard(std::string_view text) {
 
 std::string with_home(const std::string& name) {
   if (!name.starts_with('~')) return name;
-  const std::size_t end = std::min(name.find('/'), name.size());
-  const std::string user = name.substr(1, end - 1);
-  const char* home = user.empty() ? std::getenv("HOME") : nullptr;
-  if (home == nullptr) {
-    const passwd* const entry = user.empty() ? nullptr : ::getpwnam(user.c_str());
-    D9D_REQUIRE(entry != nullptr, "data.files: {}: there is no home folder for ~{}; write the whole path",
-                name, user);
-    home = entry->pw_dir;
-  }
-  return home + name.substr(end);
+  const std::string path = expanded_path(name);
+  D9D_REQUIRE(!path.starts_with('~'), "data.files: {}: there is no home folder for {}; write the whole path",
+              name, name.substr(0, name.find('/')));
+  return path;
 }
 
 struct Brace {

@@ -66,7 +66,8 @@ std::shared_ptr<const TokenCorpus> made_in_memory(const TokenRecipe& recipe, con
 }
 
 std::string key_of(const TokenRecipe& recipe) {
-  return config::Json{recipe.files, recipe.keys, recipe.rows.max_samples.value_or(0)}.dump();
+  return config::Json{recipe.files, recipe.keys, recipe.rows.max_samples.value_or(0)}.dump(
+      -1, ' ', false, config::Json::error_handler_t::replace);
 }
 
 std::shared_ptr<const TokenCorpus> made_or_shared(const TokenRecipe& recipe, const Clock& clock) {

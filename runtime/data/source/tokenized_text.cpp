@@ -4,9 +4,9 @@
 #include <deque>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "runtime/base/cpu_quota.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/documents.hpp"
 #include "runtime/data/source/ordered_work.hpp"
@@ -102,7 +102,7 @@ TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
   const Encoding how{tokenizer, id_of("bos_token", config.bos_token, config, tokenizer),
                      eos_of(config, tokenizer)};
-  const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  const std::int64_t cores = usable_cores();
   Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
   for (auto& scratch : scratches) scratch = tokenizer.make_scratch();
   std::deque<std::string> files;  // their names, for as long as blocks wait

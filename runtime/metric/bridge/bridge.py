@@ -6,7 +6,8 @@ sent what is left.
 
 argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
 at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
-run and repeats nothing), record (run.jsonl, which says how the job ended), run, description.
+run and repeats nothing), problem (a file that is there, and says why, while the tracker takes nothing: d9d-node tells the
+user), record (run.jsonl, which says how the job ended), run, description.
 Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges} | {text} | {picture: file}}}.
 """
 
@@ -242,6 +243,17 @@ class Bridge:
         self.state.sent.update(dict.fromkeys(fresh, step))
 
 
+def say_problem(path, text):
+    """One line, whole or not at all; none where the numbers go on."""
+    if text is None:
+        if os.path.exists(path):
+            os.remove(path)
+        return
+    with open(path + ".tmp", "w") as file:
+        file.write(" ".join(text.split())[:500])
+    os.replace(path + ".tmp", path)
+
+
 def main():
     job = json.loads(sys.argv[1])
     over = threading.Event()
@@ -260,10 +272,12 @@ def main():
         try:
             bridge.pass_on(lines.read())
             failures = 0
+            say_problem(job["problem"], None)
             if last:
                 break
-        except Exception:
+        except Exception as error:
             traceback.print_exc()
+            say_problem(job["problem"], "%s: %s" % (type(error).__name__, error))
             failures += 1
             if last and failures >= TRIES_AFTER_THE_END:
                 raise

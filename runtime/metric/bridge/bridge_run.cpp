@@ -31,6 +31,7 @@ std::vector<std::string> words_of(const BridgeOptions& options) {
                            {"settings", options.settings},
                            {"values", place(options, ".jsonl").string()},
                            {"state", place(options, ".json").string()},
+                           {"problem", place(options, ".problem").string()},
                            {"record", options.record.string()},
                            {"run", options.run},
                            {"description", options.description}};
@@ -73,6 +74,7 @@ void require_client(const std::string& provider) {
 BridgeRun::BridgeRun(const BridgeOptions& options)
     : provider_(options.provider),
       log_(place(options, ".log")),
+      problem_(fresh(place(options, ".problem"))),
       values_(fresh(place(options, ".jsonl")), AppendFile::Mode::create_new),
       process_(words_of(options), log_) {}
 
@@ -114,6 +116,28 @@ void BridgeRun::end_step(std::int64_t step) {
     append({{"step", waiting_.begin()->first}, {"values", waiting_.begin()->second}});
     waiting_.erase(waiting_.begin());
   }
+  look_after();
+}
+
+void BridgeRun::look_after() {
+  if (ended_early_) return;
+  if (values_.is_open()) {
+    if (const auto code = process_.ended_within(std::chrono::milliseconds(0))) {
+      ended_early_ = true;
+      log::warn("{} gets no more numbers: its bridge ended with code {}; see {}", provider_, *code,
+                log_.string());
+      return;
+    }
+  }
+  std::error_code ignored;
+  const bool trouble = std::filesystem::exists(problem_, ignored);
+  if (trouble == in_trouble_) return;
+  in_trouble_ = trouble;
+  if (!trouble) return log::info("{} takes the numbers again", provider_);
+  log::warn(
+      "{} does not take the numbers: {}. They are kept and sent again until it does, training goes on; see "
+      "{}",
+      provider_, read_whole_file(problem_), log_.string());
 }
 
 void BridgeRun::flush() {
@@ -136,7 +160,7 @@ void BridgeRun::close() {
       process_.ended_within(std::chrono::duration_cast<std::chrono::milliseconds>(left));
   if (!code) {
     log::info("{} still gets its numbers, from process {}, which ends by itself", provider_, process_.pid());
-  } else if (*code != 0) {
+  } else if (*code != 0 && !ended_early_) {
     log::warn("{} did not get all numbers: its bridge ended with code {}; see {}", provider_, *code,
               log_.string());
   }

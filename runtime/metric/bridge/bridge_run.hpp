@@ -41,12 +41,13 @@ class BridgeRun final : public TrackerRun {
 
  private:
   void append(const nlohmann::json& line);
+  void look_after();  // says once when the tracker takes nothing, and when it does again
 
   const std::string provider_;
-  const std::filesystem::path log_;
+  const std::filesystem::path log_, problem_;
   AppendFile values_;
   std::map<std::int64_t, nlohmann::json> waiting_;  // by step
-  bool lost_ = false, closed_ = false;
+  bool lost_ = false, closed_ = false, in_trouble_ = false, ended_early_ = false;
   ChildProcess process_;
   std::chrono::steady_clock::time_point deadline_;  // of the end, once it has begun
 };

@@ -97,6 +97,15 @@ TEST(Cli, TakesValuesInEitherForm) {
   EXPECT_EQ(run(echo(), {"--", "--job.yaml"}).out, "--job.yaml");
 }
 
+// A shell leaves `--out=~/x` as it stands; values of other options are not paths.
+TEST(Cli, HomeStandsInPaths) {
+  ::setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(run(echo(), {"~/job.yaml", "--set=a=~/x"}).out, "/home/me/job.yaml a=~/x");
+  const Outcome variable = run(echo(), {"$HOME/job.yaml"});
+  EXPECT_EQ(variable.code, 2);
+  EXPECT_THAT(variable.err, HasSubstr("variables are not replaced here"));
+}
+
 TEST(Cli, AnswersHelpAndVersionEverywhere) {
   EXPECT_EQ(run(echo(), {"--version"}).out, "d9d-node 0.1.0 (test)\n");
   EXPECT_EQ(run(echo(), {"run", "x.yaml", "--version"}).out, "d9d-node 0.1.0 (test)\n");

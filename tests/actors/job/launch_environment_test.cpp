@@ -253,6 +253,59 @@ TEST(LaunchEnvironment, WritesAnAddressOfIPv6InBrackets) {
   EXPECT_EQ(place(second_node + Variables{{"MASTER_ADDR", "[fd00::1]"}}).join, "[fd00::1]:29500");
 }
 
+JobConfig trusting(int ranks) {
+  JobConfig job = job_of(ranks);
+  job.node.insecure = true;
+  return job;
+}
+
+// What kubeflow's training operator sets in the pods of a PyTorchJob (envvar.go: the master is its own localhost).
+TEST(LaunchEnvironment, ThePodsOfAPyTorchJobFindEachOther) {
+  const Variables pod{{"MASTER_PORT", "23456"}, {"WORLD_SIZE", "2"}, {"PYTHONUNBUFFERED", "1"}};
+  const Variables master = pod + Variables{{"MASTER_ADDR", "localhost"}, {"RANK", "0"}};
+  const Variables worker = pod + Variables{{"MASTER_ADDR", "tiny-master-0"}, {"RANK", "1"}};
+
+  EXPECT_EQ(place(master, trusting(8)).listen, "0.0.0.0:23456");
+  EXPECT_THAT(place(master, trusting(8)).notes, IsEmpty());
+  EXPECT_EQ(place(worker, trusting(8)).join, "tiny-master-0:23456");
+
+  const RunOptions unprotected = place(master);
+  EXPECT_EQ(unprotected.listen, "localhost:23456");
+  EXPECT_THAT(unprotected.notes, ElementsAre(AllOf(HasSubstr("MASTER_ADDR is localhost"), HasSubstr("node.tls"))));
+  const RunOptions here = place(master + Variables{{"LOCAL_SIZE", "2"}, {"LOCAL_RANK", "0"}}, trusting(8));
+  EXPECT_EQ(here.listen, "127.0.0.1:23456") << "all of them are on this host";
+}
+
+TEST(LaunchEnvironment, RankZeroNeedsNoAddress) {
+  const Variables first{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "29500"}};
+
+  EXPECT_EQ(place(first, trusting(8)).listen, "0.0.0.0:29500");
+  EXPECT_THAT(place(first).notes, ElementsAre(HasSubstr("RANK is 0, and MASTER_ADDR is not set")));
+  EXPECT_THAT(error_of(first + Variables{{"RANK", "1"}}), HasSubstr("set MASTER_ADDR"));
+}
+
+TEST(LaunchEnvironment, CountsTheProcessesOfAHostByEitherName) {
+  const Variables third{{"RANK", "2"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "2"}, {"MASTER_ADDR", "a"},
+                        {"MASTER_PORT", "1"}};
+  for (const char* name : {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}) {
+    const HostShare share = place(third + Variables{{name, "4"}}).share;
+    EXPECT_EQ(share.launched, (Share{2, 4})) << name;
+  }
+}
+
+// Kubeflow's trainer (v2) starts one command a pod and tells torchrun by its own variables.
+TEST(LaunchEnvironment, TakesThePlaceOfTorchrun) {
+  const Variables pod{{"PET_NNODES", "2"}, {"PET_NPROC_PER_NODE", "1"}, {"PET_NODE_RANK", "1"},
+                      {"PET_MASTER_ADDR", "tiny-node-0-0.tiny"}, {"PET_MASTER_PORT", "29400"}};
+  EXPECT_EQ(place(pod).join, "tiny-node-0-0.tiny:29400");
+  EXPECT_EQ(place(pod).num_nodes, 2);
+
+  const RunOptions within = place(pod + Variables{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"},
+                                                  {"MASTER_PORT", "1"}});
+  EXPECT_EQ(within.join, "a:1") << "torchrun has started it";
+  EXPECT_EQ(within.node_index, 3);
+}
+
 TEST(LaunchEnvironment, NamesTheVariableThatItRead) {
   for (const auto& [name, value, message] : std::vector<std::array<const char*, 3>>{
            {"NODE_RANK", "first", "NODE_RANK is \"first\", expected a whole number"},

@@ -31,6 +31,28 @@ TEST(SignalPolicy, TheSameSignalPassedOnByALauncherIsNoSecondOne) {
   EXPECT_FALSE(policy.hurries());
 }
 
+// The first one may reach a busy worker late, the second one at once: 251 ms apart at the supervisor, 249 ms there.
+TEST(SignalPolicy, WhatIsASecondOneToTheSupervisorIsOneToItsWorkers) {
+  constexpr std::int64_t one_ms = 1'000'000;
+  SignalPolicy supervisor(std::chrono::seconds(25), same_signal_to_supervisor_within);
+  SignalPolicy worker(std::chrono::seconds(25));
+  supervisor.arrived(SIGINT, is_running, one_second);
+  worker.arrived(SIGINT, is_running, one_second + 2 * one_ms);
+
+  EXPECT_EQ(supervisor.arrived(SIGINT, is_running, one_second + 251 * one_ms), Action::ignore);
+  EXPECT_EQ(supervisor.arrived(SIGINT, is_running, one_second + 499 * one_ms), Action::ignore);
+  EXPECT_EQ(supervisor.arrived(SIGINT, is_running, one_second + 500 * one_ms), Action::tell_now);
+  EXPECT_EQ(worker.arrived(SIGINT, is_running, one_second + 500 * one_ms), Action::tell_now);
+}
+
+TEST(SignalPolicy, AHangUpIsAskingForTheEnd) {
+  SignalPolicy policy(std::chrono::seconds(25));
+
+  EXPECT_EQ(policy.arrived(SIGHUP, is_running, one_second), Action::tell);
+
+  EXPECT_EQ(policy.exit_code(), 129);
+}
+
 TEST(SignalPolicy, ASecondOneStopsNowAndAThirdLeavesWithoutTheJob) {
   SignalPolicy policy(std::chrono::seconds(25));
   policy.arrived(SIGINT, is_running, one_second);

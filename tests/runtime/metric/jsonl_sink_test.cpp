@@ -148,13 +148,53 @@ TEST_F(Jsonl, DropsEverythingOfAnEarlierAttemptWhenThereIsNoCheckpoint) {
   EXPECT_EQ(content(path()), "");
 }
 
-TEST_F(Jsonl, KeepsLinesThatAreNotItsOwn) {
+// What is no JSON would end the reading of pandas.read_json(lines=True) and the like.
+TEST_F(Jsonl, KeepsLinesThatAreNotItsOwnWhereReadersFindThem) {
   put(path(), "{\"note\":\"by hand\"}\nnot json\n{\"step\":9}\n");
+  testing::internal::CaptureStderr();
 
   EXPECT_TRUE(purge_jsonl(path(), 5));
   EXPECT_FALSE(purge_jsonl(path(), 5));
 
-  EXPECT_EQ(content(path()), "{\"note\":\"by hand\"}\nnot json\n");
+  EXPECT_EQ(content(path()), "{\"note\":\"by hand\"}\n");
+  EXPECT_EQ(content(path().string() + ".unreadable"), "not json\n");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("1 line in " + path().string() + " cannot be read as JSON and went to"));
+}
+
+TEST_F(Jsonl, SaysWhatALossOfPowerTookAndNotWhatAKillDid) {
+  put(path(), "{\"step\":1}\n{\"step\":2,\"lo");
+  testing::internal::CaptureStderr();
+  purge_jsonl(path(), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "step 2 is computed again";
+
+  put(path(), "{\"step\":1}\n{\"step\":2,\"lo");
+  testing::internal::CaptureStderr();
+  purge_jsonl(path(), 2);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("loss of power"));
+  EXPECT_EQ(content(path()), "{\"step\":1}\n");
+}
+
+TEST_F(Jsonl, GoesOnAtTheEndOfAFileThatAnotherProgramMovedOrCut) {
+  JsonlRun run(path(), 0);
+  one_step(run, 1, 1);
+  one_step(run, 2, 2);
+  testing::internal::CaptureStderr();
+
+  std::filesystem::rename(path(), folder_ / "rotated.jsonl");
+  one_step(run, 3, 3);
+  EXPECT_EQ(content(path()), "{\"step\":3,\"loss\":3.0}\n");
+  EXPECT_EQ(content(folder_ / "rotated.jsonl"), "{\"step\":1,\"loss\":1.0}\n{\"step\":2,\"loss\":2.0}\n");
+
+  std::filesystem::resize_file(path(), 0);
+  one_step(run, 4, 4);
+  EXPECT_EQ(content(path()), "{\"step\":4,\"loss\":4.0}\n") << "no hole of zeros before it";
+
+  std::ofstream(path(), std::ios::app) << "{\"note\":1}\n";
+  one_step(run, 5, 5);
+  EXPECT_EQ(content(path()), "{\"step\":4,\"loss\":4.0}\n{\"note\":1}\n{\"step\":5,\"loss\":5.0}\n");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("by another program while this job writes"));
 }
 
 TEST_F(Jsonl, LeavesNoTemporaryFiles) {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "runtime/base/error.hpp"
@@ -164,6 +165,21 @@ TEST_F(FolderLockTest, DoesNotRemoveTheLockOfWhoeverTookItOver) {
   }
 
   EXPECT_EQ(holder_of(folder.path())->tag, "other");
+}
+
+TEST_F(FolderLockTest, SaysOnceWhenItIsGoneOrAnothers) {
+  for (const bool anothers : {false, true}) {
+    std::promise<std::string> lost;
+    const FolderLock held(folder.path(), me(), quick_times, nullptr,
+                          [&](const std::string& report) { lost.set_value(report); });
+    ASSERT_FALSE(loss_of(folder.path(), "mine").has_value());
+    std::filesystem::remove(lock());
+    if (anothers) leave_lock(stranger());
+
+    EXPECT_THAT(lost.get_future().get(), HasSubstr(anothers ? "taken over by another job (run theirs, process"
+                                                            : "job.lock is gone: the folder was moved"));
+    EXPECT_TRUE(loss_of(folder.path(), "mine").has_value());
+  }
 }
 
 TEST_F(FolderLockTest, OfManyThatTryAtOnceExactlyOneHasIt) {

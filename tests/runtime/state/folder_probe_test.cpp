@@ -25,6 +25,18 @@ TEST(FolderProbe, MakesTheFolderAndLeavesItEmpty) {
   EXPECT_TRUE(disk.list(scratch / "a/b").empty());
 }
 
+TEST(FolderProbe, RemovesWhatKilledProcessesLeft) {
+  const test::Scratch scratch;
+  test::QuickDisk disk;
+  std::ofstream(scratch / ".d9d-probe-123") << "x";
+  std::ofstream(scratch / "mine") << "x";
+
+  require_writable(disk, scratch.path(), "output_dir");
+
+  ASSERT_EQ(disk.list(scratch.path()).size(), 1U);
+  EXPECT_EQ(disk.list(scratch.path())[0].name, "mine");
+}
+
 TEST(FolderProbe, NamesKeyFolderAndReasonWhereAFileIsInTheWay) {
   const test::Scratch scratch;
   std::ofstream(scratch / "file") << "x";

@@ -52,19 +52,20 @@ TEST(StepTotals, TravelAsNumbersInOneOrderAndCostsComeLast) {
                           .flops = 11,
                           .terminates = 5,
                           .interrupts = 6,
+                          .hang_ups = 12,
                           .saves = 7,
                           .sleeps = 8,
                           .roll_back = 9,
                           .texts = 10,
-                          .costs = {12, 13}};
+                          .costs = {13, 14}};
 
   const std::vector<double> values = to_values(totals);
 
-  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13));
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14));
   const StepTotals back = step_totals_from(values);
   EXPECT_EQ(to_values(back), values);
   EXPECT_EQ(back.saves, 7);
-  EXPECT_THAT(back.costs, ElementsAre(12, 13));
+  EXPECT_THAT(back.costs, ElementsAre(13, 14));
 }
 
 TEST(StepTotals, AreNotReadFromAListThatIsTooShort) {

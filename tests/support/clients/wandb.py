@@ -1,6 +1,7 @@
 """Stands in for the client of Weights & Biases: writes down how it is called, a line of JSON for each call.
 
-FAKE_CLIENT_LOG names the file. FAKE_CLIENT_SECONDS makes every number slow, FAKE_CLIENT_FAILS every one an error.
+FAKE_CLIENT_LOG names the file. FAKE_CLIENT_SECONDS makes every number slow, FAKE_CLIENT_FAILS every one an error,
+FAKE_CLIENT_FAILS_WHILE the same while the file that it names is there. FAKE_CLIENT_EXITS ends the process.
 """
 
 import json
@@ -39,7 +40,7 @@ class Run:
 
     def log(self, values, step):
         time.sleep(float(os.environ.get("FAKE_CLIENT_SECONDS", "0")))
-        if os.environ.get("FAKE_CLIENT_FAILS"):
+        if os.environ.get("FAKE_CLIENT_FAILS") or os.path.exists(os.environ.get("FAKE_CLIENT_FAILS_WHILE", "")):
             raise ConnectionError("the service is gone")
         plain = {name: vars(value) if isinstance(value, (Histogram, Html, Image)) else value for name, value in values.items()}
         note("log", step=step, values=plain)
@@ -49,5 +50,7 @@ class Run:
 
 
 def init(settings, **arguments):
+    if os.environ.get("FAKE_CLIENT_EXITS"):
+        raise SystemExit(3)
     note("init", console=settings.console, **arguments)
     return Run(arguments["id"])

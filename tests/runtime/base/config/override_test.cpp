@@ -29,6 +29,30 @@ TEST(Override, ReplacesAValue) {
   EXPECT_EQ(set("a: 1", "a=k=v"), R"({"a":"k=v"})");
 }
 
+// hydra #2705: what a shell has left is the whole value, except what is written as YAML.
+TEST(Override, KeepsTheTextAsItStands) {
+  for (const char* text : {"run #5", "#5", "&more", "!important", "*.self_attn.*", "@here", "`x`", "100%",
+                           "%d", "> 5", "| x", "a  b", "it's", "2 \"big\" ones", "a, b", "C:\\x", "x [1]"}) {
+    Node root;
+    apply_override(root, std::string("a=") + text);
+    EXPECT_EQ(root.find("a")->text, text);
+    EXPECT_EQ(root.find("a")->kind, Node::Kind::scalar);
+  }
+  EXPECT_EQ(set("", "a= x "), R"({"a":"x"})");
+}
+
+TEST(Override, ReadsYamlWhereItIsWritten) {
+  EXPECT_EQ(set("", "a=\"run #5\""), R"({"a":"run #5"})");
+  EXPECT_EQ(set("", "a='5'"), R"({"a":"5"})");
+  EXPECT_EQ(set("", "a=!!str 5"), R"({"a":"5"})");
+  EXPECT_EQ(set("", "a=~"), R"({"a":null})");
+  EXPECT_EQ(set("", "a=null"), R"({"a":null})");
+  EXPECT_EQ(set("", "a=1e-3"), R"({"a":0.001})");
+  EXPECT_EQ(set("", "a={b: 1} # why"), R"({"a":{"b":1}})");
+  EXPECT_EQ(set("", "a=b: 1"), R"({"a":{"b":1}})");
+  EXPECT_EQ(set("", "a=|\n x\n y\n"), R"({"a":"x\ny\n"})");
+}
+
 TEST(Override, MakesMissingMaps) {
   EXPECT_EQ(set("", "a.b.c=true"), R"({"a":{"b":{"c":true}}})");
   EXPECT_EQ(set("a:", "a.b=1"), R"({"a":{"b":1}})");

@@ -1,8 +1,10 @@
 #include "runtime/metric/bridge/bridge_run.hpp"
 
 #include <gmock/gmock.h>
+#include <poll.h>
 
 #include <fstream>
+#include <functional>
 
 #include "runtime/metric/run_record.hpp"
 #include "tests/runtime/metric/sink_fixture.hpp"
@@ -14,6 +16,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 // Over a client that writes down how it is called (tests/support/clients).
 class BridgeRunTest : public SinkFolder {
@@ -23,7 +26,8 @@ class BridgeRunTest : public SinkFolder {
     ::setenv("FAKE_CLIENT_LOG", (folder_ / "calls").c_str(), 1);
   }
   void TearDown() override {
-    for (const char* name : {"PYTHONPATH", "FAKE_CLIENT_LOG", "FAKE_CLIENT_FAILS", "D9D_PYTHON"})
+    for (const char* name : {"PYTHONPATH", "FAKE_CLIENT_LOG", "FAKE_CLIENT_FAILS", "FAKE_CLIENT_FAILS_WHILE",
+                             "FAKE_CLIENT_EXITS", "D9D_PYTHON"})
       ::unsetenv(name);
   }
   BridgeOptions options() const {
@@ -117,6 +121,53 @@ TEST_F(BridgeRunTest, AClientThatFailsIsSaidAtTheEnd) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr("wandb did not get all numbers"), HasSubstr("wandb.log")));
   EXPECT_THAT(content(folder_ / "trackers" / "wandb.log"), HasSubstr("the service is gone"));
+}
+
+TEST_F(BridgeRunTest, AClientThatFailsIsSaidAtItsFirstFailureAndWhenItWorksAgain) {
+  ::setenv("FAKE_CLIENT_FAILS_WHILE", (folder_ / "gone").c_str(), 1);
+  std::ofstream(folder_ / "gone") << "x";
+  testing::internal::CaptureStderr();
+  BridgeRun run(options());
+  run.hparams({});
+  run.write({"loss", 1, {}}, Scalar{2.5});
+  const auto steps_until = [&](const std::function<bool()>& seen) {
+    for (int step = 2; step < 100'000 && !seen(); ++step) {
+      ::poll(nullptr, 0, 5);
+      run.end_step(step);
+    }
+  };
+  const auto problem = folder_ / "trackers" / "wandb.problem";
+  steps_until([&] { return std::filesystem::exists(problem); });
+  run.end_step(100'000);
+  const std::string first = testing::internal::GetCapturedStderr();
+  testing::internal::CaptureStderr();
+  std::filesystem::remove(folder_ / "gone");
+  steps_until([&] { return !std::filesystem::exists(problem); });
+  run.end_step(100'001);
+
+  EXPECT_THAT(first, AllOf(HasSubstr("wandb does not take the numbers: ConnectionError: the service is gone"),
+                           HasSubstr("wandb.log")));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("wandb takes the numbers again"));
+  ASSERT_EQ(calls().size(), 2U);
+  EXPECT_EQ(calls()[1], (json{{"call", "log"}, {"step", 1}, {"values", {{"loss", 2.5}}}}));
+}
+
+TEST_F(BridgeRunTest, AClientThatEndsTheBridgeIsSaidAtOnce) {
+  ::setenv("FAKE_CLIENT_EXITS", "1", 1);
+  testing::internal::CaptureStderr();
+  BridgeRun run(options());
+  run.hparams({});
+  std::string said;
+  for (int step = 1; step < 100'000 && said.find("gets no more numbers") == std::string::npos; ++step) {
+    ::poll(nullptr, 0, 5);
+    run.end_step(step);
+    said += testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+  }
+  run.close();
+
+  EXPECT_THAT(said, HasSubstr("its bridge ended with code 3"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Not(HasSubstr("ended with code"))) << "it is said once";
 }
 
 TEST_F(BridgeRunTest, AMissingClientIsRefusedWithTheWayToInstallIt) {

@@ -1,0 +1,106 @@
+// What jobs find around them: descriptors, folders, readers of what they print.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::Not;
+using testing::SizeIs;
+
+class Environments : public testing::Test {
+ protected:
+  // `script` has the program as $0 and job.yaml with the words as $@.
+  Outcome within(const std::string& script, const Words& words = {}, const Environment& environment = {}) {
+    const auto process = job_.start_within({"/bin/bash", "-c", script}, words, environment);
+    const int code = process->wait();
+    return {code, process->out(), process->err()};
+  }
+  std::string text(const std::string& path) const {
+    std::ifstream file(job_.run_folder("tiny") / path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  TinyJob job_;
+};
+
+TEST_F(Environments, AnOutputThatCannotBeWrittenIsAnError) {
+  const Outcome full = within(R"("$0" check "$@" > /dev/full)");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.err, HasSubstr("the output cannot be written: No space left on device"));
+
+  const Outcome seen_enough = within(R"("$0" check "$@" | true; exit ${PIPESTATUS[0]})");
+  EXPECT_EQ(seen_enough.code, 0);
+  EXPECT_THAT(seen_enough.err, Not(HasSubstr("error")));
+}
+
+TEST_F(Environments, ClosedDescriptorsAreNoFilesOfTheJob) {
+  const Outcome outcome = within(R"(exec "$0" "$@" 0<&- 1>&- 2>&-)", mesh(1, 2) + set("node.processes", "2"));
+
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(job_.losses("tiny"), SizeIs(20));
+}
+
+TEST_F(Environments, AWorkingDirectoryThatIsGoneIsNamed) {
+  const Outcome outcome = within(R"(mkdir gone && cd gone && rmdir ../gone && "$0" check "$@")");
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("the working directory cannot be found"));
+}
+
+TEST_F(Environments, AFolderWhoseNameIsNotUtf8IsAsGoodAsAny) {
+  const Outcome outcome =
+      within("mkdir 'caf\xe9' && cp job.yaml *.txt 'caf\xe9' 2> /dev/null; cd 'caf\xe9' && \"$0\" \"$@\"");
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, Not(HasSubstr("bug")));
+}
+
+TEST_F(Environments, TheLogLiesInTheRunsFolder) {
+  const Outcome outcome = job_.run(mesh(1, 2) + set("node.processes", "2"));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+
+  EXPECT_THAT(text("logs/node-0.log"), AllOf(HasSubstr("computing with"), HasSubstr("results in runs/tiny")));
+  EXPECT_THAT(text("logs/node-1.log"), Not(IsEmpty()));
+  std::ifstream file(job_.run_folder("tiny") / "logs/node-0.log");
+  for (std::string line; std::getline(file, line);)
+    EXPECT_THAT(line, MatchesRegex("20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:.]+ [a-z]+ .*"));
+}
+
+TEST_F(Environments, AStartThatIsRefusedLeavesNoLog) {
+  const Outcome outcome = job_.run(set("trainer.batching.global_batch_size", "3") + mesh(1, 2));
+
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
+}
+
+TEST_F(Environments, HomeStandsInPaths) {
+  const Environment home{{"HOME", job_.folder().path().string()}};
+  const auto job = job_.start(set("output_dir", "~/there"), home);
+  EXPECT_EQ(job->wait(), 0) << job->err();
+  EXPECT_TRUE(std::filesystem::exists(job_.folder() / "there/metrics.jsonl"));
+
+  const Outcome variable = job_.run(set("output_dir", "$HOME/there"));
+  EXPECT_EQ(variable.code, 2);
+  EXPECT_THAT(variable.err, HasSubstr("output_dir: $HOME/there: variables are not replaced here"));
+}
+
+TEST_F(Environments, TextThatIsNotUtf8IsRefusedAndNoBug) {
+  for (const char* key : {"trainer.run.name", "output_dir", "trainer.run.description"}) {
+    const Outcome outcome = job_.run(set(key, "caf\xe9"));
+    EXPECT_EQ(outcome.code, 2) << key;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr(std::string("--set ") + key), HasSubstr("is not UTF-8"),
+                                   Not(HasSubstr("bug"))));
+  }
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,58 @@
+#include "runtime/base/config/parse.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d::config {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string json_of(const std::string& text) {
+  return to_json(parse(text, "job.yaml")).dump();
+}
+std::string refusal(const std::string& text) {
+  return test::error_of([&] { parse(text, "job.yaml"); }, ErrorKind::input);
+}
+
+// The examples of https://yaml.org/type/merge.html, as PyYAML 6 reads them.
+TEST(Parse, MergeKeysAddWhatIsNotThere) {
+  EXPECT_EQ(json_of("a: &a {x: 1, y: 2}\nb: {<<: *a, r: 10}"),
+            R"({"a":{"x":1,"y":2},"b":{"r":10,"x":1,"y":2}})");
+  EXPECT_EQ(json_of("a: &a {x: 1}\nb: {x: 2, <<: *a}"), R"({"a":{"x":1},"b":{"x":2}})");
+  EXPECT_EQ(json_of("a: &a {x: 1}\nb: {<<: *a, x: 2}"), R"({"a":{"x":1},"b":{"x":2}})");
+  EXPECT_EQ(json_of("- &a {x: 1, y: 1}\n- &b {x: 0, r: 10}\n- {<<: [*a, *b]}\n- {<<: [*b, *a]}"),
+            R"([{"x":1,"y":1},{"r":10,"x":0},{"r":10,"x":1,"y":1},{"r":10,"x":0,"y":1}])");
+  EXPECT_EQ(json_of("a: &a {x: {deep: 1}}\nb: &b {<<: *a, y: 2}\nc: {<<: *b}"),
+            R"({"a":{"x":{"deep":1}},"b":{"x":{"deep":1},"y":2},"c":{"x":{"deep":1},"y":2}})");
+  EXPECT_EQ(json_of(R"({"<<": 1})"), R"({"<<":1})") << "in quotes it is a key as any other";
+}
+
+TEST(Parse, AMergeKeyWithoutASectionIsRefused) {
+  EXPECT_THAT(refusal("a: &a 3\nb: {<<: *a}"),
+              AllOf(HasSubstr("job.yaml:2:5: b.<<"), HasSubstr("given the number 3")));
+}
+
+TEST(Parse, TextThatIsNotUtf8IsRefusedWithItsPlace) {
+  EXPECT_THAT(refusal("a: 1\nname: caf\xe9"),
+              AllOf(HasSubstr("job.yaml:2:10: the byte 0xe9 behind \"name: caf\" is not UTF-8")));
+  for (const char* bad :
+       {"\x80", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\xe2\x82"})
+    EXPECT_THAT(refusal(std::string("a: ") + bad), HasSubstr("is not UTF-8"));
+  EXPECT_EQ(json_of("a: \"caf\u00e9 \u20ac \U0001F600\""), "{\"a\":\"caf\u00e9 \u20ac \U0001F600\"}");
+}
+
+// A device that never ends, a file that is no job.
+TEST(Parse, ReadsNoMoreThanAConfigMayHave) {
+  EXPECT_THAT(test::error_of([] { parse_file("/dev/zero"); }, ErrorKind::input),
+              HasSubstr("/dev/zero: more than 1048576 bytes; is it a job file?"));
+}
+
+}  // namespace
+}  // namespace d9d::config
