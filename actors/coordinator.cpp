@@ -28,7 +28,7 @@ std::string with_differences(const std::string& refusal, const ResumePoint& resu
 Coordinator::Coordinator(World& world, CoordinatorOptions options)
     : Actor(world),
       options_(std::move(options)),
-      roster_(options_.world_size, {options_.build, options_.job_hash, options_.token, options_.job_keys}),
+      roster_(options_.world_size, {options_.build, options_.job_hash, options_.job_keys}),
       saves_(options_.world_size) {}
 
 void Coordinator::behavior(Handlers& handlers) {
@@ -75,6 +75,7 @@ void Coordinator::join(wire::Join::Reader message) {
     return;
   }
   roster_.add(message, mailbox, sender());
+  world().connections.admit(connection());
   // Node 0 is where the coordinator lives.
   if (roster_.members().size() > 1) host().watch(mailbox, roster_.members().back().number);
   if (roster_.full()) return form();
@@ -106,6 +107,7 @@ void Coordinator::welcome(std::size_t node) {
     welcome.setResumeState(resume_.state);
     welcome.setResumeSample(resume_.next_sample);
     welcome.setTag(options_.tag);
+    welcome.setSecret(options_.secret);
   });
 }
 

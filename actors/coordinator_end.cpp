@@ -30,6 +30,7 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
     stop_signal_ = static_cast<int>(message.getSignal());
     stop_step_ = message.getStep();
   }
+  if (message.getEnded().size() > 0) ended_ = message.getEnded().cStr();
   if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
   if (phase_ >= JobPhase::telling_events) return;
   last_step_ = message.getStep();
@@ -203,7 +204,9 @@ void Coordinator::conclude_job() {
     return end_job(true, report_of_stop({stop_signal_, stop_step_, last_checkpoint_, unsaved_}), false,
                    exit_of_signal + stop_signal_);
   }
-  if (unsaved_.empty()) return end_job(true, "done");
+  if (unsaved_.empty())
+    return end_job(true,
+                   ended_.empty() ? "done" : fmt::format("ended after step {} by {}", last_step_, ended_));
   end_job(false, fmt::format("training is over, but its last checkpoint could not be written ({}); {}. Start "
                              "the job again when that is mended: it goes on from there",
                              unsaved_,

@@ -22,8 +22,9 @@ struct ResumePoint {
 
 struct CoordinatorOptions {
   int world_size = 1;
-  std::string build, job_hash, token;
-  std::string tag;  // random per job start: names what is being written
+  std::string build, job_hash;
+  std::string tag;     // random per job start: names what is being written
+  std::string secret;  // random per job start: what members know besides the job's own
   std::chrono::milliseconds join_timeout{600'000};
   std::function<ResumePoint()> find_resume_point;
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory

@@ -65,7 +65,9 @@ bool EvaluationRun::reduced(const StepTotals& totals, bool stop) {
 }
 
 double EvaluationRun::loss() const {
-  return sums_.weight_sum > 0 ? sums_.loss_sum / sums_.weight_sum : std::numeric_limits<double>::quiet_NaN();
+  const double mean = sums_.weight_sum > 0 ? sums_.loss_sum / sums_.weight_sum : 0;
+  const bool is_number = sums_.weight_sum > 0 && !std::isnan(mean);
+  return is_number ? mean : std::numeric_limits<double>::quiet_NaN();  // a sign of NaN would be printed
 }
 
 std::optional<double> EvaluationRun::loss_after(std::uint64_t step) const {

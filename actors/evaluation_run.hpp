@@ -7,9 +7,11 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/state/kept/early_stopping.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {
@@ -27,6 +29,10 @@ struct EvaluationOptions {
   std::uint64_t batches = 0;               // of an evaluation
   std::function<bool(std::uint64_t)> due;  // after this step?
   std::uint64_t ahead = 1;
+  // What makes one better than another, and when the job ends for it; as the checkpoint that is resumed left it.
+  std::string metric = "loss";
+  bool higher_is_better = false;
+  std::optional<EarlyStopping> stopping{};
 };
 
 class EvaluationRun {

@@ -72,6 +72,7 @@ void EventBus::behavior(Handlers& handlers) {
   handlers.on(this, &EventBus::publish);
   handlers.on(this, &EventBus::ask_for_listeners);
   handlers.on(this, &EventBus::flush_events);
+  handlers.on(this, &EventBus::keep_state);
 }
 
 void EventBus::subscribe(wire::Subscribe::Reader message) {
@@ -80,6 +81,8 @@ void EventBus::subscribe(wire::Subscribe::Reader message) {
               "{} subscribed to \"{}\", which is no event; expected * or one of: {}", to_string(sender()),
               name, fmt::join(event_catalogue(), ", "));
   subscriptions_.push_back({name, sender(), message.getEveryRank()});
+  if (message.getDecides()) deciding_.insert(sender());
+  if (message.getKeepsState()) keeping_.insert(sender());
   if (message.getPast()) {
     for (Happened& happened : beginning_) {
       if (is_for(subscriptions_.back(), happened)) tell_once(sender(), happened);
@@ -107,6 +110,19 @@ void EventBus::flush_events(wire::FlushEvents::Reader message) {
   }
 }
 
+void EventBus::keep_state(wire::KeepState::Reader message) {
+  for (const ActorId actor : keeping_) {
+    if (world().book.find_local(actor)) {
+      tell<wire::KeepState>(actor, [&](wire::KeepState::Builder keep) { keep.setStep(message.getStep()); });
+    } else {  // it has finished on its own
+      tell<wire::StateKept>({Role::trainer, 0}, [&](wire::StateKept::Builder kept) {
+        kept.setStep(message.getStep());
+        kept.setActor(actor.packed());
+      });
+    }
+  }
+}
+
 void EventBus::stop() {
   for (std::size_t actor = 0; actor < own_actors_; ++actor) tell<wire::Stop>({Role::user, actor});
   finish();
@@ -122,6 +138,13 @@ void EventBus::tell_listeners(const Publisher& publisher) {
     auto list = listeners.initNames(static_cast<unsigned>(names.size()));
     unsigned index = 0;
     for (const std::string& name : names) list.set(index++, name.c_str());
+    if (publisher.rank != 0) return;
+    const auto fill = [](auto packed, const std::set<ActorId>& actors) {
+      unsigned at = 0;
+      for (const ActorId actor : actors) packed.set(at++, actor.packed());
+    };
+    fill(listeners.initDeciding(static_cast<unsigned>(deciding_.size())), deciding_);
+    fill(listeners.initKeeping(static_cast<unsigned>(keeping_.size())), keeping_);
   });
 }
 

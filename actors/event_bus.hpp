@@ -1,6 +1,7 @@
 #pragma once
 // EventBus: named points of a job that anyone may listen to. Pool. One per job, on node 0. Parent: Node.
-// hears Subscribe Publish AskForListeners FlushEvents    says Event Listeners FlushEvents EventsHeard Stop
+// hears Subscribe Publish AskForListeners FlushEvents KeepState
+// says Event Listeners FlushEvents EventsHeard KeepState StateKept Stop
 
 #include <cstdint>
 #include <set>
@@ -26,6 +27,7 @@ class EventBus final : public Actor {
   void publish(wire::Publish::Reader message);
   void ask_for_listeners(wire::AskForListeners::Reader message);
   void flush_events(wire::FlushEvents::Reader message);
+  void keep_state(wire::KeepState::Reader message);
 
  private:
   struct Subscription {
@@ -52,6 +54,7 @@ class EventBus final : public Actor {
   const std::size_t own_actors_;
   std::vector<Publisher> publishers_;        // that asked
   std::vector<Subscription> subscriptions_;  // in their order
+  std::set<ActorId> deciding_, keeping_;     // own actors that said so in a Subscribe
   std::vector<Happened> beginning_;  // before the first step, for those who subscribe later; a few a rank
 };
 

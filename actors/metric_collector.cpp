@@ -2,6 +2,9 @@
 
 #include "actors/reduce_operation.hpp"
 #include "messages/lists.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 
@@ -19,7 +22,14 @@ void MetricCollector::behavior(Handlers& handlers) {
 void MetricCollector::started() {
   options_.create(training_.metrics);
   options_.create_evaluation(evaluation_.metrics);
-  for (Counted* const each : {&training_, &evaluation_}) each->layout = each->metrics.layout();
+  for (Counted* const each : {&training_, &evaluation_}) {
+    each->layout = each->metrics.layout();
+    // Numbers for people: training goes on without those of a plugin that fails.
+    each->metrics.leave_out_failures([this](const std::string& metric, const std::string& what) {
+      log::warn("the metric \"{}\" threw in step {}: {}. It is left out from here on; training goes on",
+                metric, step(), shortened(what));
+    });
+  }
 }
 
 void MetricCollector::metrics_taken(wire::MetricsTaken::Reader message) {
@@ -55,6 +65,7 @@ void MetricCollector::finish_collection() {
   if (!collections_.empty()) reduce(collections_.front().packed.sums, false);
   sleep_when_idle();
   if (options_.rank != 0) return;
+  set_step(done.step);
   const Counted& kind = counted(done.evaluation);
   const std::vector<double> state = unpack_state(kind.layout, done.packed);
   report(done.step, done.evaluation, kind.metrics.compute(state), kind.metrics.histograms(state));
@@ -76,7 +87,7 @@ void MetricCollector::sleep_when_idle() {
 void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricValues& values,
                              const std::vector<NamedHistogram>& histograms) {
   if (options_.rank != 0) return;
-  tell<wire::MetricValues>({Role::tracker, 0}, [&](wire::MetricValues::Builder message) {
+  const auto fill = [&](wire::MetricValues::Builder message) {
     message.setStep(step);
     message.setEvaluation(evaluation);
     auto names = message.initNames(static_cast<unsigned>(values.size()));
@@ -92,7 +103,9 @@ void MetricCollector::report(std::uint64_t step, bool evaluation, const MetricVa
       fill_list(spread[i].initEdges(static_cast<unsigned>(histogram.edges.size())), histogram.edges);
       fill_list(spread[i].initCounts(static_cast<unsigned>(histogram.counts.size())), histogram.counts);
     }
-  });
+  };
+  tell<wire::MetricValues>({Role::tracker, 0}, fill);
+  if (evaluation) tell<wire::MetricValues>({Role::trainer, 0}, fill);
 }
 
 }  // namespace d9d

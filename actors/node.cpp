@@ -66,9 +66,12 @@ bool Node::open_port() {
   if (options_.on_open) options_.on_open(membership_.bound_host, port_);
   if (is_unprotected(options_.address, membership_.bound_host)) {
     log::warn(
-        "node.insecure: nothing protects the connections at {}; whoever reaches them may read along and "
-        "take part",
-        bound);
+        "node.insecure: nothing protects the connections at {}; {}", bound,
+        options_.has_token
+            ? "who is between may read along and change what is said, though who does not know the job token "
+              "takes no part"
+            : "whoever reaches them may read along and take part (a job token keeps strangers out: "
+              "node.job_token_file)");
   }
   return true;
 }
@@ -94,6 +97,8 @@ void Node::dial(int node, const HostPort& address) {
 void Node::dialed(wire::Dialed::Reader message) {
   const auto node = static_cast<int>(message.getNodeIndex());
   if (phase_ == Phase::ended || !dials_.open(node)) return;
+  if (message.getStranger() && node == first_node)
+    return end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())));
   if (!message.getOk()) return dial_failed(node, message.getReason());
   dials_.answered(node);
   world().book.enter_node(node, attached());
@@ -173,7 +178,6 @@ void Node::join() {
         join.setPort(address.port);
         join.setBuild(options_.build);
         join.setJobHash(options_.job_hash);
-        join.setToken(options_.token);
         join.setIncarnation(options_.incarnation);
         join.setKeys(options_.job_keys);
         join.setCommand(options_.command);
@@ -183,6 +187,7 @@ void Node::join() {
 }
 
 void Node::refused(wire::Refused::Reader message) {
+  if (phase_ >= Phase::meeting) return;
   end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())), false);
 }
 
@@ -202,6 +207,7 @@ void Node::welcome(wire::Welcome::Reader message) {
     membership_.addresses.push_back({member.getHost(), member.getPort()});
   }
   if (membership_.addresses[first_node].host.empty()) membership_.addresses[first_node] = options_.join;
+  if (options_.enter_membership) options_.enter_membership(message.getSecret());
   world().epoch = membership_.epoch;
   if (world().recorder != nullptr) world().recorder->set_node(membership_.node);
   answer_to({Role::node, static_cast<std::uint64_t>(membership_.node)});

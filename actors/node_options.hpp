@@ -25,7 +25,6 @@ struct NodeOptions {
   AddressOptions address;     // where this process listens, and as what
   std::string build;
   std::string job_hash;
-  std::string token;
   std::string job_keys;  // JSON behind job_hash
   std::uint64_t incarnation = 0;
   std::string events = "train";  // or "inference": how the names of the job's events begin
@@ -37,6 +36,9 @@ struct NodeOptions {
   std::function<void(int exit_code)> on_end;
   // When the port is open; `host` is numeric, or a wildcard. May be empty.
   std::function<void(const std::string& host, std::uint16_t port)> on_open{};
+  // The job has formed: with this secret, which its members know, they dial each other. May be empty.
+  std::function<void(const std::string& secret)> enter_membership{};
+  bool has_token = false;  // the user has given the job one
 };
 
 }  // namespace d9d

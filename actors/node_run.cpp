@@ -103,6 +103,7 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
     finished.setRank(message.getRank());
     finished.setStep(message.getStep());
     finished.setSignal(message.getSignal());
+    finished.setEnded(message.getEnded());
   });
 }
 

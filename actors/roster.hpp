@@ -16,7 +16,6 @@ namespace d9d {
 struct JobIdentity {
   std::string build;
   std::string job_hash;
-  std::string token;
   std::string keys;  // JSON behind the hash
 };
 

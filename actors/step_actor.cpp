@@ -1,6 +1,8 @@
 #include "actors/step_actor.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "actors/text_messages.hpp"
 #include "messages/checkpoint.capnp.h"
@@ -11,6 +13,7 @@ namespace d9d {
 namespace {
 
 constexpr const char* step_event = "train.step.post";
+constexpr const char* evaluation_event = "train.evaluation.post";
 
 // JSON has no infinities and no NaN: they are null.
 std::optional<double> number_in(const nlohmann::json& context, const char* key) {
@@ -19,27 +22,69 @@ std::optional<double> number_in(const nlohmann::json& context, const char* key) 
   return found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+StepDone step_in(std::uint64_t number, const nlohmann::json& context) {
+  StepDone step{.number = number};
+  if (context.contains("skipped")) return step;
+  step.loss = number_in(context, "loss");
+  step.grad_norm = number_in(context, "grad_norm");
+  return step;
+}
+
+EvaluationDone evaluation_in(std::uint64_t step, const nlohmann::json& context) {
+  EvaluationDone evaluation{.step = step};
+  if (context.at("loss").is_number()) evaluation.loss = context.at("loss").get<double>();
+  for (const auto& [name, value] : context.value("metrics", nlohmann::json::object()).items()) {
+    if (value.is_number()) evaluation.metrics[name] = value.get<double>();
+  }
+  return evaluation;
+}
+
 }  // namespace
+
+std::optional<nlohmann::json> StepActor::state() const {
+  return std::nullopt;
+}
 
 void StepActor::behavior(Handlers& handlers) {
   handlers.on(this, &StepActor::event);
   handlers.on(this, &StepActor::texts_generated);
+  handlers.on(this, &StepActor::keep_state);
 }
 
 void StepActor::started() {
-  tell<wire::Subscribe>({Role::event_bus, 0},
-                        [](wire::Subscribe::Builder message) { message.setName(step_event); });
+  ask_to_hear(step_event);
+  ask_to_hear(evaluation_event);
+}
+
+void StepActor::ask_to_hear(const char* event) {
+  tell<wire::Subscribe>({Role::event_bus, 0}, [&](wire::Subscribe::Builder message) {
+    message.setName(event);
+    message.setDecides(decides());
+    message.setKeepsState(state().has_value());
+  });
 }
 
 void StepActor::event(wire::Event::Reader message) {
   set_step(message.getStep());
   const nlohmann::json context = nlohmann::json::parse(message.getContext().cStr());
-  StepDone step{.number = message.getStep()};
-  if (!context.contains("skipped")) {
-    step.loss = number_in(context, "loss");
-    step.grad_norm = number_in(context, "grad_norm");
+  if (std::string_view(message.getName().cStr()) == evaluation_event) {
+    evaluation_done(evaluation_in(message.getStep(), context));
+  } else {
+    step_done(step_in(message.getStep(), context));
   }
-  step_done(step);
+  ++events_;
+  if (!decides()) return;
+  tell<wire::EventsFollowed>({Role::trainer, 0},
+                             [&](wire::EventsFollowed::Builder followed) { followed.setEvents(events_); });
+}
+
+void StepActor::keep_state(wire::KeepState::Reader message) {
+  const std::optional<nlohmann::json> kept = state();
+  tell<wire::StateKept>({Role::trainer, 0}, [&](wire::StateKept::Builder answer) {
+    answer.setStep(message.getStep());
+    answer.setActor(self().packed());
+    answer.setState(kept.value_or(nullptr).dump());
+  });
 }
 
 void StepActor::texts_generated(wire::TextsGenerated::Reader message) {
@@ -55,6 +100,17 @@ void StepActor::texts_generated(wire::TextsGenerated::Reader message) {
 
 void StepActor::roll_back(std::uint64_t before) {
   tell<wire::RollBack>({Role::trainer, 0}, [&](wire::RollBack::Builder ask) { ask.setBefore(before); });
+}
+
+void StepActor::end_job(const std::string& reason) {
+  tell<wire::EndJob>({Role::trainer, 0}, [&](wire::EndJob::Builder ask) { ask.setReason(reason); });
+}
+
+void StepActor::set_lr_factor(double factor) {
+  D9D_REQUIRE(std::isfinite(factor) && factor >= 0, "a learning rate times {}; give a number of at least 0",
+              factor);
+  tell<wire::ScaleLearningRate>({Role::trainer, 0},
+                                [&](wire::ScaleLearningRate::Builder ask) { ask.setFactor(factor); });
 }
 
 void StepActor::set_prompts(const std::vector<std::string>& prompts,

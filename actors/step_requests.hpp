@@ -1,5 +1,5 @@
 #pragma once
-// What actors ask of the job: to go back to an earlier checkpoint, and to make texts. Rank 0 is told and adds what
+// What actors ask of the job: to go back to an earlier checkpoint, to make texts, to end, and another learning rate. Rank 0 is told and adds what
 // is due to the totals that a step sums over all ranks, so that all of them read the same answer at the same
 // step. It is the Trainer's bookkeeping.
 
@@ -35,7 +35,9 @@ struct RollBackLimits {
 
 class StepRequests {
  public:
-  explicit StepRequests(RollBackLimits limits) : limits_(limits), roll_backs_(limits.before) {}
+  // `lr_factor`: of the checkpoint that is resumed.
+  explicit StepRequests(RollBackLimits limits, double lr_factor = 1)
+      : limits_(limits), roll_backs_(limits.before), lr_factor_(lr_factor) {}
 
   // On every rank when it copies its state, or resumes; in the order of the steps.
   void taken(TakenCheckpoint checkpoint);
@@ -48,6 +50,9 @@ class StepRequests {
   // Rank 0 numbers it.
   std::uint64_t next_number() { return ++numbered_; }
   void add(RequestedTexts texts) { texts_[texts.number] = std::move(texts); }
+  // Rank 0 is asked to end the job; the first reason counts.
+  void end(const std::string& reason);
+  void scale_learning_rate(double factor) { wanted_lr_factor_ = asked_lr_factor_ = factor; }
 
   // Rank 0 adds what is due.
   void add_to(StepTotals& totals);
@@ -63,6 +68,11 @@ class StepRequests {
   void texts_made();
 
   std::uint64_t roll_backs() const { return roll_backs_; }
+  bool ends() const { return ends_; }
+  const std::string& why_it_ends() const { return why_it_ends_; }  // rank 0
+  double lr_factor() const { return lr_factor_; }                  // of the next step's learning rate
+  // Asked for last, and perhaps not agreed on yet.
+  double asked_lr_factor() const { return asked_lr_factor_.value_or(lr_factor_); }
 
  private:
   const RollBackLimits limits_;
@@ -74,6 +84,10 @@ class StepRequests {
   std::uint64_t roll_backs_;
   std::uint64_t numbered_ = 0, agreed_ = 0, made_ = 0;
   std::map<std::uint64_t, RequestedTexts> texts_;  // by number
+  std::string why_it_ends_;
+  bool ends_ = false;
+  std::optional<double> wanted_lr_factor_, asked_lr_factor_;  // rank 0: still to be said to all; the last one
+  double lr_factor_;
 };
 
 }  // namespace d9d

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -33,6 +34,15 @@ trace::Recording recording_of(wire::Spans::Reader message) {
                 "node {} sent a span of an unknown name or actor", message.getNode());
   }
   return recording;
+}
+
+std::int64_t first_moment(const std::vector<trace::NodeRecording>& parts) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const trace::NodeRecording& part : parts) {
+    for (const trace::Span& span : part.recording.spans)
+      first = std::min(first, span.start_ns + part.offset_ns);
+  }
+  return first;
 }
 
 }  // namespace
@@ -157,12 +167,14 @@ void TraceCollector::conclude(const std::string& label) {
 
 std::string TraceCollector::write(const std::string& label, std::vector<trace::NodeRecording> parts) {
   const trace::TraceFile file(options_.directory, label);
+  const std::int64_t error_ns = trace::align_clocks(parts);
+  // Zero is when this actor began, or the first span where one is of before: readers may drop what is negative.
+  const std::int64_t base_ns = std::min(base_ns_, first_moment(parts));
   trace::ChromeWriter writer(file.draft(), {.job = options_.job,
                                             .node = options_.node,
                                             .world_size = options_.world_size,
-                                            .base_ns = base_ns_,
-                                            .base_wall_ns = base_wall_ns_});
-  const std::int64_t error_ns = trace::align_clocks(parts);
+                                            .base_ns = base_ns,
+                                            .base_wall_ns = base_wall_ns_ - (base_ns_ - base_ns)});
   for (const trace::NodeRecording& part : parts) writer.add(part.recording, part.offset_ns);
   writer.finish(0, error_ns);
   return file.publish().string();

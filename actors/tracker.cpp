@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/metric/picture_file.hpp"
+#include "runtime/metric/shown/own_names.hpp"
 
 namespace d9d {
 
@@ -140,8 +141,23 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   answer_when_complete();
 }
 
+// The Trainer passes on what the task shows.
+std::string Tracker::name_shown(const std::string& name) {
+  const bool is_actor = sender().role == Role::user;
+  if (!is_actor && (sender().role != Role::trainer || name == "roll_backs")) return name;
+  const std::string piece = !is_actor ? options_.task
+                            : sender().index < options_.actor_names.size()
+                                ? options_.actor_names[sender().index]
+                                : to_string(sender());
+  std::string shown = shown_name(name, piece);
+  if (shown != name && put_beside_.insert(shown).second)
+    log::warn("{} shows \"{}\", which is a number of the job itself: it is beside that as \"{}\"", piece,
+              name, shown);
+  return shown;
+}
+
 void Tracker::record_value(wire::RecordValue::Reader message) {
-  const std::string name = message.getName();
+  const std::string name = name_shown(message.getName());
   const std::uint64_t step = message.getStep();
   switch (message.which()) {
     case wire::RecordValue::NUMBER:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct TrackerOptions {
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
+  std::vector<std::string> actor_names = {};    // own actors of the job, in their order
+  std::string task = "task";                    // the name of its task
   std::optional<PeakFlops> flops = {};          // of built-in models where there is a peak
   std::function<std::uint64_t()> memory_bytes;  // of this process: node 0's
   // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.
@@ -55,6 +58,7 @@ class Tracker final : public Actor {
     ActorId asker;
   };
   void write(const std::string& name, std::uint64_t step, const TrackerValue& value);
+  std::string name_shown(const std::string& name);
   void write_flops(std::uint64_t step, double rate);
   void write_progress_of_data(wire::StepFinished::Reader message);
   void answer_when_complete();
@@ -62,6 +66,7 @@ class Tracker final : public Actor {
   TrackerOptions options_;
   std::vector<std::unique_ptr<TrackerRun>> runs_;
   StepLedger ledger_;
+  std::set<std::string> put_beside_;  // names of the job that pieces have shown
   std::vector<Question> questions_;
   bool asked_epoch_ = false;
   std::optional<std::uint64_t> samples_per_epoch_;

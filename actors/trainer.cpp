@@ -14,9 +14,11 @@ namespace d9d {
 const char* name_of(TrainerPhase phase) {
   constexpr const char* names[] = {"waiting for its batch",
                                    "computing",
+                                   "waiting for what the job's actors make of the step before",
                                    "reducing loss and norm over all ranks",
                                    "calling its gradient hooks",
                                    "evaluating",
+                                   "comparing an evaluation with those before",
                                    "restoring a checkpoint",
                                    "making texts",
                                    "asleep",
@@ -28,12 +30,18 @@ Trainer::Trainer(World& world, TrainerOptions options)
     : Actor(world),
       options_(std::move(options)),
       tokens_total_(options_.tokens_before),
-      requests_(options_.roll_backs),
+      requests_(options_.roll_backs, options_.lr_factor),
       step_end_(options_.step_end) {
   if (options_.resumed_step) {
     requests_.taken({*options_.resumed_step, options_.step_end.skipped_before});
     requests_.committed(*options_.resumed_step);
   }
+  if (!options_.ended_before.empty()) {
+    options_.total_steps = options_.resumed_step.value_or(0);
+    requests_.end(options_.ended_before);
+  }
+  if (options_.lr_factor_wanted) requests_.scale_learning_rate(*options_.lr_factor_wanted);
+  if (!options_.end_wanted.empty()) requests_.end(options_.end_wanted);
   last_step_ = options_.total_steps;
   if (options_.evaluation) evaluation_.emplace(*options_.evaluation, evaluation_actions());
   set_rank(options_.rank);
@@ -57,6 +65,11 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::roll_back);
   handlers.on(this, &Trainer::state_restored);
   handlers.on(this, &Trainer::generate_texts);
+  handlers.on(this, &Trainer::metric_values);
+  handlers.on(this, &Trainer::end_job);
+  handlers.on(this, &Trainer::scale_learning_rate);
+  handlers.on(this, &Trainer::events_followed);
+  handlers.on(this, &Trainer::state_kept);
   handlers.on(this, &Trainer::tick);
 }
 
@@ -67,7 +80,11 @@ void Trainer::started() {
 void Trainer::listeners(wire::Listeners::Reader message) {
   listened_to_.names.emplace();
   for (const auto name : message.getNames()) listened_to_.names->insert(name);
+  for (const std::uint64_t actor : message.getDeciding())
+    actors_.deciding.try_emplace(ActorId::from_packed(actor), 0);
+  for (const std::uint64_t actor : message.getKeeping()) actors_.keeping.insert(ActorId::from_packed(actor));
   if (!applying_) tell_events();
+  reduce_when_followed();
   finish_when_done();  // the answer may be all that was missing
 }
 
@@ -82,6 +99,14 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   });
   options_.events->tell(events::Ready{current_});
   publish(options_.infers ? "inference.ready" : "train.ready");
+  if (!options_.ended_before.empty()) {
+    if (options_.rank == 0)
+      log::warn(
+          "this run was ended after step {} and trains no further ({}). To train on, set "
+          "trainer.checkpointing.resume_ended: true",
+          current_ - 1, options_.ended_before);
+    return after_apply();
+  }
   if (current_ > options_.total_steps) {
     log::info("the checkpoint is at step {} and the job has {}: nothing left to {}", current_ - 1,
               counted(options_.total_steps, "step"), options_.infers ? "infer" : "train");
@@ -169,6 +194,14 @@ void Trainer::obey(const AgreedWishes& wishes) {
   }
 }
 
+// As if it were the job's last step. An evaluation or texts that are due with it still come.
+void Trainer::end_here() {
+  if (std::exchange(ended_, true)) return;
+  last_step_ = current_;
+  save_asked_ = save_asked_ || options_.saves;
+  if (options_.rank == 0) log::info("the job ends after step {}: {}", current_, requests_.why_it_ends());
+}
+
 void Trainer::after_apply() {
   const bool trained = current_ <= options_.total_steps;
   const std::uint64_t done = trained ? current_ : current_ - 1;
@@ -205,6 +238,7 @@ void Trainer::finish_when_done() {
     finished.setRank(options_.rank);
     finished.setStep(last_step_);
     finished.setSignal(static_cast<std::uint32_t>(stop_signal_));
+    if (ended_ || !options_.ended_before.empty()) finished.setEnded(requests_.why_it_ends());
   });
 }
 
@@ -220,6 +254,7 @@ void Trainer::tell_events() {
   if (!listened_to_.names) return;
   for (const Announcement& announced : std::exchange(events_, {})) {
     if (!listened_to_.maybe(announced.event)) continue;
+    if (announced.event == "train.step.post" || announced.event == "train.evaluation.post") ++actors_.told;
     tell<wire::Publish>({Role::event_bus, 0}, [&](wire::Publish::Builder publish) {
       publish.setName(announced.event);
       publish.setStep(announced.step);
@@ -243,7 +278,8 @@ void Trainer::tick(wire::Tick::Reader message) {
   if (message.getValue() != current_ || (phase_ == Phase::finished && !applying_)) return;
   if (phase_ == Phase::sleeping) return;           // awake() sets a new one
   if (snapshot_in_flight_) return arm_deadline();  // a slow disk is no hanging step
-  if (phase_ == Phase::evaluating && evaluation_->take_progress()) return arm_deadline();
+  const bool evaluates = phase_ == Phase::evaluating || phase_ == Phase::comparing;
+  if (evaluates && evaluation_->take_progress()) return arm_deadline();
   throw Error(
       ErrorKind::environment,
       fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "

@@ -3,9 +3,15 @@
 // Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node. The next step begins
 // without waiting for the optimizer. The events that follow it do wait, in their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
-//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts Tick
+//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts MetricValues EndJob
+//       ScaleLearningRate EventsFollowed StateKept Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics
-//      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue Publish RankFinished
+//      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue KeepState Publish
+//      RankFinished
+
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "actors/core/actor.hpp"
 #include "actors/signal_wishes.hpp"
@@ -37,6 +43,11 @@ class Trainer final : public Actor {
   void roll_back(wire::RollBack::Reader message);
   void state_restored(wire::StateRestored::Reader message);
   void generate_texts(wire::GenerateTexts::Reader message);
+  void metric_values(wire::MetricValues::Reader message);
+  void end_job(wire::EndJob::Reader message);
+  void scale_learning_rate(wire::ScaleLearningRate::Reader message);
+  void events_followed(wire::EventsFollowed::Reader message);
+  void state_kept(wire::StateKept::Reader message);
   void tick(wire::Tick::Reader message);
 
  private:
@@ -44,6 +55,8 @@ class Trainer final : public Actor {
   void ask_for_batches();
   void advance();
   void begin(const LoadedBatch& batch);
+  void reduce_when_followed();
+  bool is_followed();
   void hook_gradients(const StepTotals& sums);
   void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
@@ -51,8 +64,12 @@ class Trainer final : public Actor {
   void tell_records();
   void inferred(const StepTotals& totals);
   void obey(const AgreedWishes& wishes);
+  void end_here();
+  double lr_multiplier() const { return options_.lr_multiplier(current_) * requests_.lr_factor(); }
   void after_apply();
   void take_snapshot();
+  void tell_checkpoint_state();
+  std::string state_of_rank_0() const;
   void fall_asleep(std::uint64_t step);
   void wake_when_asleep();
   void finish_when_done();
@@ -61,6 +78,7 @@ class Trainer final : public Actor {
   void evaluated(wire::StepComputed::Reader message);
   void evaluated(wire::ValuesReduced::Reader message);
   void finish_evaluation();
+  void compare_evaluation(std::optional<double> value);
   void conclude_step();
   void restore();
   void make_texts();
@@ -80,21 +98,27 @@ class Trainer final : public Actor {
   std::uint64_t asked_for_ = 0, loaded_ = 0;  // last step whose batch was asked for; whose batch came
   std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
   LoadedBatch computed_;                      // the one in work
+  std::optional<StepTotals> totals_;          // of it, not yet reduced
   std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;  // after the step; asked for; so far
   std::optional<EvaluationRun> evaluation_;                        // where the job evaluates
+  std::optional<std::pair<std::uint64_t, double>> compared_;  // the last one's step and value of the metric
+  FollowingActors actors_;
   StepRequests requests_;
   StepEnd step_end_;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
   // At most one checkpoint is being written; a further one makes training wait at its step.
   std::optional<DueSave> snapshot_in_flight_, snapshot_wanted_;
+  double lr_factor_kept_ = 1;              // for it
+  std::string metric_state_;               // of the one in flight
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
   ListenedTo listened_to_;
   std::vector<Announcement> events_;  // published, and told when no step is applying
   SleepOfRank sleep_;
   SignalWishes wishes_;
   int stop_signal_ = 0;
-  bool started_ = false, told_finished_ = false, save_asked_ = false, generating_ = false;
+  bool started_ = false, told_finished_ = false, save_asked_ = false, generating_ = false, ended_ = false,
+       values_awaited_ = false;
 };
 
 }  // namespace d9d

@@ -1,6 +1,8 @@
 // The Trainer's evaluations. The step that an evaluation follows has told its update already and is not over: its
 // checkpoint and the next step come after the evaluation.
 #include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "actors/trainer.hpp"
 #include "messages/lists.hpp"
@@ -8,6 +10,20 @@
 #include "runtime/base/log.hpp"
 
 namespace d9d {
+namespace {
+
+// JSON has neither infinities nor NaN.
+nlohmann::json json_number(double number) {
+  return std::isfinite(number) ? nlohmann::json(number) : nlohmann::json();
+}
+
+std::string listed(const nlohmann::json& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics.items()) text += ", " + name;
+  return text;
+}
+
+}  // namespace
 
 EvaluationRun::Actions Trainer::evaluation_actions() {
   EvaluationRun::Actions actions;
@@ -46,6 +62,10 @@ void Trainer::evaluated(wire::StepComputed::Reader message) {
 
 void Trainer::evaluated(wire::ValuesReduced::Reader message) {
   const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
+  if (phase_ == Phase::comparing) {
+    if (totals.ends > 0) end_here();
+    return conclude_step();
+  }
   const AgreedWishes wishes = agreed_wishes(totals);
   const bool stop = wishes.stop_signal != 0;
   if (wishes.save || wishes.sleep || stop) obey(wishes);
@@ -74,9 +94,42 @@ void Trainer::finish_evaluation() {
     collect.setEvaluation(true);
     collect.setLoss(loss);
   });
-  publish("train.evaluation.post",
-          std::isfinite(loss) ? fmt::format(R"({{"loss":{}}})", loss) : std::string(R"({"loss":null})"));
-  conclude_step();
+  phase_ = Phase::comparing;
+  // The metrics of an evaluation are reduced beside training; whoever hears of it gets them with it.
+  const bool compares = options_.evaluation->stopping || options_.evaluation->metric != "loss";
+  values_awaited_ = options_.rank == 0 && (compares || listened_to_.maybe("train.evaluation.post"));
+  if (values_awaited_) return;
+  publish("train.evaluation.post", nlohmann::json{{"loss", json_number(loss)}}.dump());
+  compare_evaluation(loss);
+}
+
+void Trainer::metric_values(wire::MetricValues::Reader message) {
+  if (!message.getEvaluation() || !std::exchange(values_awaited_, false)) return;
+  const double loss = evaluation_->loss();
+  nlohmann::json metrics = nlohmann::json::object();
+  const auto names = message.getNames();
+  const auto values = message.getValues();
+  for (unsigned i = 0; i < names.size(); ++i) metrics[names[i].cStr()] = json_number(values[i]);
+  publish("train.evaluation.post", nlohmann::json{{"loss", json_number(loss)}, {"metrics", metrics}}.dump());
+  const std::string& metric = options_.evaluation->metric;
+  if (metric == "loss") return compare_evaluation(loss);
+  D9D_REQUIRE(metrics.contains(metric), "evaluation.metric: the evaluation has no \"{}\"; it has loss{}",
+              metric, listed(metrics));
+  const nlohmann::json& value = metrics.at(metric);
+  if (value.is_number()) compared_ = {current_, value.get<double>()};
+  compare_evaluation(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
+}
+
+// Rank 0 decides for all, because a metric may come out otherwise in the last bit on another kind of host.
+void Trainer::compare_evaluation(std::optional<double> value) {
+  auto& stopping = options_.evaluation->stopping;
+  if (!stopping) return conclude_step();
+  StepTotals mine;
+  if (options_.rank == 0 && stopping->add(current_, value)) {
+    requests_.end(stopping->why(options_.evaluation->metric));
+    mine.ends = 1;
+  }
+  reduce_over_world({ReduceOp::sum, to_values(mine)});
 }
 
 }  // namespace d9d

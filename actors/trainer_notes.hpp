@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "messages/actor_id.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/data.capnp.h"
@@ -22,9 +24,11 @@ namespace d9d {
 enum class TrainerPhase {
   waiting,
   computing,
+  following,
   reducing,
   hooking,
   evaluating,
+  comparing,
   restoring,
   generating,
   sleeping,
@@ -57,6 +61,15 @@ struct ListenedTo {
   bool maybe(const std::string& event) const {
     return !names || names->contains(event) || names->contains("*");
   }
+};
+
+// Own actors of the job that the Trainer of rank 0 waits for.
+struct FollowingActors {
+  std::map<ActorId, std::uint64_t>
+      deciding{};               // and how many Events of the ends of steps and evaluations it followed
+  std::set<ActorId> keeping{};  // that have a state for checkpoints
+  std::uint64_t told = 0;       // so many of those Events were told
+  std::map<ActorId, std::string> kept{};  // states for the checkpoint in flight
 };
 
 // An event that waits for the update before it.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/evaluation_run.hpp"
 #include "actors/step_requests.hpp"
@@ -50,6 +51,12 @@ struct TrainerOptions {
   std::function<std::string(std::uint64_t)> checkpoint_dir;  // of the one of this step, committed or resumed
   std::optional<std::uint64_t> resumed_step;                 // of the checkpoint that is resumed
   bool saves = true;                                         // checkpointing is on: a signal may ask for one
+  std::vector<std::string> actor_names;                      // own actors of the job, in their order
+  double lr_factor = 1;  // that an actor had set in the checkpoint that is resumed
+  // What actors had asked for by then, and what was to be agreed on in the step after it.
+  std::optional<double> lr_factor_wanted;
+  std::string end_wanted;
+  std::string ended_before;  // why the run was ended with it; empty: it goes on
 };
 
 }  // namespace d9d

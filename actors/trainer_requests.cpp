@@ -1,5 +1,7 @@
 // What actors ask of the Trainer, done between a step's update and its checkpoint: the state of an earlier checkpoint,
-// and texts of the model that trains.
+// texts of the model that trains, the end of the job, another learning rate.
+#include <algorithm>
+
 #include "actors/text_messages.hpp"
 #include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
@@ -41,6 +43,28 @@ void Trainer::generate_texts(wire::GenerateTexts::Reader message) {
   }
   requests_.add(std::move(texts));
   if (phase_ == Phase::generating && !generating_) make_texts();
+}
+
+void Trainer::end_job(wire::EndJob::Reader message) {
+  D9D_CHECK(options_.rank == 0, "rank {} is asked to end the job; rank 0 hears it", options_.rank);
+  const auto index = static_cast<std::size_t>(sender().index);
+  const bool is_own = sender().role == Role::user && index < options_.actor_names.size();
+  requests_.end(fmt::format("{}: {}", is_own ? options_.actor_names[index] : to_string(sender()),
+                            message.getReason().cStr()));
+}
+
+void Trainer::scale_learning_rate(wire::ScaleLearningRate::Reader message) {
+  D9D_REQUIRE(!options_.infers, "{} asks for another learning rate, and an inference job has none",
+              to_string(sender()));
+  D9D_CHECK(options_.rank == 0, "rank {} is asked for another learning rate; rank 0 hears it", options_.rank);
+  requests_.scale_learning_rate(message.getFactor());
+}
+
+void Trainer::events_followed(wire::EventsFollowed::Reader message) {
+  const auto known = actors_.deciding.find(sender());
+  if (known == actors_.deciding.end()) return;
+  known->second = std::max(known->second, message.getEvents());
+  reduce_when_followed();
 }
 
 // Everything that may follow an update comes back here; the order is the same on all ranks.

@@ -1,4 +1,5 @@
 // The Trainer's checkpoints: at most one is being written.
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -24,19 +25,59 @@ void Trainer::take_snapshot() {
 void Trainer::metric_state(wire::MetricState::Reader message) {
   D9D_CHECK(snapshot_in_flight_ && snapshot_in_flight_->step == message.getStep(),
             "metric state of step {} came without a snapshot of it", message.getStep());
-  const std::string metrics = message.getState();
+  metric_state_ = message.getState().cStr();
+  lr_factor_kept_ = requests_.lr_factor();
+  if (options_.rank != 0 || actors_.keeping.empty()) return tell_checkpoint_state();
+  // Behind the events of this step, and before those of the next one.
+  actors_.kept.clear();
+  tell<wire::KeepState>({Role::event_bus, 0},
+                        [&](wire::KeepState::Builder keep) { keep.setStep(message.getStep()); });
+}
+
+void Trainer::state_kept(wire::StateKept::Reader message) {
+  if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
+  actors_.kept[ActorId::from_packed(message.getActor())] = message.getState().cStr();
+  if (actors_.kept.size() == actors_.keeping.size()) tell_checkpoint_state();
+}
+
+void Trainer::tell_checkpoint_state() {
+  const std::uint64_t step = snapshot_in_flight_->step;
   const std::string task = options_.rank == 0 ? options_.task_state() : "{}";
   tell<wire::CheckpointState>({Role::coordinator, 0}, [&](wire::CheckpointState::Builder state) {
-    state.setStep(message.getStep());
+    state.setStep(step);
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
-    const auto loss = evaluation_ ? evaluation_->loss_after(message.getStep()) : std::nullopt;
+    const auto loss = evaluation_ ? evaluation_->loss_after(step) : std::nullopt;
     state.setState(fmt::format(
-        R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}}})", metrics, task,
+        R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}{}}})", metric_state_, task,
         snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
         requests_.roll_backs() > 0 ? fmt::format(R"(,"roll_backs":{})", requests_.roll_backs()) : "",
-        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : ""));
+        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : "",
+        options_.rank == 0 ? state_of_rank_0() : ""));
   });
+}
+
+// What rank 0 keeps for the job, as more members of the JSON object.
+std::string Trainer::state_of_rank_0() const {
+  nlohmann::json state = nlohmann::json::object();
+  if (lr_factor_kept_ != 1) state["lr_factor"] = lr_factor_kept_;
+  // An actor's state knows what it has asked for, and the next step would agree on it.
+  if (requests_.asked_lr_factor() != lr_factor_kept_) state["lr_factor_wanted"] = requests_.asked_lr_factor();
+  const bool ends_here = ended_ && snapshot_in_flight_->step == last_step_;
+  if (!requests_.why_it_ends().empty()) state[ends_here ? "ended" : "end_wanted"] = requests_.why_it_ends();
+  if (options_.evaluation && options_.evaluation->stopping)
+    state["early_stopping"] = options_.evaluation->stopping->state();
+  if (compared_ && compared_->first == snapshot_in_flight_->step)
+    state["evaluation_metric"] = {{"name", options_.evaluation->metric},
+                                  {"value", compared_->second},
+                                  {"higher_is_better", options_.evaluation->higher_is_better}};
+  for (const auto& [actor, kept] : actors_.kept) {
+    if (actor.index >= options_.actor_names.size() || kept.empty()) continue;
+    state["actors"].push_back(
+        {{"name", options_.actor_names[actor.index]}, {"state", nlohmann::json::parse(kept)}});
+  }
+  const std::string text = state.dump();
+  return state.empty() ? "" : "," + text.substr(1, text.size() - 2);
 }
 
 void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {

@@ -47,8 +47,11 @@ void Trainer::slept(wire::Slept::Reader message) {
   sleep_.is_deep = true;
   publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", sleep_.bytes));
   if (options_.rank == 0) {
-    log::info("asleep after step {}: rank 0 has handed {:.1f} MiB back, in {}; SIGCONT wakes the job",
-              sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
+    log::info(
+        "asleep after step {}: rank 0 has handed {:.1f} MiB back, which wait on the disk in a file without a "
+        "name "
+        "({}); SIGCONT wakes the job",
+        sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
   }
   wake_when_asleep();
 }

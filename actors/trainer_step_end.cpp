@@ -1,4 +1,7 @@
 // The end of a Trainer's step: what all ranks sum, gradient hooks between sums and norm, the update, the report.
+#include <algorithm>
+#include <utility>
+
 #include "actors/reduce_operation.hpp"
 #include "actors/text_messages.hpp"
 #include "actors/trainer.hpp"
@@ -41,14 +44,30 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_, name_of(phase_));
-  phase_ = Phase::reducing;
+  phase_ = Phase::following;
   publish(options_.infers ? "inference.forward.post" : "train.forward_backward.post");
-  StepTotals mine{.loss_sum = message.getLossSum(),
-                  .weight_sum = message.getWeightSum(),
-                  .norm_share = message.getNormShare(),
-                  .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
-                  .flops = options_.counts_tokens ? computed_.flops : 0,
-                  .costs = to_vector<double>(message.getCosts())};
+  totals_ = StepTotals{.loss_sum = message.getLossSum(),
+                       .weight_sum = message.getWeightSum(),
+                       .norm_share = message.getNormShare(),
+                       .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
+                       .flops = options_.counts_tokens ? computed_.flops : 0,
+                       .costs = to_vector<double>(message.getCosts())};
+  reduce_when_followed();
+}
+
+// With what actors ask for until then. One that has finished decides no more.
+bool Trainer::is_followed() {
+  if (options_.rank != 0 || options_.actor_names.empty()) return true;
+  if (!listened_to_.names || applying_) return false;
+  return std::all_of(actors_.deciding.begin(), actors_.deciding.end(), [&](const auto& actor) {
+    return actor.second >= actors_.told || !world().book.find_local(actor.first);
+  });
+}
+
+void Trainer::reduce_when_followed() {
+  if (!totals_ || !is_followed()) return;
+  phase_ = Phase::reducing;
+  StepTotals mine = std::move(*std::exchange(totals_, std::nullopt));
   wishes_.add_to(mine);
   requests_.add_to(mine);
   if (options_.infers) return reduce_over_world({ReduceOp::sum, to_values(mine)});
@@ -65,7 +84,7 @@ void Trainer::reduce_over_world(const StepReduction& reduction) {
 }
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
-  if (phase_ == Phase::evaluating) return evaluated(message);
+  if (phase_ == Phase::evaluating || phase_ == Phase::comparing) return evaluated(message);
   const auto values = to_vector<double>(message.getValues());
   if (options_.infers) return inferred(step_totals_from(values));
   const auto result = step_end_.add(values);
@@ -78,6 +97,7 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   report(*result);
   obey(agreed_wishes(result->totals));
   requests_.agree(result->totals);
+  if (requests_.ends()) end_here();
   conclude_step();
 }
 
@@ -101,6 +121,8 @@ void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
 void Trainer::inferred(const StepTotals& totals) {
   report({.totals = totals, .scale = {}});
   obey(agreed_wishes(totals));
+  requests_.agree(totals);
+  if (requests_.ends()) end_here();
   after_apply();
 }
 
@@ -120,11 +142,11 @@ void Trainer::apply(const StepResult& result) {
   tell<wire::ApplyStep>({Role::rank_executor, self().index}, [&](wire::ApplyStep::Builder apply) {
     apply.setStep(current_);
     apply.setGradientScale(result.scale.grad);
-    apply.setLrMultiplier(options_.lr_multiplier(current_));
+    apply.setLrMultiplier(lr_multiplier());
     apply.setSkip(result.skips);
     apply.setLoss(result.scale.loss);
     apply.setGradNorm(result.scale.norm);
-    apply.setLearningRate(options_.base_lr * options_.lr_multiplier(current_));
+    apply.setLearningRate(options_.base_lr * lr_multiplier());
     fill_list(apply.initCosts(static_cast<unsigned>(result.totals.costs.size())), result.totals.costs);
   });
   applying_ = current_;
@@ -136,6 +158,7 @@ void Trainer::step_applied(wire::StepApplied::Reader message) {
   D9D_CHECK(applying_ == message.getStep(), "step {} was applied and nobody waits for it", message.getStep());
   applying_.reset();
   tell_events();
+  reduce_when_followed();
   finish_when_done();
 }
 
@@ -154,7 +177,7 @@ void Trainer::report(const StepResult& result) {
       finished.setTotalSteps(options_.total_steps);
       finished.setLoss(scale.loss);
       finished.setGradNorm(scale.norm);
-      finished.setLearningRate(options_.infers ? 0 : options_.base_lr * options_.lr_multiplier(current_));
+      finished.setLearningRate(options_.infers ? 0 : options_.base_lr * lr_multiplier());
       finished.setTokens(tokens);
       finished.setFlops(result.totals.flops);
       finished.setStepSeconds(seconds);

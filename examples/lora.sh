@@ -52,7 +52,7 @@ changes=(--set "output_dir=$output" --set "export_to=$output/export" --set "expo
          --set "trainer.model_stage_factory.source_checkpoint=$base")
 if $smoke; then
   changes+=(--set trainer.schedule.total_steps=8 --set trainer.checkpointing.period_steps=4
-            --set lr_scheduler.scheduler.phases.0.steps=2)
+            --set lr_scheduler.warmup_steps=2)
 fi
 
 say "3/4  Train the adapters"
@@ -71,7 +71,7 @@ held_out_loss() {
     --set "data.files.0=$held_out" --set "trainer.model_stage_factory.source_checkpoint=$1" \
     --set trainer.checkpointing.period_steps=disable --set trainer.logging.period_steps=1 \
     --set trainer.schedule.total_steps=1 --set trainer.batching.global_batch_size=32 \
-    --set model_provider.peft.params.dropout=0 --set lr_scheduler.scheduler.phases.0.steps=1 \
+    --set model_provider.peft.params.dropout=0 --set lr_scheduler.warmup_steps=1 \
     > "$output/data/loss.log" 2>&1 || { cat "$output/data/loss.log" >&2; stop "the held-out loss could not be computed"; }
   sed -nE 's/.*"loss":([-+.0-9e]+).*/\1/p' "$folder/metrics.jsonl" | head -n 1
 }

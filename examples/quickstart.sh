@@ -93,7 +93,7 @@ fi
 if [ "$device" = cuda ]; then changes+=(--set node.device=cuda); fi
 if $smoke; then
   changes+=(--set trainer.schedule.total_steps=6 --set trainer.batching.global_batch_size=16
-            --set trainer.checkpointing.period_steps=3 --set lr_scheduler.scheduler.phases.0.steps=2)
+            --set trainer.checkpointing.period_steps=3 --set lr_scheduler.warmup_steps=2)
 fi
 
 say "3/4  Train: 2 pipeline stages x 2 replicas"

@@ -5,14 +5,15 @@ $Cxx.namespace("d9d::wire");
 
 struct Join {
   # Node -> Coordinator, the first message of a process. Reply: Welcome when all ranks have joined, or
-  # Refused. The handle of the sender travels beside the message. Repeated by the same incarnation: ignored.
+  # Refused. The handle of the sender travels beside the message. Until it was accepted nothing else is taken from
+  # its connection. Repeated by the same incarnation: ignored.
   ranks @0 :UInt32;        # ranks this process offers; 0 = whatever is left
   nodeIndex @1 :Int32;     # wished place among the nodes (NODE_RANK), -1 = next free
   host @2 :Text;           # where other nodes reach this one; of node 0 empty = where each of them dialled it
   port @3 :UInt16;
   build @4 :Text;          # version and build id; must be equal on all nodes
   jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
-  token @6 :Text;          # the job's shared secret, empty when none is set
+  obsoleteToken @6 :Text;  # the connection has proved it
   incarnation @7 :UInt64;  # random per start of a process: the same process started again is another one
   keys @8 :Text;           # JSON of what jobHash covers, secrets hidden; a refusal names the keys that differ
   command @9 :UInt64;      # random number of the command that started this process beside others; 0 = none did
@@ -38,6 +39,7 @@ struct Welcome {
   resumeState @7 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
   resumeSample @8 :UInt64; # data cursor in global samples
   tag @9 :Text;            # random per job start: names what is being written
+  secret @10 :Text;        # random per job start: who knows it is a member, whatever connection it dials
   struct Member {
     host @0 :Text;
     port @1 :UInt16;       # of its gate: messages and tensors
@@ -64,6 +66,7 @@ struct RankFinished {
   rank @0 :Int32;
   step @1 :UInt64;
   signal @2 :UInt32;  # why it is the last one: all ranks agreed to stop; 0 = the job has no more
+  ended @3 :Text;     # of rank 0, where an actor or evaluation.stop_after ended the job: why; else empty
 }
 
 struct Signalled {
@@ -93,6 +96,7 @@ struct Dialed {
   ok @1 :Bool;
   reason @2 :Text;
   ownHost @3 :Text;  # numeric address of this process on the route there, empty when not ok
+  stranger @4 :Bool;  # the other process does not know this one's secret, or this one not its: no use to try again
 }
 
 struct PeerDown {

@@ -6,7 +6,7 @@ $Cxx.namespace("d9d::wire");
 struct Envelope {
   # Around every message. Actor::tell fills it; the dispatcher of the receiver reads it and drops what is
   # late or repeated: a message of another epoch, and one whose sequence number this sender has already used
-  # for this receiver. What the comments of other messages say of a repeated one is about the same words
+  # for this receiver on this connection. What the comments of other messages say of a repeated one is about the same words
   # in a new envelope.
   epoch @0 :UInt32;
   # Membership the sender believed in. A receiver drops a message of another epoch and counts it.

@@ -10,6 +10,8 @@ struct Subscribe {
   everyRank @1 :Bool;  # false: of a rank's events those of rank 0 alone
   past @2 :Bool;       # first those Events of before the first step that have been and that the sender did not get:
                        # `configuration` and `ready`, in their order; an actor that subscribes late needs no other start
+  decides @3 :Bool;    # the sender says EventsFollowed, and the Trainer of rank 0 waits for it
+  keepsState @4 :Bool; # the sender answers KeepState; of this kind is an actor once it has said so in one Subscribe
 }
 
 struct Publish {
@@ -32,6 +34,8 @@ struct Listeners {
   # past; it publishes no others, so that an event without listeners costs no message. No reply. Repeated: the last
   # one counts in the place of all before it.
   names @0 :List(Text);   # "*" = all
+  deciding @1 :List(UInt64);  # packed ids of own actors, for rank 0: those that said `decides` in a Subscribe
+  keeping @2 :List(UInt64);   # and `keepsState`
 }
 
 struct FlushEvents {
@@ -44,6 +48,40 @@ struct EventsHeard {
   # An own actor (its dispatcher) -> Coordinator: what it says of the Events so far has been told. No reply.
   # Repeated: no effect.
   actor @0 :UInt32;
+}
+
+struct EventsFollowed {
+  # An own actor that said `decides` -> Trainer of rank 0, behind what it asks for, when it has handled an Event of the
+  # end of a step or of an evaluation. No reply: rank 0 adds its part of the next step's sums when all of those Events have
+  # been followed, so what an actor asks for takes effect at the same step in every run. Repeated: no effect.
+  events @0 :UInt64;  # how many of these two it has handled
+}
+
+struct EndJob {
+  # Any actor -> Trainer of rank 0, while the job trains or infers: end the job after the step on which all ranks agree, as
+  # after its last one. No reply. Repeated: the first reason counts.
+  reason @0 :Text;    # for log, report and run.jsonl
+}
+
+struct ScaleLearningRate {
+  # Any actor -> Trainer of rank 0, while the job trains: from the step behind the next sums on the learning rate is the
+  # scheduled one times `factor`, on all ranks. Checkpoints keep it. No reply. Repeated: the last one counts.
+  factor @0 :Float64;  # of the schedule, not of the factor before; finite, at least 0
+}
+
+struct KeepState {
+  # Trainer of rank 0 -> EventBus, for the checkpoint of `step`, behind the events of that step; EventBus -> each own actor
+  # that said `keepsState`, behind the Events that it was told. Reply to the Trainer of rank 0: StateKept. Repeated:
+  # answered again.
+  step @0 :UInt64;
+}
+
+struct StateKept {
+  # An own actor -> Trainer of rank 0, the reply to KeepState; EventBus -> the same for an actor that has finished. No reply:
+  # with the last one the Trainer says CheckpointState. Repeated, or for another step than the one in flight: ignored.
+  step @0 :UInt64;
+  actor @1 :UInt64;   # packed id
+  state @2 :Text;     # JSON; empty: the actor has finished
 }
 
 struct Event {

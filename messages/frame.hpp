@@ -34,11 +34,16 @@ class Frame {
     if (arrived_ns_ == unstamped) arrived_ns_ = now_ns;
   }
 
+  // The connection that brought it into this process; 0 for one that was made here.
+  std::uint64_t connection() const { return connection_; }
+  void stamp_connection(std::uint64_t number) { connection_ = number; }
+
  private:
   static constexpr std::int64_t unstamped = -1;
 
   std::shared_ptr<const std::vector<capnp::word>> words_;
   std::int64_t arrived_ns_ = 0;
+  std::uint64_t connection_ = 0;
 };
 
 }  // namespace d9d

@@ -25,8 +25,8 @@ struct MetricsTaken {
 }
 
 struct MetricValues {
-  # MetricCollector of rank 0 -> Tracker, when the reductions for a MetricsTaken are
-  # done. Without names when the task has no metrics. No reply. Repeated: written again.
+  # MetricCollector of rank 0 -> Tracker, and of an evaluation -> Trainer of rank 0, when the reductions for a
+  # MetricsTaken are done. Without names when the task has no metrics. No reply. Repeated: written again.
   step @0 :UInt64;
   names @1 :List(Text);      # one for each number that a metric of the task has
   values @2 :List(Float64);  # in the order of `names`

@@ -18,8 +18,10 @@
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/mesh/plan.hpp"
+#include "runtime/task/job_file/reference_section.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/sample_length.hpp"
+#include "runtime/train/lr/phase_texts.hpp"
 
 namespace d9d {
 namespace {
@@ -90,6 +92,16 @@ std::string optimizer_text(const JobConfig& job) {
   return fmt::format("{}, with float32 master weights of the {} parameters", name, name_of(family->dtype));
 }
 
+// What the section `lr_scheduler` became; of a plugin's schedule its name.
+std::string lr_line(const JobConfig& job) {
+  if (job.inference || !job.lr_scheduler) return {};
+  const std::string name = name_in(config::encode(*job.lr_scheduler));
+  const bool is_long =
+      !job.trainer.schedule.total_steps && !std::holds_alternative<config::Named>(*job.lr_scheduler);
+  const auto lr = is_long ? std::nullopt : build_lr(job);
+  return line("lr", lr ? fmt::format("{}: {}", name, text_of(*lr)) : name);
+}
+
 // Where the sums of a step are of another type than what they are of.
 std::string gradient_line(const JobConfig& job) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
@@ -155,7 +167,7 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          phase_lines(found.phases) +
          line("schedule",
               fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
-         line("optimizer", optimizer_text(job)) + decay_lines(summary) + gradient_line(job) +
+         line("optimizer", optimizer_text(job)) + lr_line(job) + decay_lines(summary) + gradient_line(job) +
          line("output", output_dir(job).string());
 }
 
@@ -275,7 +287,8 @@ config::Json processes_json(const std::vector<ProcessPlace>& places) {
 
 int check(const Arguments& arguments, Console& console) {
   if (arguments.has("--reference")) {
-    console.out << job_reference();
+    const auto& section = arguments.positional();
+    console.out << (section.empty() ? job_reference() : reference_section(job_reference(), section.front()));
     return 0;
   }
   D9D_REQUIRE(!arguments.positional().empty(), "check: JOB.yaml is missing; see `check --help`");
@@ -305,7 +318,7 @@ int check(const Arguments& arguments, Console& console) {
 
 Command check_command() {
   return {"check",
-          "[JOB.yaml]",
+          "[JOB.yaml|SECTION]",
           "find what `run` would refuse, and print what the job would do; writes nothing",
           0,
           1,
@@ -314,10 +327,13 @@ Command check_command() {
            {"--listen", "HOST:PORT", "as for `run`: can this host listen there?"},
            {"--join", "HOST:PORT", "as for `run`: check a process that is not node 0, without connecting"},
            {"--json", "", "print JSON: the summary, and all keys with their values"},
-           {"--reference", "", "print the reference of all keys (Markdown)"}},
+           {"--reference", "",
+            "print the reference of all keys (Markdown), or of the section or key named: `check --reference "
+            "data`"}},
           check,
           {},
-          {"check job.yaml", "check job.yaml --set mesh.pipeline_parallel=4 --json", "check --reference"}};
+          {"check job.yaml", "check job.yaml --set mesh.pipeline_parallel=4 --json", "check --reference",
+           "check --reference lr_scheduler"}};
 }
 
 }  // namespace d9d

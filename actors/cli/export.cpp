@@ -35,7 +35,7 @@ std::string checkpoint_given(const Disk& disk, const Arguments& arguments) {
               "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
   const std::string folder = saves_folder(disk, directory);
   if (!arguments.has("--best")) return checkpoint_in(disk, folder, Check::contents);
-  const auto best = best_of(evaluation_losses(disk, folder));
+  const auto best = best_of(evaluation_values(disk, folder));
   D9D_REQUIRE(best,
               "--best: no checkpoint in {} was written right after an evaluation; name one, or leave it out",
               folder);

@@ -1,12 +1,14 @@
 // d9d-node generate: texts from a Hugging Face folder, without a job.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/use_device.hpp"
 #include "actors/cli/work_options.hpp"
+#include "runtime/base/config/parse.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -19,6 +21,7 @@
 #include "runtime/task/model_folder/given_sampling.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/model_use.hpp"
+#include "runtime/task/text/stop_texts.hpp"
 
 namespace d9d {
 namespace {
@@ -45,6 +48,19 @@ struct GivenPrompt {
   bool is_chat = false;  // written by the chat template, special tokens and all
 };
 
+// As the job file's data.template_arguments.
+std::map<std::string, nlohmann::json> template_arguments(const Arguments& arguments) {
+  std::map<std::string, nlohmann::json> given;
+  for (const std::string& assignment : arguments.values("--template-argument")) {
+    const std::size_t sign = assignment.find('=');
+    D9D_REQUIRE(sign != std::string::npos && sign > 0,
+                "--template-argument {}: expected NAME=VALUE, as in enable_thinking=false", assignment);
+    given[assignment.substr(0, sign)] =
+        config::to_json(config::parse(assignment.substr(sign + 1), "--template-argument"));
+  }
+  return given;
+}
+
 // Those of the command line, then a line each of the file. Rows of messages go through the tokenizer's chat template, with
 // --chat the others as well, as what a user says.
 std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Arguments& arguments) {
@@ -53,6 +69,7 @@ std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Argum
   TemplateUse use;
   use.tokenizer = tokenizer;
   use.chat_template = arguments.value("--chat-template");
+  use.arguments = template_arguments(arguments);
   use.today = true;
   PromptWriter writer(use);
   const bool chat = arguments.has("--chat");
@@ -71,6 +88,10 @@ std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Argum
     });
   }
   writer.say_unread();
+  const bool any_chat = std::ranges::any_of(prompts, &GivenPrompt::is_chat);
+  for (const char* option : {"--chat-template", "--template-argument"})
+    if (!any_chat && arguments.has(option))
+      log::warn("{} has no effect: no prompt goes through a chat template; give --chat", option);
   D9D_REQUIRE(!prompts.empty(), "there is no prompt in the file: write one in each line");
   return prompts;
 }
@@ -95,50 +116,11 @@ std::vector<std::int32_t> narrow(std::span<const std::int64_t> ids) {
   return {ids.begin(), ids.end()};
 }
 
-// Each one ends a text: one that is a token as that token, special ones among them, and others as text.
-class Stops {
- public:
-  Stops(const Tokenizer& tokenizer, const Arguments& arguments) : tokenizer_(tokenizer) {
-    for (const std::string& text : arguments.values("--stop")) {
-      D9D_REQUIRE(!text.empty(), "--stop is empty; name a token or a text");
-      const auto ids = tokenizer.encode(text, false);
-      if (ids.size() == 1) tokens_.push_back(ids.front());
-      if (ids.size() != 1) texts_.push_back(text);
-    }
-  }
-
-  void add_to(GenerateOptions& options) const {
-    options.ends = tokens_;
-    if (texts_.empty()) return;
-    options.ends_here = [this](std::span<const std::int64_t> text) {
-      return std::ranges::any_of(texts_, [&](const std::string& stop) { return is_at_end(stop, text); });
-    };
-  }
-
-  // Without what its last token has behind a stop.
-  std::string cut(std::string text) const {
-    std::size_t end = text.size();
-    for (const std::string& stop : texts_) {
-      const std::size_t found = text.find(stop);
-      if (found != std::string::npos) end = std::min(end, found + stop.size());
-    }
-    text.resize(end);
-    return text;
-  }
-
- private:
-  static constexpr std::size_t tokens_beside =
-      16;  // a stop may begin inside one, and tokens may have no text
-
-  bool is_at_end(const std::string& stop, std::span<const std::int64_t> text) const {
-    const std::size_t count = std::min(text.size(), stop.size() + tokens_beside);
-    return tokenizer_.decode(narrow(text.last(count))).find(stop) != std::string::npos;
-  }
-
-  const Tokenizer& tokenizer_;
-  std::vector<std::int64_t> tokens_;
-  std::vector<std::string> texts_;
-};
+void add_to(GenerateOptions& options, const StopTexts& stops) {
+  options.ends = stops.tokens();
+  if (stops.has_texts())
+    options.ends_here = [&stops](std::span<const std::int64_t> text) { return stops.end(text); };
+}
 
 at::ScalarType dtype_of_use(const Arguments& arguments) {
   const std::string name = arguments.value("--dtype").value_or("float32");
@@ -162,6 +144,8 @@ GenerateOptions options_given(const Disk& disk, const std::string& directory, co
   options.temperature = arguments.number("--temperature").value_or(given.temperature.value_or(0.8));
   options.top_k = arguments.integer("--top-k", 0, 1 << 20).value_or(given.top_k.value_or(40));
   options.top_p = arguments.number("--top-p").value_or(given.top_p.value_or(1.0));
+  options.repetition_penalty =
+      arguments.number("--repetition-penalty").value_or(given.repetition_penalty.value_or(1.0));
   options.seed = static_cast<std::uint64_t>(arguments.integer("--seed", 0, INT64_MAX).value_or(0));
   options.sequences = arguments.integer("--batch", 1, 4096).value_or(8);
   return options;
@@ -193,8 +177,8 @@ int generate_text(const Arguments& arguments, Console& console) {
   const Texts ids = encoded(tokenizer, prompts);
   GenerateOptions options =
       options_given(disk, folder_of_model(disk, directory, base_given(arguments)), arguments);
-  const Stops stops(tokenizer, arguments);
-  stops.add_to(options);
+  const StopTexts stops(tokenizer, arguments.values("--stop"), "--stop");
+  add_to(options, stops);
   const LoadedModel model =
       load_hugging_face_model(disk, directory, dtype, device->place(), base_given(arguments));
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));
@@ -238,6 +222,8 @@ Command generate_command() {
             "a prompt in each line: text, or .jsonl with the key \"prompt\" or \"messages\""},
            {"--chat", "", "each prompt is what a user says: the tokenizer's chat template writes it"},
            {"--chat-template", "FILE|NAME", "another template than the tokenizer's own"},
+           {"--template-argument", "NAME=VALUE",
+            "what the template asks for, as in enable_thinking=false; VALUE is YAML", true},
            {"--tokens", "N", "new tokens of a text at most, 64 by default"},
            {"--temperature", "T",
             "0 takes the most likely token; by default what MODEL_DIR/generation_config.json samples with, "
@@ -245,6 +231,8 @@ Command generate_command() {
            {"--top-k", "K", "choose among the K most likely tokens, 0 = all; by default as there, else 40"},
            {"--top-p", "P",
             "choose among the most likely tokens that have this share; by default as there, else 1 = all"},
+           {"--repetition-penalty", "R",
+            "above 1 makes tokens that were there already less likely; by default as there, else 1 = none"},
            {"--stop", "TEXT", "end a text behind this token or text, too", true},
            {"--seed", "S", "of the choice; 0 by default"},
            {"--batch", "N", "texts that are computed at once; 8 by default"},

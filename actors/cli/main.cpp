@@ -14,6 +14,8 @@
 #include "actors/cli/cli_main.hpp"
 #include "actors/cli/commands.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/start/init.hpp"
+#include "actors/cli/start/tokenizer.hpp"
 #include "kernels/tensor_memory.hpp"
 #include "runtime/base/version.hpp"
 
@@ -45,10 +47,10 @@ extern "C" int d9d_main(int argc, char** argv) {
   const CommandLine program{
       .name = "d9d-node",
       .version = build,
-      .commands = {run_command(build, line, tensor_bytes_max), check_command(), schedule_command(),
-                   lr_command(), score_command(), generate_command(), export_command(), checkpoint_command(),
-                   convert_command(), data_command(), trace_command(), report_command(), sleep_command(),
-                   wake_command()}};
+      .commands = {run_command(build, line, tensor_bytes_max), init_command(this_host()), tokenizer_command(),
+                   check_command(), schedule_command(), lr_command(), score_command(), generate_command(),
+                   export_command(), checkpoint_command(), convert_command(), data_command(), trace_command(),
+                   report_command(), sleep_command(), wake_command()}};
   Console console{std::cout, std::cerr};
   return cli_main(program, std::span(line).subspan(std::min<std::size_t>(1, line.size())), console);
 }

@@ -32,7 +32,8 @@ int write_report(const Arguments& arguments, Console& console) {
   const std::string page =
       report::report_page(run, {.steps = chosen_steps(arguments),
                                 .now = 1e-9 * static_cast<double>(SystemClock().wall_ns()),
-                                .build = build_id()});
+                                .build = build_id(),
+                                .log = arguments.value("--out") ? "" : report::node_0_log});
   const std::string file = arguments.value("--out").value_or(join_path(directory, usual_name));
   write_text(disk, file, page);
   const report::Verdict verdict = report::verdict_of(run);

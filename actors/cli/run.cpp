@@ -9,6 +9,7 @@
 #include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/summary.hpp"
+#include "actors/job/job_token.hpp"
 #include "actors/job/launch_environment.hpp"
 #include "actors/job/node_devices.hpp"
 #include "actors/job/process_place.hpp"
@@ -76,6 +77,7 @@ int share(const LoadedJob& loaded, const RunOptions& options, int processes, con
       .words = words, .job = text, .grace = std::chrono::seconds(job.node.stop_grace)};
   std::random_device random;
   supervisor.command = std::uint64_t{random()} << 32 | random() | 1;
+  supervisor.secret = net::random_text();
   for (const ProcessPlace& place : places_of_command(job, options, processes)) {
     require_places(job, place, look.summary);
     supervisor.workers.push_back(process_text(job, place, look.summary));
@@ -107,8 +109,18 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
                      .build = build,
                      .fresh = arguments.has("--fresh")};
   options = with_environment(std::move(options), loaded.job, variables);
+  JobToken token = job_token(loaded.job.node, variables);
+  options.secret = std::move(token.secret);
   if (call) return run_worker(loaded, options, *call, tensor_bytes_max);
-  for (const std::string& note : options.notes) log::warn("{}", note);
+  if (says_token(arguments.values("--set"))) {
+    token.warnings.push_back(
+        fmt::format("--set node.job_token: every user of this host can read a command line; take "
+                    "node.job_token_file or {}",
+                    token_variable));
+  }
+  for (const auto* notes : {&options.notes, &token.warnings}) {
+    for (const std::string& note : *notes) log::warn("{}", note);
+  }
   DeviceLook look = look_at_device(loaded);
   const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), look.summary.driver);
   const int processes = processes_of(loaded.job, options, here);

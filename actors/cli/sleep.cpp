@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <system_error>
@@ -10,7 +11,7 @@
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
-#include "runtime/live/http_server.hpp"
+#include "runtime/live/http_post.hpp"
 #include "runtime/report/page.hpp"
 #include "runtime/state/folder_lock.hpp"
 
@@ -22,6 +23,7 @@ struct Wish {
   const char* action;  // of the live page
   const char* outcome;
 };
+constexpr const char* token_variable = "D9D_JOB_TOKEN";
 constexpr Wish sleep_wish{SIGTSTP, report::sleep_action, "falls asleep after the step in work"};
 constexpr Wish wake_wish{SIGCONT, report::wake_action, "wakes where it sleeps"};
 
@@ -56,7 +58,14 @@ int ask(const Wish& wish, const Arguments& arguments, Console& console) {
               "{} is no folder and no HOST:PORT; give the output_dir of a running job (runs/NAME), or its "
               "node.status",
               whom);
-  const live::HttpAnswer answer = live::post(parse_host_port(whom, "the job's address"), wish.action, whom);
+  const char* const token = std::getenv(token_variable);
+  const live::HttpAnswer answer = live::post(parse_host_port(whom, "the job's address"), wish.action, whom,
+                                             token != nullptr ? token : "");
+  if (answer.status == 403) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: {}. This command sends the token that the variable {} gives", whom,
+                            answer.body.substr(0, answer.body.find('\n')), token_variable));
+  }
   if (answer.status != 202) {
     throw Error(ErrorKind::environment, fmt::format("what answers at {} is no job's page: {} to POST {}",
                                                     whom, answer.status, wish.action));
@@ -75,8 +84,8 @@ Command command_of(const Wish& wish, const char* name, const char* summary) {
       .run = [wish](const Arguments& arguments, Console& console) { return ask(wish, arguments, console); },
       .details =
           "RUN_DIR is the output_dir of a job whose node 0 runs on this host; HOST:PORT its node.status, "
-          "from "
-          "anywhere.\nAll ranks of all nodes follow after the same step, as after SIGTSTP and SIGCONT.\n",
+          "from anywhere with the job's token in the variable D9D_JOB_TOKEN.\nAll ranks of all nodes follow "
+          "after the same step, as after SIGTSTP and SIGCONT.\n",
       .examples = {fmt::format("{} runs/quickstart", name), fmt::format("{} 127.0.0.1:8080", name)}};
 }
 

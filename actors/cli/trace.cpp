@@ -14,7 +14,7 @@
 #include "runtime/trace/analysis.hpp"
 #include "runtime/trace/chrome_reader.hpp"
 #include "runtime/trace/comparison.hpp"
-#include "runtime/trace/slow_step.hpp"
+#include "runtime/trace/steps/slow_step.hpp"
 
 namespace d9d {
 namespace {

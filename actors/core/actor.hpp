@@ -75,6 +75,7 @@ class Actor {
     Header header;
     MailboxPtr attached;
     trace::ScopedSpan* span = nullptr;
+    std::uint64_t connection = 0;
   };
   void set_incoming(Incoming* incoming) { incoming_ = incoming; }
   Frame make_failure(const std::string& text, ErrorKind kind, const std::string& message);
@@ -88,6 +89,8 @@ class Actor {
   void answer_to(ActorId id);
   ActorId sender() const { return incoming_ ? incoming_->header.sender : ActorId{}; }
   const MailboxPtr& attached() const;
+  // That brought the message into this process; 0: it was told here.
+  std::uint64_t connection() const { return incoming_ ? incoming_->connection : 0; }
 
   template <class T, class Fill>
   void tell(ActorId to, Fill&& fill, const MailboxPtr& attach = nullptr) {

@@ -8,9 +8,12 @@
 #include <caf/io/network/interfaces.hpp>
 #include <caf/io/network/stream_impl.hpp>
 
+#include "actors/core/join_screen.hpp"
 #include "actors/core/peer_words.hpp"
 #include "actors/core/tsan_order.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host_port.hpp"
+#include "runtime/net/complaints.hpp"
 #include "runtime/net/dial.hpp"
 
 namespace d9d {
@@ -19,6 +22,12 @@ namespace {
 using caf::io::network::default_multiplexer;
 using caf::io::network::native_socket;
 using caf::io::network::rw_state;
+
+// CAF's code for a StrangerError on its way through the actor that dials.
+constexpr caf::sec stranger = caf::sec::incompatible_versions;
+
+// Connections that have not joined yet: a node needs milliseconds for it.
+constexpr std::size_t joining_max = 256;
 
 // For a node that is there to answer; the Node dials again.
 constexpr std::chrono::seconds patience{10};
@@ -49,8 +58,22 @@ struct ChannelPolicy {
 
 class ChannelScribe final : public caf::io::scribe {
  public:
-  ChannelScribe(default_multiplexer& mpx, std::unique_ptr<net::Channel> channel)
-      : ChannelScribe(mpx, channel->release_fd(), channel) {}
+  // `complaints`: those of all connections that the other side has dialled.
+  ChannelScribe(default_multiplexer& mpx, std::unique_ptr<net::Channel> channel,
+                std::shared_ptr<Connection> connection,
+                std::shared_ptr<net::Complaints> complaints = std::make_shared<net::Complaints>())
+      : ChannelScribe(mpx, channel->release_fd(), channel, std::move(connection)) {
+    complaints_ = std::move(complaints);
+  }
+
+  bool consume(caf::execution_unit* loop, const void* data, std::size_t bytes) override {
+    if (detached()) return false;
+    const bool member = connection_->is_member();
+    if (!member && !passes_screen(loop, data, bytes)) return false;
+    const Arrival arrival{*connection_, member ? caf::node_id() : peer()};
+    const Arriving arriving(arrival);
+    return scribe::consume(loop, data, bytes);
+  }
 
   void configure_read(caf::io::receive_policy::config config) override {
     tsan_acquire(&loop_order);
@@ -78,10 +101,29 @@ class ChannelScribe final : public caf::io::scribe {
 
  private:
   // The stream closes the socket.
-  ChannelScribe(default_multiplexer& mpx, native_socket socket, std::unique_ptr<net::Channel>& channel)
+  ChannelScribe(default_multiplexer& mpx, native_socket socket, std::unique_ptr<net::Channel>& channel,
+                std::shared_ptr<Connection> connection)
       : scribe(caf::io::network::conn_hdl_from_socket(socket)),
+        connection_(std::move(connection)),
         stream_(mpx, socket, ChannelPolicy{std::move(channel)}) {}
 
+  // Of a connection that has not joined; what does not pass ends it.
+  bool passes_screen(caf::execution_unit* loop, const void* data, std::size_t bytes) {
+    const auto trouble = screen_.trouble_with(data, bytes);
+    if (!trouble) return true;
+    if (!trouble->empty())
+      complaints_->add(
+          fmt::format("closed a connection from {}: {}", host_port_text(addr(), port()), *trouble));
+    io_failure(loop, caf::io::network::operation::read);
+    return false;
+  }
+  caf::node_id peer() {
+    return dynamic_cast<caf::io::basp_broker&>(*parent()).instance.tbl().lookup_direct(hdl());
+  }
+
+  const std::shared_ptr<Connection> connection_;
+  std::shared_ptr<net::Complaints> complaints_;
+  JoinScreen screen_;
   bool launched_ = false;
   caf::io::network::stream_impl<ChannelPolicy> stream_;
 };
@@ -89,15 +131,22 @@ class ChannelScribe final : public caf::io::scribe {
 // Where CAF thinks a port is: its connections come from the gate.
 class GateDoorman final : public caf::io::doorman, public net::Taker {
  public:
-  GateDoorman(default_multiplexer& mpx, net::Gate& gate)
-      : doorman(caf::io::accept_handle::from_int(gate.port())), mpx_(mpx), gate_(gate) {}
+  GateDoorman(default_multiplexer& mpx, net::Gate& gate, Connections& connections)
+      : doorman(caf::io::accept_handle::from_int(gate.port())),
+        mpx_(mpx),
+        gate_(gate),
+        connections_(connections) {}
 
   void launch() override {
     tsan_acquire(&loop_order);
     add_to_loop();
   }
-  void add_to_loop() override { gate_.set_taker(net::Purpose::actors, this); }
-  void remove_from_loop() override { gate_.remove_taker(net::Purpose::actors, this); }
+  void add_to_loop() override {
+    for (const net::Purpose purpose : taken) gate_.set_taker(purpose, this);
+  }
+  void remove_from_loop() override {
+    for (const net::Purpose purpose : taken) gate_.remove_taker(purpose, this);
+  }
   void graceful_shutdown() override {
     remove_from_loop();
     detach(&mpx_, false);
@@ -106,13 +155,20 @@ class GateDoorman final : public caf::io::doorman, public net::Taker {
   std::string addr() const override { return "gate"; }
   std::uint16_t port() const override { return gate_.port(); }
 
-  net::Answer ask(const net::Hello&) override { return {net::Verdict::yes, {}}; }
-  void take(std::unique_ptr<net::Channel> channel, const net::Hello&) override {
+  // Those who say nothing after their proof must not take all descriptors.
+  net::Answer ask(const net::Hello& hello) override {
+    const bool full = hello.purpose == net::Purpose::joining && connections_.num_joining() >= joining_max;
+    return {full ? net::Verdict::later : net::Verdict::yes};
+  }
+  void take(std::unique_ptr<net::Channel> channel, const net::Hello& hello) override {
+    auto connection = connections_.open(hello.purpose == net::Purpose::actors);
     tsan_release(&loop_order);
-    mpx_.post([self = caf::intrusive_ptr<GateDoorman>(this), channel = std::move(channel)]() mutable {
+    mpx_.post([self = caf::intrusive_ptr<GateDoorman>(this), channel = std::move(channel),
+               connection = std::move(connection)]() mutable {
       tsan_acquire(&loop_order);
       if (self->detached()) return;
-      auto scribe = caf::make_counted<ChannelScribe>(self->mpx_, std::move(channel));
+      auto scribe = caf::make_counted<ChannelScribe>(self->mpx_, std::move(channel), std::move(connection),
+                                                     self->complaints_);
       const auto handle = scribe->hdl();
       self->parent()->add_scribe(std::move(scribe));
       self->doorman::new_connection(&self->mpx_, handle);
@@ -120,14 +176,19 @@ class GateDoorman final : public caf::io::doorman, public net::Taker {
   }
 
  private:
+  static constexpr net::Purpose taken[] = {net::Purpose::actors, net::Purpose::joining};
+
   default_multiplexer& mpx_;
   net::Gate& gate_;
+  Connections& connections_;
+  // Of the loop's thread.
+  const std::shared_ptr<net::Complaints> complaints_ = std::make_shared<net::Complaints>();
 };
 
 class GateMiddleman final : public caf::io::middleman_actor_impl {
  public:
-  GateMiddleman(caf::actor_config& config, caf::actor broker, net::Gate* gate)
-      : middleman_actor_impl(config, std::move(broker)), gate_(*gate) {}
+  GateMiddleman(caf::actor_config& config, caf::actor broker, net::Gate* gate, Connections* connections)
+      : middleman_actor_impl(config, std::move(broker)), gate_(*gate), connections_(*connections) {}
   const char* name() const override { return "d9d.gate"; }
 
  private:
@@ -135,26 +196,33 @@ class GateMiddleman final : public caf::io::middleman_actor_impl {
     return dynamic_cast<default_multiplexer&>(system().middleman().backend());
   }
   caf::expected<caf::io::scribe_ptr> connect(const std::string& host, std::uint16_t port) override {
+    const auto purpose = gate_.secrets().is_member() ? net::Purpose::actors : net::Purpose::joining;
     try {
       auto channel = net::dial({.host = host,
                                 .port = port,
                                 .tls = gate_.tls(),
-                                .hello = net::Hello{},
+                                .secrets = &gate_.secrets(),
+                                .hello = {.purpose = purpose},
                                 .deadline = std::chrono::steady_clock::now() + patience});
-      caf::io::scribe_ptr scribe(caf::make_counted<ChannelScribe>(multiplexer(), std::move(channel)));
+      // This process has chosen the other one, which has proved that it knows the secret.
+      caf::io::scribe_ptr scribe(
+          caf::make_counted<ChannelScribe>(multiplexer(), std::move(channel), connections_.open(true)));
       tsan_release(&loop_order);
       return scribe;
+    } catch (const net::StrangerError& error) {
+      return caf::make_error(stranger, std::string(error.what()));
     } catch (const std::exception& error) {
       return caf::make_error(caf::sec::cannot_connect_to_node, std::string(error.what()));
     }
   }
   caf::expected<caf::io::doorman_ptr> open(std::uint16_t, const char*, bool) override {
-    caf::io::doorman_ptr doorman(caf::make_counted<GateDoorman>(multiplexer(), gate_));
+    caf::io::doorman_ptr doorman(caf::make_counted<GateDoorman>(multiplexer(), gate_, connections_));
     tsan_release(&loop_order);
     return doorman;
   }
 
   net::Gate& gate_;
+  Connections& connections_;
 };
 
 // What connect() above said, or CAF's own error in our words.
@@ -166,9 +234,10 @@ std::string text_of(const caf::error& error) {
 
 }  // namespace
 
-CafGate::CafGate(caf::actor_system& system, net::Gate& gate) : system_(system), gate_(gate) {
+CafGate::CafGate(caf::actor_system& system, net::Gate& gate, Connections& connections)
+    : system_(system), gate_(gate) {
   const caf::actor broker = system.middleman().named_broker<caf::io::basp_broker>(caf::atom("BASP"));
-  manager_ = system.spawn<GateMiddleman, caf::detached + caf::hidden>(broker, &gate);
+  manager_ = system.spawn<GateMiddleman, caf::detached + caf::hidden>(broker, &gate, &connections);
 }
 
 CafGate::~CafGate() {
@@ -189,6 +258,7 @@ std::uint16_t CafGate::publish(const caf::strong_actor_ptr& actor, const std::st
 caf::strong_actor_ptr CafGate::remote_actor(const std::string& host, std::uint16_t port) {
   auto ask = caf::make_function_view(manager_);
   const auto found = ask(caf::connect_atom::value, host, port);
+  if (!found && found.error() == stranger) throw net::StrangerError(text_of(found.error()));
   if (!found) throw Error(ErrorKind::environment, text_of(found.error()));
   const auto& actor = std::get<1>(*found);
   if (!actor) throw Error(ErrorKind::environment, "the node that answers is ending");

@@ -10,19 +10,21 @@
 #include <memory>
 #include <string>
 
+#include "actors/core/connections.hpp"
 #include "runtime/net/gate.hpp"
 
 namespace d9d {
 
 class CafGate {
  public:
-  // `gate` outlives it. Of a system that has loaded the middleman.
-  CafGate(caf::actor_system& system, net::Gate& gate);
+  // Both outlive it. Of a system that has loaded the middleman.
+  CafGate(caf::actor_system& system, net::Gate& gate, Connections& connections);
   ~CafGate();
 
   // Environment error when the gate cannot listen there. Returns the port.
   std::uint16_t publish(const caf::strong_actor_ptr& actor, const std::string& host, std::uint16_t port);
-  // Blocks until the connection stands. Environment error that says why it does not.
+  // Blocks until the connection stands. Environment error that says why it does not; a net::StrangerError where the
+  // two processes do not know the same secret.
   caf::strong_actor_ptr remote_actor(const std::string& host, std::uint16_t port);
 
  private:

@@ -11,6 +11,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
 #include "runtime/base/network.hpp"
+#include "runtime/net/dial.hpp"
 
 namespace d9d {
 namespace {
@@ -39,6 +40,7 @@ struct DialResult {
   MailboxPtr mailbox;
   std::string own_host;
   std::string failure;
+  bool stranger = false;
 };
 
 Frame dialed_frame(World& world, ActorId receiver, int node, const DialResult& result) {
@@ -48,6 +50,7 @@ Frame dialed_frame(World& world, ActorId receiver, int node, const DialResult& r
     dialed.setOk(result.mailbox != nullptr);
     dialed.setReason(result.failure);
     dialed.setOwnHost(result.own_host);
+    dialed.setStranger(result.stranger);
   });
 }
 
@@ -55,6 +58,8 @@ DialResult connect(CafGate& gate, const std::string& host, std::uint16_t port) {
   try {
     const Reached way = reach(host, port, connect_timeout);
     return {mailbox_for(gate.remote_actor(way.address, port)), way.own_address, {}};
+  } catch (const net::StrangerError& error) {
+    return {nullptr, {}, error.what(), true};
   } catch (const std::exception& error) {
     return {nullptr, {}, error.what()};
   }

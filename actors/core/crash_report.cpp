@@ -11,6 +11,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -133,6 +134,17 @@ void report(int signal, siginfo_t* info, void* /*context*/) {
   ::raise(signal);  // SA_RESETHAND: the system's own action, once this handler has returned
 }
 
+// exit() of a plugin would destroy what other threads use, and one of them would be blamed.
+void report_exit() {
+  if (current_activity() == nullptr) return;  // the program itself ends
+  Line line;
+  line << "\nd9d-node: exit() was called";
+  add_place(line);
+  line << ": throw an exception to end the job with an error, or call end_job() to end it well";
+  line.print();
+  std::_Exit(1);
+}
+
 int note_library(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   auto* const library = static_cast<Library*>(data);
   if (info->dlpi_addr != library->begin) return 0;
@@ -195,6 +207,10 @@ void report_crashes() {
     ours.sa_flags = static_cast<int>(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND);
     sigaction(signal, &ours, nullptr);
   }
+}
+
+void report_exits() {
+  std::atexit(report_exit);
 }
 
 void prepare_thread_for_crashes() {

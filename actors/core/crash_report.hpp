@@ -15,5 +15,7 @@ void report_crashes();
 // A stack for the handlers of this thread: the thread's
 // stack may be what overflowed. Kept until the thread ends.
 void prepare_thread_for_crashes();
+// From now on a plugin's exit() names the actor that calls it, instead of tearing down what others use.
+void report_exits();
 
 }  // namespace d9d

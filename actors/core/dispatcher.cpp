@@ -5,6 +5,7 @@
 #include "actors/core/crash_report.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_place.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 
@@ -58,7 +59,7 @@ std::optional<Frame> Dispatcher::dispatch(const Frame& frame, const MailboxPtr& 
 void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   current_message_ = "(unreadable)";
   const Decoded decoded(frame, world_.limits);
-  Actor::Incoming incoming{decoded.header(), attached, nullptr};
+  Actor::Incoming incoming{decoded.header(), attached, nullptr, frame.connection()};
   const ActorId receiver = incoming.header.receiver;
   if (actor_.index_of(receiver) < 0) return pass_on(frame, incoming.header, attached);
   const Handlers::Entry* entry = handlers_.find(decoded.type());
@@ -68,7 +69,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
                                                      to_string(incoming.header.sender));
   }
   current_message_ = entry->name;
-  check(incoming.header, *entry);
+  check(incoming, *entry);
   trace::ScopedSpan span(world_.recorder, world_.clock, span_of(frame, incoming.header, entry->name));
   const log::Place place(name_);
   const log::StepOfPlace step(actor_.step_);
@@ -108,19 +109,20 @@ void Dispatcher::pass_on(const Frame& frame, const Header& header, const Mailbox
   }
 }
 
-void Dispatcher::check(const Header& header, const Handlers::Entry& entry) {
+void Dispatcher::check(const Actor::Incoming& incoming, const Handlers::Entry& entry) {
+  const Header& header = incoming.header;
   const std::uint32_t epoch = world_.epoch.load(std::memory_order_relaxed);
   if (!entry.any_epoch && header.epoch != epoch) {
     throw Refused(Refused::Reason::wrong_epoch, entry.name + " of epoch " + std::to_string(header.epoch) +
                                                     " in epoch " + std::to_string(epoch));
   }
-  if (header.epoch != epoch) return;  // forms an epoch: its number counts in another one
-  if (header.sender == id_) return;   // timers to itself come due in another order than they were set
+  if (entry.any_epoch) return;       // forms an epoch: its number may be of another one
+  if (header.sender == id_) return;  // timers to itself come due in another order than they were set
   if (std::exchange(sequences_of_, epoch) != epoch) last_sequence_.clear();
   const auto address = static_cast<std::size_t>(actor_.index_of(header.receiver));
   if (address >= last_sequence_.size()) last_sequence_.resize(address + 1);
-  std::uint64_t& last = last_sequence_[address][header.sender.packed()];
-  if (header.sequence <= last && !entry.any_epoch) {
+  std::uint64_t& last = last_sequence_[address][{incoming.connection, header.sender.packed()}];
+  if (header.sequence <= last) {
     throw Refused(Refused::Reason::repeated, entry.name + " number " + std::to_string(header.sequence) +
                                                  " from " + to_string(header.sender) + " came again or late");
   }
@@ -141,7 +143,12 @@ std::optional<Frame> Dispatcher::translate_errors(Body&& body) {
     body();
     return std::nullopt;
   } catch (...) {
-    const Caught caught = describe_current_exception();
+    Caught caught = describe_current_exception();
+    // A user's code is no bug of d9d.
+    if (id_.role == Role::user) {
+      if (caught.kind == ErrorKind::bug) caught.kind = ErrorKind::environment;
+      caught.what = fmt::format("{} threw: {}", world_.activities.name_of(id_), shortened(caught.what));
+    }
     return actor_.make_failure(caught.what, caught.kind, current_message_);
   }
 }

@@ -30,7 +30,7 @@ class Dispatcher {
   void flush_events(wire::FlushEvents::Reader message);
   void handle(const Frame& frame, const MailboxPtr& attached);
   void pass_on(const Frame& frame, const Header& header, const MailboxPtr& attached);
-  void check(const Header& header, const Handlers::Entry& entry);
+  void check(const Actor::Incoming& incoming, const Handlers::Entry& entry);
   trace::Span span_of(const Frame& frame, const Header& header, const std::string& name);
   void refuse(const Refused& refusal);
   template <class Body>
@@ -45,8 +45,18 @@ class Dispatcher {
   Handlers handlers_;
   std::string current_message_;
   std::uint64_t refused_ = 0;
-  // Of this epoch, by the index of the address and by sender: senders count per epoch and address.
-  std::vector<std::unordered_map<std::uint64_t, std::uint64_t>> last_sequence_;
+  // Whoever speaks on one connection under a name cannot use up the numbers of its namesake on another one.
+  struct Speaker {
+    std::uint64_t connection, sender;
+    bool operator==(const Speaker&) const = default;
+  };
+  struct HashOfSpeaker {
+    std::size_t operator()(const Speaker& speaker) const {
+      return std::hash<std::uint64_t>()(speaker.sender ^ speaker.connection << 24);
+    }
+  };
+  // Of this epoch, by the index of the address and by speaker: senders count per epoch and address.
+  std::vector<std::unordered_map<Speaker, std::uint64_t, HashOfSpeaker>> last_sequence_;
   std::uint32_t sequences_of_ = 0;  // the epoch
 };
 

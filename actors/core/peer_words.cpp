@@ -12,8 +12,9 @@ std::string why_gone(const caf::error& reason, std::chrono::nanoseconds silent,
   if (reason == caf::exit_reason::remote_link_unreachable) {
     if (silent > patience / 2) {
       return fmt::format(
-          "gave no sign of life for {:.3g} s (ten times node.heartbeat_ms); its process hangs or is "
-          "stopped, or the network between is broken",
+          "gave no sign of life for {:.3g} s (ten times node.heartbeat_ms: raise it on all nodes where a "
+          "pause "
+          "of that length is no failure); its process hangs or is stopped, or the network between is broken",
           std::chrono::duration<double>(patience).count());
     }
     return "closed the connection; its process ended or was killed, its own log may say why";

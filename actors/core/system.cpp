@@ -38,7 +38,7 @@ struct ActorSystem::Impl {
       : world(w),
         config(options),
         system(config),
-        way(system, options.gate != nullptr ? *options.gate : own_gate) {}
+        way(system, options.gate != nullptr ? *options.gate : own_gate, w.connections) {}
   World& world;
   Config config;
   net::Gate own_gate;

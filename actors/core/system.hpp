@@ -17,8 +17,7 @@ struct SystemOptions {
   std::size_t pool_threads = 2;
   std::chrono::milliseconds heartbeat_interval{500};
   std::chrono::milliseconds connection_timeout{5000};  // a silent peer counts as gone after this
-  net::Gate* gate =
-      nullptr;  // the process's way to others, outlives the system; null: it makes a plain one
+  net::Gate* gate = nullptr;  // the process's way to others, outlives the system; null: it makes a plain one
 };
 
 class ActorSystem {

@@ -8,6 +8,7 @@
 
 #include "actors/core/activity.hpp"
 #include "actors/core/address_book.hpp"
+#include "actors/core/connections.hpp"
 #include "messages/decode.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/trace/recorder.hpp"
@@ -19,6 +20,7 @@ struct World {
   trace::Recorder* recorder = nullptr;  // null: no tracing
   Limits limits{};
   AddressBook book{};
+  Connections connections{};
   // Membership generation; 0 before the job has formed. Written by the node, read by all.
   std::atomic<std::uint32_t> epoch{0};
   std::atomic<std::uint64_t> refused{0};  // frames dropped: bad bytes, other epoch, repeated, unknown type

@@ -1,6 +1,8 @@
 #include "actors/job/cast.hpp"
 
 #include <csignal>
+#include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "actors/checkpoint_writer.hpp"
@@ -11,6 +13,7 @@
 #include "actors/job/rank_cast.hpp"
 #include "actors/job/run_folders.hpp"
 #include "actors/job/signal_watch.hpp"
+#include "actors/step_actor.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
 #include "kernels/matmul_rate.hpp"
@@ -18,9 +21,12 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/network.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/live/live_page.hpp"
+#include "runtime/net/tls.hpp"
+#include "runtime/rank/awake_ranks.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/rank/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
@@ -30,6 +36,7 @@
 #include "runtime/task/model_provider.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
+#include "runtime/task/user_call.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -53,12 +60,28 @@ std::function<void()> signal_of(World& world, int signal) {
   return [&world, signal] { tell_signal(world, {Role::node, 0}, signal, false); };
 }
 
-std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process) {
+// Who has it may ask the page for actions from other hosts.
+std::string page_token(const JobConfig& job) {
+  return job.node.job_token.value_or("");
+}
+
+// Beyond this host the page is protected as the connections of nodes are.
+std::optional<net::Tls> tls_of_page(const JobConfig& job) {
+  if (!job.node.tls || is_loopback(status_address(job).host)) return std::nullopt;
+  return net::Tls(
+      {.ca = job.node.tls->ca, .certificate = job.node.tls->certificate, .key = job.node.tls->key});
+}
+
+std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process, const std::shared_ptr<AwakeRanks>& ranks) {
   const JobConfig& job = process.job();
+  const std::optional<net::Tls> tls = tls_of_page(job);
   return live::open_live_page({.address = status_address(job),
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
                                .clock = process.world.clock,
+                               .token = page_token(job),
+                               .tls = tls ? tls->context() : nullptr,
+                               .is_asleep = [ranks] { return ranks->all_sleep(); },
                                .write_trace = signal_of(process.world, SIGUSR2),
                                .sleep = signal_of(process.world, SIGTSTP),
                                .wake = signal_of(process.world, SIGCONT)});
@@ -86,15 +109,19 @@ std::optional<PeakFlops> peak_flops(const ProcessServices& process, std::size_t 
                    .is_measured = logging.measure_peak};
 }
 
-CastMember tracker_member(ProcessServices& process, const Membership& membership, std::size_t ranks_here) {
+CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) {
+  const Membership& membership = epoch.membership();
+  const std::size_t ranks_here = epoch.plan().ranks_of_node(0).size();
   TrackerOptions options;
-  options.open_runs = [&process, step = membership.resume_step] {
+  options.open_runs = [&process, step = membership.resume_step, ranks = epoch.awake_ranks()] {
     auto runs = open_tracker_runs(process.job(), *process.registry, step, job_hparams(process),
                                   process.world.clock, *process.disk_watch);
-    if (process.job().node.status) runs.push_back(live_page_of(process));
+    if (process.job().node.status) runs.push_back(live_page_of(process, ranks));
     return runs;
   };
   options.resumed_step = membership.resume_step;
+  for (const config::Named& actor : process.job().actors) options.actor_names.push_back(actor.name);
+  if (const auto* task = std::get_if<config::Named>(&process.job().task)) options.task = task->name;
   options.flops = peak_flops(process, ranks_here);
   options.memory_bytes = process_bytes;
   options.samples_per_epoch = [&process] { return process.source->num_samples(); };
@@ -105,17 +132,50 @@ CastMember tracker_member(ProcessServices& process, const Membership& membership
   return {{Role::tracker, 0}, Threading::own_thread, factory_of<Tracker>(std::move(options))};
 }
 
+// Of own actors in the checkpoint that is resumed, in their order.
+class KeptStates {
+ public:
+  explicit KeptStates(const nlohmann::json& resumed) {
+    const auto main = resumed.find("0");
+    if (main == resumed.end()) return;
+    for (const auto& kept : main->value("actors", nlohmann::json::array()))
+      by_name_[kept.at("name").get<std::string>()].push_back(kept.at("state"));
+  }
+  // Of the next actor of this name.
+  std::optional<nlohmann::json> next(const std::string& name) {
+    auto& left = by_name_[name];
+    if (left.empty()) return std::nullopt;
+    nlohmann::json state = std::move(left.front());
+    left.pop_front();
+    return state;
+  }
+
+ private:
+  std::map<std::string, std::deque<nlohmann::json>> by_name_;
+};
+
+void load_state(Actor& actor, const std::string& name, const std::optional<nlohmann::json>& state) {
+  auto* const follower = state ? dynamic_cast<StepActor*>(&actor) : nullptr;
+  if (follower == nullptr) return;
+  call_user(fmt::format("load_state of the actor \"{}\"", name), ErrorInside::is_named,
+            [&] { follower->load_state(*state); });
+}
+
 // Users' actors may do anything, also block: each has a thread of its own.
-std::vector<CastMember> user_members(const ProcessServices& process) {
+std::vector<CastMember> user_members(const ProcessServices& process, const nlohmann::json& resumed) {
   std::vector<CastMember> members;
+  KeptStates states(resumed);
   for (const config::Named& named : process.job().actors) {
-    members.push_back({{Role::user, members.size()},
-                       Threading::own_thread,
-                       [make = process.user_actors.find(named.name), options = named.options](World& world) {
-                         return make(world, options);
-                       },
-                       true,
-                       true});
+    members.push_back(
+        {{Role::user, members.size()},
+         Threading::own_thread,
+         [make = process.user_actors.find(named.name), named, state = states.next(named.name)](World& world) {
+           auto actor = make(world, named.options);
+           load_state(*actor, named.name, state);
+           return actor;
+         },
+         true,
+         true});
   }
   return members;
 }
@@ -183,9 +243,11 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
   if (membership.node != 0)
     require_shared_folders(process.disk, process.job(), membership.tag, membership.node,
                            *process.held_folders);
+  remove_sleep_files(process.disk, process.job());
   seed_torch(static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
              epoch.plan().ranks_of_node(membership.node).front(), membership.resume_step);
   std::vector<CastMember> cast;
+  const nlohmann::json resumed = states_of_ranks(membership);
   if (membership.node == 0) {
     if (process.job().inference) drop_results_from(results_dir(process.job()), membership.resume_sample);
     cast.push_back({{Role::event_bus, 0},
@@ -195,12 +257,11 @@ std::vector<CastMember> make_cast(ProcessServices& process, EpochServices& epoch
                     },
                     false,
                     true});
-    cast.push_back(tracker_member(process, membership, epoch.plan().ranks_of_node(0).size()));
-    for (CastMember& member : user_members(process)) cast.push_back(std::move(member));
+    cast.push_back(tracker_member(process, epoch));
+    for (CastMember& member : user_members(process, resumed)) cast.push_back(std::move(member));
   }
   cast.push_back(writer_member(process, epoch));
   if (process.job().node.trace) cast.push_back(tracer_member(process, epoch));
-  const nlohmann::json resumed = states_of_ranks(membership);
   for (const int rank : epoch.plan().ranks_of_node(membership.node)) {
     for (CastMember& member : make_rank_cast(process, epoch, resumed, rank))
       cast.push_back(std::move(member));

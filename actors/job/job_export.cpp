@@ -61,7 +61,7 @@ void add_export(CoordinatorOptions& options, ProcessServices& process, const std
   if (!job.export_to) return;
   const auto folder = std::make_shared<std::optional<FolderExport>>();
   options.begin_export = [&process, tag, folder] {
-    folder->emplace(process.disk, *process.job().export_to, tag);
+    folder->emplace(process.disk, *process.job().export_to, tag, OtherFiles::kept);
     return (*folder)->folder();
   };
   options.publish_export = [&process, folder] {

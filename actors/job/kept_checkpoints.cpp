@@ -17,27 +17,29 @@ KeptCheckpoints::KeptCheckpoints(Disk& disk, const JobConfig& job)
 void KeptCheckpoints::found(std::set<std::uint64_t> damaged) {
   damaged_ = std::move(damaged);
   if (!job_.evaluation) return;
-  losses_ = evaluation_losses(disk_, directory_, damaged_);
+  values_ = evaluation_values(disk_, directory_, damaged_);
   know_best(false);
 }
 
 void KeptCheckpoints::committed(std::uint64_t step, const std::string& extra) {
   damaged_.erase(step);
-  losses_.erase(step);
-  if (const auto loss = evaluation_loss(extra)) losses_[step] = *loss;
+  values_.erase(step);
+  if (const auto value = evaluation_value(extra)) values_[step] = *value;
   rotate();
   if (job_.evaluation) know_best(true);
 }
 
 void KeptCheckpoints::know_best(bool says_each) {
-  const auto best = best_of(losses_);
+  const auto best = best_of(values_);
   if (best == best_) return;
-  if (best && says_each && best_ && losses_.contains(*best_)) {
-    log::info("{} is the best checkpoint now: evaluation loss {:.6g}; the best before it, {}, has {:.6g}",
-              checkpoint_name(*best), losses_.at(*best), checkpoint_name(*best_), losses_.at(*best_));
+  if (best && says_each && best_ && values_.contains(*best_)) {
+    log::info("{} is the best checkpoint now: evaluation {} {:.6g}; the best before it, {}, has {:.6g}",
+              checkpoint_name(*best), values_.at(*best).name, values_.at(*best).value,
+              checkpoint_name(*best_), values_.at(*best_).value);
   } else if (best) {
-    log::info("{} is the best checkpoint {}: evaluation loss {:.6g}", checkpoint_name(*best),
-              says_each && best_ ? "of those that are left" : "so far", losses_.at(*best));
+    log::info("{} is the best checkpoint {}: evaluation {} {:.6g}", checkpoint_name(*best),
+              says_each && best_ ? "of those that are left" : "so far", values_.at(*best).name,
+              values_.at(*best).value);
   }
   best_ = best;
   if (!set_best_link(directory_, best))
@@ -57,8 +59,8 @@ void KeptCheckpoints::rotate() {
 std::vector<std::string> KeptCheckpoints::keep_newest(std::size_t count) {
   const bool keeps_best = job_.evaluation && job_.evaluation->keep_best;
   auto removed =
-      rotate_checkpoints(disk_, directory_, count, damaged_, keeps_best ? best_of(losses_) : std::nullopt);
-  std::erase_if(losses_, [&](const auto& one) {
+      rotate_checkpoints(disk_, directory_, count, damaged_, keeps_best ? best_of(values_) : std::nullopt);
+  std::erase_if(values_, [&](const auto& one) {
     return std::find(removed.begin(), removed.end(), checkpoint_name(one.first)) != removed.end();
   });
   return removed;
@@ -82,7 +84,7 @@ void KeptCheckpoints::make_room() {
 
 std::string KeptCheckpoints::to_export(const std::string& last) const {
   if (job_.export_ == ExportChoice::last) return last;
-  const auto best = best_of(losses_);
+  const auto best = best_of(values_);
   if (!best)
     throw Error(ErrorKind::environment,
                 fmt::format("export: best, but no checkpoint in {} was written right after an evaluation. "

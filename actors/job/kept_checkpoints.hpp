@@ -41,7 +41,7 @@ class KeptCheckpoints {
   const JobConfig& job_;
   const std::string directory_;
   std::set<std::uint64_t> damaged_;
-  EvaluationLosses losses_;
+  EvaluationValues values_;
   std::optional<std::uint64_t> best_;
 };
 

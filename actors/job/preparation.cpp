@@ -2,6 +2,8 @@
 
 #include "actors/core/actor.hpp"
 #include "actors/job/findings.hpp"
+#include "actors/job/job_token.hpp"
+#include "actors/job/launch_environment.hpp"
 #include "actors/job/node_address.hpp"
 #include "actors/job/port_probe.hpp"
 #include "actors/job/run_folders.hpp"
@@ -27,6 +29,7 @@
 #include "runtime/task/task.hpp"
 #include "runtime/task/tracker_runs.hpp"
 #include "runtime/task/user_call.hpp"
+#include "runtime/train/lr/phase_texts.hpp"
 
 namespace d9d {
 namespace {
@@ -100,6 +103,15 @@ void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
       scanned->samples, counted(scanned->all, scanned->unit)));
 }
 
+// Where the file does not say how long the job is; where it does, load_job() has warned.
+void warn_of_cut_phase(const JobConfig& job, std::int64_t steps, PreparedJob& prepared) {
+  const auto& scheduler = job.lr_scheduler;
+  if (!scheduler || std::holds_alternative<config::Named>(*scheduler) || job.trainer.schedule.total_steps)
+    return;
+  if (const auto cut = cut_phase(build_lr(as_phases(*scheduler, steps), steps), steps))
+    prepared.warnings.push_back("lr_scheduler: " + *cut);
+}
+
 // Of the first ones: parts of a mixture may have some.
 void require_lengths(const JobConfig& job, const SampleSource& source) {
   if (!job.trainer.batching.cut_to_longest) return;
@@ -152,10 +164,12 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning,
     prepared.left_out =
         samples_left_out(loaded.job, prepared.num_samples, prepared.total_steps, beginning.at);
     // Phases that wait for the length.
-    if (prepared.lr_schedule)
-      step_multiplier(*prepared.lr_schedule, ScheduleSteps(loaded.job, prepared.num_samples, beginning.at,
-                                                           first_batch_of(beginning.state, loaded.job))
-                                                 .total());
+    if (!prepared.lr_schedule) return;
+    const std::uint64_t steps = ScheduleSteps(loaded.job, prepared.num_samples, beginning.at,
+                                              first_batch_of(beginning.state, loaded.job))
+                                    .total();
+    step_multiplier(*prepared.lr_schedule, steps);
+    warn_of_cut_phase(loaded.job, static_cast<std::int64_t>(steps), prepared);
   });
 }
 
@@ -232,6 +246,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   }
   findings.attempt("", [&] { look_at_port(job, options); });
   if (job.node.status && !options.join) findings.attempt("", [&] { look_at_status_port(job); });
+  findings.attempt("", [&] { job_token(job.node, environment_variables()); });
   if (const auto& tls = job.node.tls) {
     findings.attempt("",
                      [&] { net::Tls({.ca = tls->ca, .certificate = tls->certificate, .key = tls->key}); });

@@ -115,9 +115,9 @@ RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Wor
   const bool first = !options.join;
   if (!first) return options;
   options.node_index = 0;
-  // Nobody else has to know it: a stranger of this host does not take the place of a worker that comes later.
-  if (has_whole_mesh(job, *options.ranks, options.share))
-    options.token = fmt::format("{:016x}", worker.command);
+  // No other process has to know it: a stranger of this host does not take the place of a worker that comes later.
+  if (options.secret.kind == net::SecretKind::none && has_whole_mesh(job, *options.ranks, options.share))
+    options.secret = {net::SecretKind::command, worker.secret};
   if (worker.share.index == 0) {
     if (!options.listen && !job.node.listen) options.listen = "127.0.0.1:0";
     return options;

@@ -28,6 +28,7 @@
 #include "runtime/state/checkpoint_commit.hpp"
 #include "runtime/task/builtins.hpp"
 #include "runtime/task/context_rules.hpp"
+#include "runtime/task/evaluation_rules.hpp"
 #include "runtime/task/inference_as_task.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_provider.hpp"
@@ -38,6 +39,13 @@
 
 namespace d9d {
 namespace {
+
+// Empty for what is built in.
+template <class Choice>
+std::string name_of_plugin(const Choice& choice) {
+  const auto* const named = std::get_if<config::Named>(&choice);
+  return named == nullptr ? std::string() : named->name;
+}
 
 // Everything that the members of one rank's cast have in common.
 struct RankCast {
@@ -69,6 +77,10 @@ struct RankCast {
   std::optional<TraceWindow> trace_window() const;
   // What rank 0 had counted in the checkpoint that is resumed; 0 without one.
   std::uint64_t counted_before(const char* key) const;
+  // What rank 0 kept for the job under this key; null without it.
+  nlohmann::json kept_before(const char* key) const;
+  // Why the run was ended at the checkpoint that is resumed, where that still counts; else empty.
+  std::string ended_before() const;
   StepEndOptions step_end() const;
   std::vector<std::string> metric_states() const;
   std::function<void(Compose&)> metrics() const;
@@ -119,6 +131,17 @@ std::uint64_t RankCast::counted_before(const char* key) const {
   return main == resumed.end() ? 0 : main->value(key, std::uint64_t{0});
 }
 
+nlohmann::json RankCast::kept_before(const char* key) const {
+  const auto main = resumed.find("0");
+  return main == resumed.end() ? nlohmann::json() : main->value(key, nlohmann::json());
+}
+
+std::string RankCast::ended_before() const {
+  const nlohmann::json ended = kept_before("ended");
+  const bool counts = ended.is_string() && !job().trainer.checkpointing.resume_ended;
+  return counts ? ended.get<std::string>() : std::string();
+}
+
 StepEndOptions RankCast::step_end() const {
   const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
   return {.clipping = {clipping.max_norm, clipping.norm_type},
@@ -155,6 +178,9 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .extra_activations = job().trainer.pipelining.extra_activations,
           .model = process.model,
           .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
+          .of_plugin = {.model = name_of_plugin(job().model_provider),
+                        .task = name_of_plugin(job().task),
+                        .optimizer = name_of_plugin(job().optimizer)},
           .task = task,
           .phases = process.phases,
           .hooks = hooks,
@@ -280,7 +306,7 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
-      .sleep_file = (output_dir(job()) / "asleep" / fmt::format("rank-{:05}", rank)).string(),
+      .sleep_file = sleep_file(job(), rank),
       .links = std::move(links),
       .world_size = plan().world_size(),
       .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
@@ -294,16 +320,50 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
           },
       .resumed_step =
           membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
-      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable};
+      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
+      .ended_before = ended_before()};
+  for (const config::Named& actor : job().actors) options.actor_names.push_back(actor.name);
+  if (const nlohmann::json factor = kept_before("lr_factor"); factor.is_number())
+    options.lr_factor = factor.get<double>();
+  if (const nlohmann::json factor = kept_before("lr_factor_wanted"); rank == 0 && factor.is_number())
+    options.lr_factor_wanted = factor.get<double>();
+  if (const nlohmann::json wanted = kept_before("end_wanted"); rank == 0 && wanted.is_string())
+    options.end_wanted = wanted.get<std::string>();
   return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
+}
+
+// Those that the task counts in evaluations.
+void require_metric(const std::string& metric, TrainTask& task) {
+  if (metric == "loss") return;
+  Compose metrics;
+  task.create_metrics(metrics);
+  std::string names;
+  for (const auto& [name, value] : metrics.compute(metrics.state())) {
+    if (name == metric) return;
+    names += ", " + name;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("evaluation.metric: the task counts no \"{}\"; there is loss{}", metric, names));
 }
 
 // As many batches as the pipeline has ranks are under way at a time, and one more.
 std::optional<EvaluationOptions> RankCast::evaluation() const {
   if (!job().evaluation) return std::nullopt;
-  return EvaluationOptions{.batches = process.evaluation_batches,
-                           .due = evaluation_due(job(), total_steps()),
-                           .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel)};
+  const EvaluationConfig& config = *job().evaluation;
+  EvaluationOptions options{.batches = process.evaluation_batches,
+                            .due = evaluation_due(job(), total_steps()),
+                            .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel),
+                            .metric = config.metric,
+                            .higher_is_better = higher_is_better(config).value_or(false)};
+  if (rank == 0) require_metric(config.metric, *task);
+  if (!config.stop_after) return options;
+  options.stopping.emplace(EarlyStoppingOptions{.stop_after = static_cast<std::uint64_t>(*config.stop_after),
+                                                .min_delta = config.min_delta,
+                                                .higher_is_better = options.higher_is_better});
+  // A run that is told to train on after its end counts anew.
+  const nlohmann::json counted = kept_before("early_stopping");
+  if (counted.is_object() && kept_before("ended").is_null()) options.stopping->load_state(counted);
+  return options;
 }
 
 // Of what both loaders have in common.

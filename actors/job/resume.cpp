@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/metric/run_record.hpp"
+#include "runtime/net/proof.hpp"
 #include "runtime/resume/changed_inputs.hpp"
 #include "runtime/resume/other_batch.hpp"
 #include "runtime/resume/same_results.hpp"
@@ -268,8 +269,8 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .world_size = job.mesh.world_size(),
       .build = node.build,
       .job_hash = node.job_hash,
-      .token = node.token,
       .tag = tag,
+      .secret = net::random_text(),
       .join_timeout = node.join_timeout,
       .find_resume_point = [&process, hash = node.job_hash, fresh,
                             start] { return find_resume_point(process, hash, fresh, *start); },

@@ -10,6 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/metric/run_record.hpp"
 #include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/disk_error.hpp"
 #include "runtime/state/folder_access.hpp"
 #include "runtime/state/folder_probe.hpp"
 #include "runtime/state/kept/best_checkpoint.hpp"
@@ -21,6 +22,9 @@ namespace {
 // A network file system may show a new file late.
 constexpr int looks_max = 8;
 constexpr std::chrono::milliseconds between_looks{250};
+
+constexpr const char* sleep_prefix = "asleep-rank-";
+constexpr const char* sleep_folder = "asleep";  // of earlier versions
 
 std::string key_of_checkpoints(const JobConfig& job) {
   return job.trainer.checkpointing.save_dir ? "trainer.checkpointing.save_dir" : "output_dir";
@@ -37,6 +41,20 @@ std::string difference(const std::string& folder, const std::string& tag) {
 
 std::string temporary_checkpoint_dir(const JobConfig& job, const std::string& tag, std::uint64_t step) {
   return join_path(checkpoint_dir(job).string(), temporary_name(step, tag));
+}
+
+std::string sleep_file(const JobConfig& job, int rank) {
+  return (output_dir(job) / fmt::format("{}{:05}", sleep_prefix, rank)).string();
+}
+
+void remove_sleep_files(Disk& disk, const JobConfig& job) {
+  const std::string folder = output_dir(job).string();
+  if (!disk.exists(folder)) return;
+  for (const DirectoryEntry& entry : disk.list(folder)) {
+    const bool is_left =
+        entry.name.starts_with(sleep_prefix) || (entry.is_directory && entry.name == sleep_folder);
+    if (is_left) remove_quietly(disk, join_path(folder, entry.name));
+  }
 }
 
 RunFolders::RunFolders(Disk& disk, const JobConfig& job, const std::string& tag, DiskWatch& watch,

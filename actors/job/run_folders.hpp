@@ -18,6 +18,11 @@ inline constexpr const char* last_checkpoint_name = "last_checkpoint";
 // Where the checkpoint after `step` is written until it is committed: the same on all nodes.
 std::string temporary_checkpoint_dir(const JobConfig& job, const std::string& tag, std::uint64_t step);
 
+// Where the bytes of a rank that falls asleep are written; the file loses its name at once.
+std::string sleep_file(const JobConfig& job, int rank);
+// What a process that was killed while it wrote such files has left, or an earlier version. Before any rank runs.
+void remove_sleep_files(Disk& disk, const JobConfig& job);
+
 // Node 0's part. Environment errors that name key, folder and remedy: a folder cannot be written, or another
 // job has it. `tag` is the job's, random per start: by it the other nodes know that they see the same folder. `held`
 // outlives it and hears what it holds.

@@ -187,16 +187,20 @@ NodeOptions node_options(JobServices& services, const RunOptions& options, JobEn
       .address = address_options(job, options),
       .build = options.build,
       .job_hash = fmt::format("{:016x}", job_fingerprint(job) + static_cast<std::uint64_t>(job.node.device)),
-      .token = job.node.job_token.value_or(options.token),
       .incarnation = incarnation,
       .events = job.inference ? "inference" : "train"};
   node.job_keys = keys_of_all_nodes(job);
+  node.has_token = options.secret.kind == net::SecretKind::token;
+  node.enter_membership = [&gate = services.process.gate](const std::string& secret) {
+    gate.secrets().enter_membership(secret);
+  };
   if (options.join) {
     node.join = address_of_first_node(options);
   } else {
     CoordinatorOptions coordinator =
         coordinator_options(services.process, node, job_tag(incarnation), options.fresh);
     coordinator.on_training = [&options, record = coordinator.on_training](std::uint64_t step) {
+      report_exits();
       if (options.on_training) options.on_training();
       record(step);
     };
@@ -287,7 +291,10 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const std::string isa = instruction_set();
   // Of a limit that cannot be raised, strangers at the gate get an eighth.
   const std::uint64_t descriptors = raise_descriptor_limit();
-  net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128)});
+  net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128),
+                                    .secret = options.secret,
+                                    .awaits_membership = true,
+                                    .takes_joins = !options.join});
   const SystemClock clock;
   SignalWatch signals(clock, {.grace = std::chrono::seconds(job.node.stop_grace),
                               .leave = [](int exit_code, const std::string& why) {
@@ -304,6 +311,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   trace::Recorder recorder({.node = options.join ? trace::unknown_node : 0, .random = random_bits()});
   World world{.clock = clock, .recorder = job.node.trace ? &recorder : nullptr};
   report_crashes();
+  report_exits();
   require_room(job, options);
   label_users_code(world.activities, job);
   for (const std::string& plugin : job.plugins) name_as_plugin(plugin);

@@ -10,6 +10,7 @@
 #include "actors/job/host_share.hpp"
 #include "runtime/base/version.hpp"
 #include "runtime/device/memory_pools.hpp"
+#include "runtime/net/proof.hpp"
 #include "runtime/task/job_load.hpp"
 
 namespace d9d {
@@ -18,6 +19,7 @@ namespace d9d {
 struct Worker {
   Share share{};
   std::uint64_t command = 0;  // random number of the command
+  std::string secret{};       // random, too; the number is no secret
 };
 
 struct RunOptions {
@@ -30,7 +32,7 @@ struct RunOptions {
   bool fresh = false;                 // --fresh: begin at step 1 although there are checkpoints
   HostShare share{};                  // of this host, as far as a launcher and the command say it
   std::uint64_t command = 0;          // that has started this process beside others; 0: the user has
-  std::string token{};                // of the job, where it says none (node.job_token)
+  net::Secret secret{};               // of the job
   std::string address_from;           // the variable that says where node 0 is; empty: none does
   std::vector<std::string> notes;     // what the environment says and the user should know
   std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated

@@ -139,12 +139,14 @@ class Supervisor {
     const auto index = static_cast<int>(members_.size());
     const bool first = index == 0;
     const WorkerCall call{{{index, static_cast<int>(options_.workers.size())}, options_.command}, join};
-    auto process = std::make_unique<WorkerProcess>(WorkerStart{
-        .program = options_.program,
-        .words = options_.words,
-        .environment = {{worker_variable, text_of(call)}, {job_variable, std::to_string(job_.descriptor())}},
-        .reports_as = first ? report_variable : "",
-        .shares_output = first});
+    auto process = std::make_unique<WorkerProcess>(
+        WorkerStart{.program = options_.program,
+                    .words = options_.words,
+                    .environment = {{worker_variable, text_of(call)},
+                                    {job_variable, std::to_string(job_.descriptor())},
+                                    {secret_variable, options_.secret}},
+                    .reports_as = first ? report_variable : "",
+                    .shares_output = first});
     const std::string mark = fmt::format("[worker {}] ", index);
     const int out = process->out(), err = process->err();
     members_.push_back(

@@ -19,6 +19,7 @@ struct SupervisorOptions {
   std::string job{};                 // the text of the job file
   std::vector<std::string> workers;  // what each of them has, for people: "ranks 2, 3"
   std::uint64_t command = 0;         // random
+  std::string secret{};              // random: what these processes alone know
   std::chrono::nanoseconds grace{};  // for the job to end by itself
   int out = STDOUT_FILENO;
   int err = STDERR_FILENO;

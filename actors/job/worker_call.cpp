@@ -39,6 +39,7 @@ std::optional<WorkerCall> worker_call(const Variables& variables) {
               "{} is \"{}\", which no d9d-node has written: unset it, and set node.processes in the job file",
               worker_variable, *given);
   WorkerCall call{{{static_cast<int>(*index), static_cast<int>(*count)}, *command}, std::string(text)};
+  if (const std::string* secret = find_variable(variables, secret_variable)) call.worker.secret = *secret;
   if (const auto report = number_in(variables, report_variable, 0, 1 << 20)) call.report = report->value;
   if (const auto job = number_in(variables, job_variable, 0, 1 << 20)) call.job = job->value;
   return call;
@@ -47,6 +48,7 @@ std::optional<WorkerCall> worker_call(const Variables& variables) {
 std::optional<WorkerCall> take_worker_call(const Variables& variables) {
   const auto call = worker_call(variables);
   ::unsetenv(worker_variable);
+  ::unsetenv(secret_variable);
   ::unsetenv(report_variable);
   ::unsetenv(job_variable);
   if (call && call->report >= 0) ::fcntl(call->report, F_SETFD, FD_CLOEXEC);

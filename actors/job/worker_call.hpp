@@ -10,6 +10,7 @@
 namespace d9d {
 
 inline constexpr const char* worker_variable = "D9D_WORKER";
+inline constexpr const char* secret_variable = "D9D_WORKER_SECRET";  // of Worker; only this user may read it
 inline constexpr const char* report_variable = "D9D_WORKER_REPORT";  // a descriptor, of the first one alone
 inline constexpr const char* job_variable = "D9D_WORKER_JOB";        // a descriptor: the text of the job file
 

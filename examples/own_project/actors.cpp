@@ -1,4 +1,4 @@
-// Two actors that follow training.
+// Three actors that follow training.
 #include "actors/job/own_actor.hpp"
 
 namespace mine {
@@ -13,8 +13,27 @@ struct SpikeGuard final : d9d::StepActor {
     if (mean > 0 && *step.loss > limit * mean && step.number > quiet) return roll_back(step.number);
     mean = mean > 0 ? 0.9 * mean + 0.1 * *step.loss : *step.loss;
   }
+  std::optional<nlohmann::json> state() const override { return nlohmann::json(mean); }  // for checkpoints
+  void load_state(const nlohmann::json& state) override { mean = state; }
 };
 BOOST_DESCRIBE_STRUCT(SpikeGuard, (), (limit, quiet))
+
+// Halves the learning rate when an evaluation is no better than the best one, and ends the job when that helps no more.
+struct Plateau final : d9d::StepActor {
+  using StepActor::StepActor;
+  double least = 0.1, factor = 1, best = std::numeric_limits<double>::max();
+  bool decides() const override { return true; }  // at the same step in every run
+  void evaluation_done(const d9d::EvaluationDone& evaluation) override {
+    if (!evaluation.loss) return;
+    if (*evaluation.loss < best) return void(best = *evaluation.loss);
+    factor /= 2;
+    if (factor < least) return end_job(fmt::format("no loss below {:.4f}", best));
+    set_lr_factor(factor);
+  }
+  std::optional<nlohmann::json> state() const override { return nlohmann::json{factor, best}; }
+  void load_state(const nlohmann::json& state) override { factor = state[0], best = state[1]; }
+};
+BOOST_DESCRIBE_STRUCT(Plateau, (), (least))
 
 // Every n steps it has the model go on with some prompts, and shows the texts. Without a tokenizer a text is its ids.
 struct Sampler final : d9d::StepActor {
@@ -23,8 +42,9 @@ struct Sampler final : d9d::StepActor {
   std::vector<std::string> prompts;
   std::optional<std::string> tokenizer;
   void prepare() { set_prompts(prompts, tokenizer, tokens); }
+  bool decides() const override { return true; }
   void step_done(const d9d::StepDone& step) override {
-    if (step.number % every == 0) ask_for_texts();
+    if ((step.number + 1) % every == 0) ask_for_texts();  // they are made after the next step
   }
   void texts_came(std::uint64_t step, const std::vector<std::string>& texts) override {
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -37,5 +57,6 @@ BOOST_DESCRIBE_STRUCT(Sampler, (), (every, tokens, prompts, tokenizer))
 
 extern "C" void d9d_register_actors(d9d::ActorRegistry& registry) {
   d9d::add_actor<mine::SpikeGuard>(registry, "spike_guard");
+  d9d::add_actor<mine::Plateau>(registry, "plateau");
   d9d::add_actor<mine::Sampler>(registry, "sampler");
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 
@@ -26,8 +27,23 @@ Error::Error(ErrorKind kind, std::string what, std::string where)
       kind_(kind),
       where_(std::move(where)) {}
 
+namespace {
+
+// Below the project's own folder, wherever the program was built.
+std::string_view place_in_project(std::string_view file) {
+  std::size_t begin = std::string_view::npos;
+  for (const std::string_view room :
+       {"/actors/", "/examples/", "/kernels/", "/messages/", "/runtime/", "/tests/"}) {
+    const std::size_t found = file.find(room);
+    if (found != std::string_view::npos) begin = std::min(begin, found + 1);
+  }
+  return begin == std::string_view::npos ? file : file.substr(begin);
+}
+
+}  // namespace
+
 void fail(ErrorKind kind, std::string what, const char* file, int line) {
-  throw Error(kind, std::move(what), fmt::format("{}:{}", file, line));
+  throw Error(kind, std::move(what), fmt::format("{}:{}", place_in_project(file), line));
 }
 
 namespace {
@@ -54,7 +70,7 @@ Caught describe_current_exception() {
   } catch (const std::exception& error) {
     if (std::string report = out_of_memory_report(error.what()); !report.empty())
       return {ErrorKind::environment, std::move(report)};
-    return {ErrorKind::bug, without_stack(error.what())};
+    return {ErrorKind::bug, shortened(without_stack(error.what()))};
   } catch (...) {
     return {ErrorKind::bug, "an exception of unknown type"};
   }

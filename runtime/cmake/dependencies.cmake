@@ -14,7 +14,6 @@ find_package(benchmark QUIET)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
-pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 
 # Optional: the library that reads SentencePiece's .model files. Without it they are refused by name.

@@ -21,7 +21,7 @@ struct TypeRow {
   std::string_view name;
   std::size_t bytes;
 };
-constexpr std::array<TypeRow, 10> npy_types{{{NpyType::int8, "|i1", "int8", 1},
+constexpr std::array<TypeRow, 11> npy_types{{{NpyType::int8, "|i1", "int8", 1},
                                              {NpyType::int16, "<i2", "int16", 2},
                                              {NpyType::int32, "<i4", "int32", 4},
                                              {NpyType::int64, "<i8", "int64", 8},
@@ -30,7 +30,8 @@ constexpr std::array<TypeRow, 10> npy_types{{{NpyType::int8, "|i1", "int8", 1},
                                              {NpyType::uint32, "<u4", "uint32", 4},
                                              {NpyType::uint64, "<u8", "uint64", 8},
                                              {NpyType::float32, "<f4", "float32", 4},
-                                             {NpyType::float64, "<f8", "float64", 8}}};
+                                             {NpyType::float64, "<f8", "float64", 8},
+                                             {NpyType::boolean, "|b1", "bool", 1}}};
 
 const TypeRow& row_of(NpyType type) {
   return npy_types[static_cast<std::size_t>(type)];
@@ -40,12 +41,10 @@ NpyType type_of(std::string_view descr) {
   for (const TypeRow& row : npy_types) {
     if (row.descr == descr) return row.type;
   }
-  throw Error(
-      ErrorKind::input,
-      fmt::format(
-          "dtype \"{}\" is not supported; expected little-endian integers, float32 or float64 (numpy: "
-          "array.astype(\"int32\"))",
-          descr));
+  throw Error(ErrorKind::input, fmt::format("dtype \"{}\" is not supported; expected little-endian integers, "
+                                            "booleans, float32 or float64 (numpy: "
+                                            "array.astype(\"int32\"))",
+                                            descr));
 }
 
 // Product of the shape times the element size; nothing when it does not fit.
@@ -106,6 +105,8 @@ void with_type(NpyType type, Use&& use) {
       return use(float{});
     case NpyType::float64:
       return use(double{});
+    case NpyType::boolean:
+      return use(std::uint8_t{});
   }
 }
 
@@ -138,10 +139,13 @@ std::size_t bytes_of(NpyType type) {
   return row_of(type).bytes;
 }
 bool is_integer(NpyType type) {
-  return type != NpyType::float32 && type != NpyType::float64;
+  return !is_float(type) && type != NpyType::boolean;
+}
+bool is_float(NpyType type) {
+  return type == NpyType::float32 || type == NpyType::float64;
 }
 void read_integers(NpyType type, const std::byte* from, std::span<std::int64_t> out) {
-  D9D_CHECK(is_integer(type), "{} as integers", name_of(type));
+  D9D_CHECK(!is_float(type), "{} as integers", name_of(type));
   convert(type, from, out);
 }
 
@@ -172,7 +176,7 @@ std::int64_t NpyArray::num_elements() const {
 }
 
 void NpyArray::read(std::int64_t first, std::span<std::int64_t> out) const {
-  D9D_REQUIRE(is_integer(type_), "{} holds {}, expected integers", path_.string(), name_of(type_));
+  D9D_REQUIRE(!is_float(type_), "{} holds {}, expected integers", path_.string(), name_of(type_));
   convert(*this, first, out);
 }
 

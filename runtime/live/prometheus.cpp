@@ -41,13 +41,13 @@ std::string gauge(const std::string& name, const std::string& help) {
 
 }  // namespace
 
-std::string prometheus_text(const std::string& run, const Values& values) {
+std::string prometheus_text(const std::string& run, const Values& values, bool is_asleep) {
   const std::string label = fmt::format("run=\"{}\"", label_text(run));
   std::int64_t step = 0;
   std::string plain, named;
   for (const auto& [name, value] : values) {
     step = std::max(step, value.step);
-    if (is_plain(name) && name != "step" && name != "metric") {
+    if (is_plain(name) && name != "step" && name != "metric" && name != "asleep") {
       plain += gauge("d9d_" + name, "newest " + name + " of the run") +
                fmt::format("d9d_{}{{{}}} {}\n", name, label, number_text(value.value));
     } else {
@@ -57,7 +57,8 @@ std::string prometheus_text(const std::string& run, const Values& values) {
   }
   std::string text =
       gauge("d9d_step", "steps that are done") + fmt::format("d9d_step{{{}}} {}\n", label, step);
-  text += plain;
+  text += gauge("d9d_asleep", "1 while the job sleeps without its memory") +
+          fmt::format("d9d_asleep{{{}}} {}\n", label, is_asleep ? 1 : 0) + plain;
   if (!named.empty())
     text += gauge("d9d_metric", "newest value of a task's or an evaluation's number") + named;
   return text;

@@ -84,6 +84,18 @@ void Compose::for_each_part(std::span<const double> state, Use use) const {
   }
 }
 
+template <class Use>
+void Compose::use_unless_failed(const std::string& name, Use use) const {
+  if (!failed_) return use();
+  if (left_out_.contains(name)) return;
+  try {
+    use();
+  } catch (...) {
+    left_out_.insert(name);
+    failed_(name, describe_current_exception().what);
+  }
+}
+
 void Compose::load(std::span<const double> state) {
   for_each_part(state, [](const std::string&, Metric& metric, auto part) { metric.load(part); });
 }
@@ -91,9 +103,10 @@ void Compose::load(std::span<const double> state) {
 MetricValues Compose::compute(std::span<const double> state) const {
   MetricValues values;
   for_each_part(state, [&](const std::string& name, const Metric& metric, auto part) {
-    for (auto& [result, value] : metric.compute(part)) {
-      values.emplace_back(joined_name(name, result), value);
-    }
+    use_unless_failed(name, [&] {
+      for (auto& [result, value] : metric.compute(part))
+        values.emplace_back(joined_name(name, result), value);
+    });
   });
   return values;
 }
@@ -101,10 +114,12 @@ MetricValues Compose::compute(std::span<const double> state) const {
 std::vector<NamedHistogram> Compose::histograms(std::span<const double> state) const {
   std::vector<NamedHistogram> all;
   for_each_part(state, [&](const std::string& name, const Metric& metric, auto part) {
-    for (NamedHistogram& histogram : metric.histograms(part)) {
-      histogram.name = joined_name(name, histogram.name);
-      all.push_back(std::move(histogram));
-    }
+    use_unless_failed(name, [&] {
+      for (NamedHistogram& histogram : metric.histograms(part)) {
+        histogram.name = joined_name(name, histogram.name);
+        all.push_back(std::move(histogram));
+      }
+    });
   });
   return all;
 }

@@ -2,9 +2,14 @@
 // Several metrics as one: the states follow one another in the order of the metrics' names, so that one flat list carries
 // all of them. Results are named `<metric>/<part>`.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/metric/metric.hpp"
 
@@ -25,6 +30,11 @@ class Compose : public Metric {
   void merge(std::span<const double> state);
 
   bool empty() const { return metrics_.empty(); }
+
+  // What compute() and histograms() do with a metric that throws: they tell of it once, and leave it out from then on.
+  // Unset: the exception passes.
+  using Failed = std::function<void(const std::string& metric, const std::string& what)>;
+  void leave_out_failures(Failed failed) { failed_ = std::move(failed); }
 
   std::vector<ReduceOp> layout() const override;
   std::vector<double> state() const override;
@@ -53,9 +63,14 @@ class Compose : public Metric {
   void for_each_part(std::span<const double> state, Use use) const;
   [[noreturn]] static void wrong_type(const std::string& name);
 
+  template <class Use>
+  void use_unless_failed(const std::string& name, Use use) const;
+
   std::map<std::string, Declared> metrics_;
-  std::size_t size_ = 0;  // elements of all states
-  bool touched_ = false;  // get() was called
+  Failed failed_;
+  mutable std::set<std::string> left_out_;  // that have failed
+  std::size_t size_ = 0;                    // elements of all states
+  bool touched_ = false;                    // get() was called
 };
 
 template <class T>

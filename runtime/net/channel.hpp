@@ -38,6 +38,8 @@ class Channel {
   virtual Io write(const iovec* parts, int num_parts, std::size_t& sent) = 0;
   // Bytes that were taken from the socket and not yet read: poll() knows nothing of them.
   virtual bool hides_bytes() const = 0;
+  // Under TLS: bytes that both ends of this connection have in common with no other one. Plain: none.
+  virtual std::string binding() const { return {}; }
 
   // For large messages: takes and gives many records in one call of the system.
   // From here on what write() took is on its way only when flush() is done.

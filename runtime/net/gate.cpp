@@ -21,7 +21,8 @@ constexpr int accepted_at_once = 64;
 
 Gate::Gate(std::shared_ptr<const Tls> tls, GateOptions options)
     : tls_(std::move(tls)),
-      options_(options),
+      options_(std::move(options)),
+      secrets_(options_.secret, options_.awaits_membership),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (epoll_ && stop_) return;
@@ -96,7 +97,7 @@ bool Gate::accept_one() {
   if (newcomers_.size() >= options_.newcomers_max) {
     drop(newcomers_.begin(), "too many connections have not said what for, and this one was the oldest");
   }
-  newcomers_.emplace_back(std::move(socket), tls_.get(),
+  newcomers_.emplace_back(std::move(socket), tls_.get(), secrets_,
                           std::chrono::steady_clock::now() + options_.patience);
   const auto who = std::prev(newcomers_.end());
   by_fd_[who->fd()] = who;
@@ -173,12 +174,19 @@ void Gate::serve(Newcomers::iterator who) {
 void Gate::hand_over(Newcomers::iterator who) {
   const std::lock_guard lock(takers_mutex_);
   Taker* const taker = takers_[static_cast<std::size_t>(who->hello().purpose)];
-  const Answer answer = taker != nullptr ? taker->ask(who->hello()) : Answer{Verdict::later, {}};
+  const Answer answer = answer_to(*who, taker);
   leave(*who);  // first, because its receiver may close it, and the number is somebody else's then
   std::unique_ptr<Channel> channel = who->answer(answer);
-  if (answer.verdict == Verdict::no) complain(*who, answer.reason);
+  complain(*who, answer.reason);
   if (channel && answer.verdict == Verdict::yes) taker->take(std::move(channel), who->hello());
   newcomers_.erase(who);
+}
+
+Answer Gate::answer_to(const Newcomer& who, Taker* taker) const {
+  if (who.refusal()) return *who.refusal();
+  if (who.hello().purpose == Purpose::joining && !options_.takes_joins)
+    return {Verdict::no, "it wants to join here, but this is not node 0 of the job"};
+  return taker != nullptr ? taker->ask(who.hello()) : Answer{Verdict::later};
 }
 
 }  // namespace d9d::net

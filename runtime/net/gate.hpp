@@ -1,8 +1,8 @@
 #pragma once
-// The one port of a process. A connection authenticates itself (by TLS, if the job has
-// it), says what it is for, and is handed to the taker of such connections. Strangers
-// get no further: a connection that does not finish in time is closed, and so is
-// the oldest of too many; a lack of descriptors makes the gate wait. Has a thread.
+// The one port of a process. A connection authenticates itself (by TLS, if the job has it), says what it is for,
+// proves that it knows the job's secret, and is handed to the taker of such connections. Strangers get no further: a
+// connection that does not finish in time is closed, and so is the oldest of too many; a lack of descriptors makes the
+// gate wait. Has a thread.
 
 #include <array>
 #include <list>
@@ -12,6 +12,7 @@
 
 #include "runtime/net/complaints.hpp"
 #include "runtime/net/newcomer.hpp"
+#include "runtime/net/secrets.hpp"
 
 namespace d9d::net {
 
@@ -28,6 +29,9 @@ class Taker {
 struct GateOptions {
   std::chrono::milliseconds patience{10'000};  // for all of a newcomer's first words
   std::size_t newcomers_max = 128;
+  Secret secret{};                 // of the job
+  bool awaits_membership = false;  // see Secrets
+  bool takes_joins = true;         // of node 0
 };
 
 class Gate {
@@ -42,6 +46,8 @@ class Gate {
   void remove_taker(Purpose purpose, const Taker* taker);
 
   const Tls* tls() const { return tls_.get(); }
+  // Also for the connections that this process dials.
+  Secrets& secrets() { return secrets_; }
   std::uint16_t port() const { return port_; }
 
  private:
@@ -54,6 +60,7 @@ class Gate {
   void serve_or_drop(Newcomers::iterator who);
   void serve(Newcomers::iterator who);
   void hand_over(Newcomers::iterator who);
+  Answer answer_to(const Newcomer& who, Taker* taker) const;
   void complain(const Newcomer& who, const std::string& why);  // nothing without a reason
   void leave(const Newcomer& who);                             // it is watched no more
   void drop(Newcomers::iterator who, const std::string& why);
@@ -63,6 +70,7 @@ class Gate {
 
   const std::shared_ptr<const Tls> tls_;
   const GateOptions options_;
+  Secrets secrets_;
   Fd listener_, epoll_, stop_;
   std::uint16_t port_ = 0;
   bool paused_ = false;  // the listener: no descriptors were left
@@ -71,7 +79,7 @@ class Gate {
   std::map<int, Newcomers::iterator> by_fd_;
   Complaints complaints_;
   std::mutex takers_mutex_;
-  std::array<Taker*, 3> takers_{};  // by purpose
+  std::array<Taker*, 4> takers_{};  // by purpose
   std::thread thread_;
 };
 

@@ -9,12 +9,19 @@ namespace d9d::net {
 namespace {
 
 // The last letter is the version.
-constexpr char hello_magic[8] = {'d', '9', 'd', ' ', 'h', 'i', '\n', '1'};
+constexpr char hello_magic[8] = {'d', '9', 'd', ' ', 'h', 'i', '\n', '2'};
 constexpr char answer_magic[8] = {'d', '9', 'd', ' ', 'o', 'k', '\n', '1'};
+constexpr char challenge_magic[8] = {'d', '9', 'd', ' ', 'a', 's', '\n', '1'};
+constexpr char proof_magic[8] = {'d', '9', 'd', ' ', 'p', 'r', '\n', '1'};
 
 template <class Number>
 void put(std::string& into, Number value) {
   into.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <std::size_t size>
+void put(std::string& into, const std::array<char, size>& bytes) {
+  into.append(bytes.data(), size);
 }
 
 void put(std::string& into, const std::string& text) {
@@ -71,6 +78,8 @@ class Body {
 std::string frame_of(const Hello& hello) {
   std::string body;
   put(body, static_cast<std::uint8_t>(hello.purpose));
+  put(body, static_cast<std::uint8_t>(hello.secret));
+  put(body, hello.nonce);
   put(body, hello.opened);
   put(body, hello.from);
   put(body, hello.to);
@@ -86,6 +95,35 @@ std::string frame_of(const Answer& answer) {
   return framed(answer_magic, body);
 }
 
+std::string challenge_frame(const Nonce& nonce) {
+  return framed(challenge_magic, {nonce.data(), nonce.size()});
+}
+
+std::string proof_frame(const Proof& proof) {
+  return framed(proof_magic, {proof.data(), proof.size()});
+}
+
+bool is_challenge(const std::byte* head) {
+  return body_bytes(challenge_magic, head) == proof_body_bytes;
+}
+
+bool is_proof(const std::byte* head) {
+  return body_bytes(proof_magic, head) == proof_body_bytes;
+}
+
+bool is_hello_of_another_version(const std::byte* head) {
+  constexpr std::size_t name_bytes = sizeof(hello_magic) - 1;
+  return std::memcmp(head, hello_magic, name_bytes) == 0 &&
+         std::memcmp(head, hello_magic, sizeof(hello_magic)) != 0;
+}
+
+std::array<char, proof_body_bytes> bytes_from(const std::vector<std::byte>& body) {
+  D9D_CHECK(body.size() == proof_body_bytes, "a nonce or proof of {} bytes", body.size());
+  std::array<char, proof_body_bytes> bytes{};
+  std::memcpy(bytes.data(), body.data(), bytes.size());
+  return bytes;
+}
+
 std::optional<std::size_t> hello_body_bytes(const std::byte* head) {
   return body_bytes(hello_magic, head);
 }
@@ -97,11 +135,13 @@ std::optional<std::size_t> answer_body_bytes(const std::byte* head) {
 std::optional<Hello> hello_from(const std::vector<std::byte>& bytes) {
   Body body(bytes);
   Hello hello;
-  std::uint8_t purpose = 0;
-  const bool whole = body.get(purpose) && body.get(hello.opened) && body.get(hello.from) &&
-                     body.get(hello.to) && body.get(hello.job) && body.get(hello.group) && body.ended();
-  if (!whole || purpose < 1 || purpose > 2) return std::nullopt;
+  std::uint8_t purpose = 0, secret = 0;
+  const bool whole = body.get(purpose) && body.get(secret) && body.get(hello.nonce) &&
+                     body.get(hello.opened) && body.get(hello.from) && body.get(hello.to) &&
+                     body.get(hello.job) && body.get(hello.group) && body.ended();
+  if (!whole || purpose < 1 || purpose > 3 || secret < 1 || secret > 3) return std::nullopt;
   hello.purpose = static_cast<Purpose>(purpose);
+  hello.secret = static_cast<SecretKind>(secret);
   return hello;
 }
 
@@ -110,7 +150,7 @@ std::optional<Answer> answer_from(const std::vector<std::byte>& bytes) {
   Answer answer;
   std::uint8_t verdict = 0;
   const bool whole = body.get(verdict) && body.get(answer.reason) && body.ended();
-  if (!whole || verdict < 1 || verdict > 3) return std::nullopt;
+  if (!whole || verdict < 1 || verdict > 4) return std::nullopt;
   answer.verdict = static_cast<Verdict>(verdict);
   return answer;
 }

@@ -14,8 +14,13 @@ const char* const not_our_protocol = "what it says is not d9d's protocol";
 
 }  // namespace
 
-Newcomer::Newcomer(Fd socket, const Tls* tls, Deadline deadline)
-    : tls_(tls), deadline_(deadline), socket_(std::move(socket)), fd_(socket_.get()), peer_(peer_of(fd_)) {}
+Newcomer::Newcomer(Fd socket, const Tls* tls, const Secrets& secrets, Deadline deadline)
+    : tls_(tls),
+      secrets_(secrets),
+      deadline_(deadline),
+      socket_(std::move(socket)),
+      fd_(socket_.get()),
+      peer_(peer_of(fd_)) {}
 
 Newcomer::State Newcomer::step() {
   if (!channel_) {
@@ -28,7 +33,11 @@ Newcomer::State Newcomer::step() {
     if (io != Io::done) return io == Io::writes ? State::writes : State::reads;
     hands_shaken_ = true;
   }
-  return read_frame();
+  while (awaited_ != Awaited::nothing) {
+    if (const State state = read_frame(); state != State::ready) return state;
+    if (const State state = hear(); state != State::ready) return state;
+  }
+  return State::ready;
 }
 
 // Looks at the first bytes, because a side with TLS and one without would not understand each other's errors.
@@ -56,6 +65,7 @@ Newcomer::State Newcomer::refuse_plainly(const std::string& why, const std::stri
   return fail(why);
 }
 
+// Ready: frame_ is whole, or it is to be refused.
 Newcomer::State Newcomer::read_frame() {
   while (true) {
     std::size_t got = 0;
@@ -64,26 +74,65 @@ Newcomer::State Newcomer::read_frame() {
     if (io != Io::done) return io == Io::writes ? State::writes : State::reads;
     got_ += got;
     if (got_ < frame_.size()) continue;
-    if (got_ > hello_head_bytes) break;
-    const auto body = hello_body_bytes(frame_.data());
+    if (got_ > hello_head_bytes) return State::ready;
+    const auto body = body_bytes();
+    if (!body && awaited_ == Awaited::hello && is_hello_of_another_version(frame_.data()))
+      return refuse({Verdict::no, "it runs another version of d9d. Install the same version on every host"});
     if (!body) return fail(not_our_protocol);
     frame_.resize(hello_head_bytes + *body);
   }
-  frame_.erase(frame_.begin(), frame_.begin() + hello_head_bytes);
-  const auto hello = hello_from(frame_);
+}
+
+std::optional<std::size_t> Newcomer::body_bytes() const {
+  if (awaited_ == Awaited::hello) return hello_body_bytes(frame_.data());
+  return is_proof(frame_.data()) ? std::optional(proof_body_bytes) : std::nullopt;
+}
+
+Newcomer::State Newcomer::hear() {
+  if (refusal_) return State::ready;
+  const std::vector<std::byte> body(frame_.begin() + hello_head_bytes, frame_.end());
+  if (awaited_ == Awaited::hello) return hear_hello(body);
+  if (!same(bytes_from(body), proof_of(key_, Side::dials, said_)))
+    return refuse({Verdict::stranger, secrets_.why_stranger(hello_)});
+  awaited_ = Awaited::nothing;
+  return State::ready;
+}
+
+Newcomer::State Newcomer::hear_hello(const std::vector<std::byte>& body) {
+  const auto hello = hello_from(body);
   if (!hello) return fail(not_our_protocol);
   hello_ = *hello;
+  const auto key = secrets_.key_for(hello_.purpose);
+  if (!key) return refuse({Verdict::later});
+  key_ = *key;
+  said_ = {std::string(reinterpret_cast<const char*>(frame_.data()), frame_.size()), fresh_nonce(),
+           channel_->binding()};
+  if (!say(challenge_frame(said_.challenge))) return fail({});
+  awaited_ = Awaited::proof;
+  frame_.assign(hello_head_bytes, std::byte{0});
+  got_ = 0;
+  return State::ready;
+}
+
+Newcomer::State Newcomer::refuse(Answer answer) {
+  refusal_ = std::move(answer);
+  awaited_ = Awaited::nothing;
   return State::ready;
 }
 
 std::unique_ptr<Channel> Newcomer::answer(const Answer& answer) {
-  const std::string frame = frame_of(answer);
+  const bool yes = answer.verdict == Verdict::yes;
+  const bool told =
+      say(frame_of(answer) + (yes ? proof_frame(proof_of(key_, Side::accepts, said_)) : std::string()));
+  if (!yes) let_go();
+  return told ? std::move(channel_) : nullptr;
+}
+
+// There is room for these few bytes: little was sent before.
+bool Newcomer::say(const std::string& frame) {
   const iovec part{const_cast<char*>(frame.data()), frame.size()};
   std::size_t sent = 0;
-  // Nothing was sent yet, so there is room for these few bytes.
-  const bool told = channel_->write(&part, 1, sent) == Io::done && sent == frame.size();
-  if (answer.verdict != Verdict::yes) let_go();
-  return told ? std::move(channel_) : nullptr;
+  return channel_->write(&part, 1, sent) == Io::done && sent == frame.size();
 }
 
 Newcomer::State Newcomer::fail(std::string why) {

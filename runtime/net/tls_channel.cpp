@@ -157,6 +157,15 @@ class TlsChannel final : public Channel {
   // A part of a record does not count: the rest has to come first.
   bool hides_bytes() const override { return !drained_ && SSL_has_pending(ssl_.get()) == 1; }
 
+  std::string binding() const override {
+    static constexpr char label[] = "EXPORTER-d9d";
+    std::string bytes(32, '\0');
+    const int done = SSL_export_keying_material(ssl_.get(), reinterpret_cast<unsigned char*>(bytes.data()),
+                                                bytes.size(), label, sizeof(label) - 1, nullptr, 0, 0);
+    D9D_CHECK(done == 1, "OpenSSL exports nothing of a connection");
+    return bytes;
+  }
+
   void expect_much() override {
     wire_.batches = true;
     wire_.batch.reserve(tls_batch_bytes + 2 * SSL3_RT_MAX_PLAIN_LENGTH);

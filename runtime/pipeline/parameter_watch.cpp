@@ -51,7 +51,15 @@ ParameterWatch::~ParameterWatch() {
 void ParameterWatch::begin_step() {
   last_ = in_full_backward_ = false;
   in_step_ = true;
-  for (const auto& entry : entries_) entry->complete = false;
+  for (const auto& entry : entries_) entry->complete = entry->reached = false;
+}
+
+std::vector<std::size_t> ParameterWatch::unreached() const {
+  std::vector<std::size_t> indices;
+  for (const auto& entry : entries_) {
+    if (!entry->reached) indices.push_back(entry->index);
+  }
+  return indices;
 }
 
 void ParameterWatch::begin_full_backward(bool last) {
@@ -72,6 +80,7 @@ void ParameterWatch::end_microbatch(bool last) {
 
 void ParameterWatch::passed(Entry& entry) {
   if (!in_step_) return;  // somebody else's backward
+  entry.reached = true;
   // A second pass means a backward inside the backward
   // (recomputation) uses a parameter that another part uses too.
   D9D_CHECK(!entry.complete, "the gradient of parameter {} grew after it was declared complete", entry.index);

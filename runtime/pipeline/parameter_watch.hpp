@@ -37,6 +37,8 @@ class ParameterWatch {
   void begin_full_backward(bool last);
   // A microbatch's last action ended: whatever is not complete yet is now.
   void end_microbatch(bool last);
+  // Those that no backward of the step has come to, by their index: no loss depends on them.
+  std::vector<std::size_t> unreached() const;
 
  private:
   struct Entry {
@@ -44,6 +46,7 @@ class ParameterWatch {
     std::shared_ptr<torch::autograd::Node> accumulator;
     std::uintptr_t hook = 0;
     bool complete = false;
+    bool reached = false;
   };
   void passed(Entry& entry);
   void report(Entry& entry);

@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/work_name.hpp"
@@ -119,11 +120,17 @@ ActionResult StageCore::run(const Action& action) {
   } catch (const c10::Error& error) {
     const std::string memory = out_of_memory_report(error.what_without_backtrace());
     if (!memory.empty()) throw Error(ErrorKind::environment, error_prefix(action) + memory);
-    throw Error(ErrorKind::bug, error_prefix(action) + error.what_without_backtrace());
+    throw_of_model(action, ErrorKind::bug, error.what_without_backtrace());
   } catch (...) {
     const Caught caught = describe_current_exception();
-    throw Error(caught.kind, error_prefix(action) + caught.what);
+    throw_of_model(action, caught.kind, caught.what);
   }
+}
+
+void StageCore::throw_of_model(const Action& action, ErrorKind kind, const std::string& what) const {
+  if (kind != ErrorKind::bug || options_.whose.empty()) throw Error(kind, error_prefix(action) + what);
+  throw Error(ErrorKind::environment,
+              fmt::format("{}{} threw: {}", error_prefix(action), options_.whose, shortened(what)));
 }
 
 StageLosses StageCore::end_step() {
@@ -296,6 +303,7 @@ ActionResult StageCore::backward(Microbatch& mb, WeightWork::Mode mode) {
   const bool full = mode == WeightWork::Mode::now;
   mb.work->set_mode(mode);
   if (full) watch_.begin_full_backward(unfinished_ == 1);
+  name_unregistered(mb);
   {
     const WeightWork::Scope scope(mb.work);  // for what is recomputed inside the backward
     const auto watch = full ? nullptr : watch_first_split(mb);
@@ -308,6 +316,17 @@ ActionResult StageCore::backward(Microbatch& mb, WeightWork::Mode mode) {
   if (!is_first()) result.gradient = put_input_gradients(mb);
   if (full) finish(mb);
   return result;
+}
+
+void StageCore::name_unregistered(const Microbatch& mb) {
+  if (!options_.on_unregistered || std::exchange(leaves_named_, true)) return;
+  SplitWatch::Nodes roots;
+  for (const Root& root : mb.roots) roots.push_back(root.at.edge.function);
+  std::vector<at::Tensor> known;
+  for (const StageParameter& parameter : options_.module->parameters()) known.push_back(parameter.tensor);
+  for (const auto& [name, leaf] : mb.leaves) known.push_back(leaf);
+  const std::vector<at::Tensor> foreign = other_leaves(roots, known);
+  if (!foreign.empty()) options_.on_unregistered(foreign);
 }
 
 std::unique_ptr<SplitWatch> StageCore::watch_first_split(const Microbatch& mb) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/error.hpp"
 #include "runtime/device/work_log.hpp"
 #include "runtime/pipeline/action.hpp"
 #include "runtime/pipeline/action_result.hpp"
@@ -25,6 +26,7 @@
 #include "runtime/pipeline/split_watch.hpp"
 #include "runtime/pipeline/stage_core_options.hpp"
 #include "runtime/pipeline/stage_losses.hpp"
+#include "runtime/pipeline/watch/other_leaves.hpp"
 
 namespace d9d {
 
@@ -57,6 +59,8 @@ class StageCore {
   StageLosses end_step();
   // The same, and the host waits for the losses.
   StageTotals finish_step();
+  // Of the last step: trainable parameters that its backwards did not come to, by their index.
+  std::vector<std::size_t> unreached() const { return watch_.unreached(); }
   // How many microbatches hold tensors now.
   int num_cached() const;
 
@@ -68,6 +72,8 @@ class StageCore {
   bool consumes(int microbatch) const;
   Microbatch& at(int microbatch);
   std::string error_prefix(const Action& action) const;
+  [[noreturn]] void throw_of_model(const Action& action, ErrorKind kind, const std::string& what) const;
+  void name_unregistered(const Microbatch& mb);
   ActionResult dispatch(const Action& action);
   void begin_work(const Action& action);
   ActionResult forward(Microbatch& mb, int index);
@@ -91,7 +97,7 @@ class StageCore {
   std::uint64_t step_ = 0;
   bool module_trains_ = true;  // what the module was told last
   std::vector<Microbatch> microbatches_;
-  bool split_watched_ = false;
+  bool split_watched_ = false, leaves_named_ = false;
   WorkTimer timer_;     // of the action that runs
   int unfinished_ = 0;  // microbatches whose last action did not run yet
 };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/device/device.hpp"
 #include "runtime/pipeline/step_observer.hpp"
@@ -60,6 +61,11 @@ struct StageCoreOptions {
   // parameter whose gradient that I computed already, because the named nodes
   // of autograd cannot leave it to W: the numbers are right, only not split.
   std::function<void(std::size_t parameter, const std::string& nodes)> on_not_split;
+  // Called before the stage's first backward, where that comes to tensors which are neither parameters of the module nor
+  // its inputs: layers that were never registered.
+  std::function<void(const std::vector<at::Tensor>&)> on_unregistered;
+  // Of a plugin's model, for errors: what it throws is no bug of d9d.
+  std::string whose;
   // See kernels::WeightWork::set_before_job. Where it is set, only ops of kernels/ leave weights to W.
   std::function<void(const at::Tensor& parameter, bool reads)> before_weight_job;
 };

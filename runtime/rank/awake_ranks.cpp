@@ -31,4 +31,9 @@ void AwakeRanks::wake() {
   --asleep_;
 }
 
+bool AwakeRanks::all_sleep() {
+  const std::lock_guard lock(mutex_);
+  return ranks_ > 0 && asleep_ == ranks_;
+}
+
 }  // namespace d9d

@@ -19,6 +19,8 @@ class AwakeRanks {
   void fall_asleep(const std::set<Device*>& devices);
   // Before it takes memory again; waits for one that trims.
   void wake();
+  // Of a process that has ranks.
+  bool all_sleep();
 
  private:
   std::mutex mutex_;

@@ -1,10 +1,13 @@
 #include "runtime/rank/phase_losses.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/host_outputs.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
@@ -24,7 +27,11 @@ int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
 
 StageLoss PhaseLosses::compute(const LastStageOutputs& outputs) {
   const LossContext seen = context(outputs.step, place(outputs), outputs.outputs, outputs.state);
-  const Loss loss = options_.task->compute_loss(seen);
+  const auto compute = [&] { return options_.task->compute_loss(seen); };
+  const Loss loss = options_.name.empty()
+                        ? compute()
+                        : call_user(fmt::format("compute_loss of the task \"{}\"", options_.name),
+                                    ErrorInside::is_named, compute);
   if (options_.counts_loss) options_.device->is_cpu() ? count(seen, loss) : count_later(outputs, loss);
   return {loss.loss, loss.weight};
 }
@@ -38,10 +45,26 @@ LossContext PhaseLosses::context(std::uint64_t step, Place place, const TensorMa
 }
 
 void PhaseLosses::count(const LossContext& context, const Loss& loss) {
-  options_.task->update_metrics(context, *options_.metrics);
+  update_metrics(context);
   if (options_.phases.is_plain() || !loss.loss.defined() || loss.loss.numel() != 1) return;
   options_.metrics->get<WeightedMean>(phase_loss_name(options_.phases[context.phase]))
       .update(loss.loss.item().toDouble(), loss.weight);
+}
+
+// Numbers for people: training goes on without those of a plugin that fails.
+void PhaseLosses::update_metrics(const LossContext& context) {
+  if (counts_no_more_) return;
+  try {
+    options_.task->update_metrics(context, *options_.metrics);
+  } catch (...) {
+    if (options_.name.empty()) throw;
+    counts_no_more_ = true;
+    log::warn(
+        "update_metrics of the task \"{}\" threw in step {}, microbatch {}: {}. This rank counts no metrics "
+        "of it "
+        "from here on; training goes on",
+        options_.name, context.step, context.microbatch, shortened(describe_current_exception().what));
+  }
 }
 
 void PhaseLosses::count_later(const LastStageOutputs& outputs, const Loss& loss) {

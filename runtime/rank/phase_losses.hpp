@@ -3,6 +3,7 @@
 // that trains, and what a forward phase leaves for later ones. Used on the stage's compute thread. Needs torch.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/device/device.hpp"
@@ -20,6 +21,7 @@ struct PhaseLossesOptions {
   Compose* metrics =
       nullptr;  // what the task counts; what is counted on a rank that does not count is dropped
   std::shared_ptr<Device> device = cpu_device();
+  std::string name = {};  // of a plugin's task, for errors; empty: built in
 };
 
 class PhaseLosses {
@@ -55,9 +57,11 @@ class PhaseLosses {
   LossContext context(std::uint64_t step, Place place, const TensorMap& outputs, const TensorMap& state);
   void count_later(const LastStageOutputs& outputs, const Loss& loss);
   void count(const LossContext& context, const Loss& loss);
+  void update_metrics(const LossContext& context);
 
   const PhaseLossesOptions options_;
-  int per_phase_ = 1;  // microbatches
+  int per_phase_ = 1;            // microbatches
+  bool counts_no_more_ = false;  // the task's update_metrics has thrown
   std::vector<Counted> later_;
   Event copied_;                                 // what later_ has is on the host
   std::vector<std::vector<TensorMap>> carried_;  // by batch and microbatch; empty without forward phases

@@ -35,6 +35,7 @@
 #include "runtime/rank/rank_model.hpp"
 #include "runtime/rank/snapshot_copies.hpp"
 #include "runtime/rank/training_state.hpp"
+#include "runtime/rank/untrained/untrained_weights.hpp"
 #include "runtime/rank/watched_tensors.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/rank_context.hpp"
@@ -60,7 +61,8 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
             make_cursor(options_.order, pipeline_rank_, options_.extra_activations),
             [this](const Action& action) { return core(action.stage).ready(action); }, options_.follows),
         metrics_(options_.declare_metrics, counts_loss()),
-        losses_({options_.task, options_.phases, counts_loss(), &metrics_.of_losses(), options_.device}),
+        losses_({options_.task, options_.phases, counts_loss(), &metrics_.of_losses(), options_.device,
+                 options_.of_plugin.task}),
         copies_(options_.device) {
     if (!options_.device->is_cpu())
       times_ = std::make_unique<ActionTimes>(bool(tracing_.in_compute), programs_);
@@ -130,6 +132,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StepTotals totals_of_evaluation();
   Ticket take_snapshot();
   std::vector<int> groups_of_buckets() const;
+  void name_unreached(int stage, const StageCore& core, const StageLosses& losses);
   void load_metrics();
   void wait_for_reductions();
   void end_step(bool update);
@@ -155,6 +158,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   std::unique_ptr<RankModel> model_;
   SnapshotCopies copies_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
+  std::set<int> unreached_named_;                    // stages
   std::vector<int> bucket_groups_;                   // by bucket, see RankWorker
   EvaluationTurn turn_;
   PhaseProgram phase_program_;
@@ -227,6 +231,13 @@ StageCoreOptions PipelineWorker::core_options(int stage, const RankModel::Stage&
         "split",
         stage, nodes, module->parameters()[parameter].name, why);
   };
+  if (!options_.of_plugin.model.empty()) {
+    core.whose = fmt::format("the model \"{}\"", options_.of_plugin.model);
+    if (built.units.empty())
+      core.on_unregistered = [stage](const std::vector<at::Tensor>& tensors) {
+        log::warn("{}", unregistered_text(stage, tensors));
+      };
+  }
   core.compute_loss = [this](const LastStageOutputs& outputs) { return losses_.compute(outputs); };
   core.consume_outputs = [this](const LastStageOutputs& outputs) { losses_.carry(outputs); };
   return core;
@@ -321,6 +332,7 @@ StepTotals PipelineWorker::totals_of_step() {
   std::vector<StageLosses> steps;
   for (auto& [stage, core] : cores_) {
     steps.push_back(core->end_step());
+    name_unreached(stage, *core, steps.back());
     model_->stages().at(stage).units.end_step();
   }
   model_->tied().sum();
@@ -331,6 +343,18 @@ StepTotals PipelineWorker::totals_of_step() {
   if (times_) times_->end_step(order_);
   totals.costs = programs_.finish_step();
   return totals;
+}
+
+// After the first step in which a label counts. One of the ranks with the same stage says it.
+void PipelineWorker::name_unreached(int stage, const StageCore& core, const StageLosses& losses) {
+  const bool is_last = stage == topology_.num_stages() - 1;
+  if (unreached_named_.contains(stage) || (is_last && losses.losses.empty())) return;
+  unreached_named_.insert(stage);
+  const RankPlacement& place = options_.plan->placement(options_.rank);
+  if (place.data != 0 || place.tensor != 0) return;
+  const std::string text =
+      unreached_text(stage, model_->stages().at(stage).module->parameters(), core.unreached());
+  if (!text.empty()) log::warn("{}", text);
 }
 
 void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) {
@@ -386,7 +410,8 @@ void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   if (options_.optimizer->built_in() != nullptr) {
     model_->optimizer().step(scale);
   } else {
-    call_user("the optimizer of the plugin", ErrorInside::is_named, [&] { model_->optimizer().step(scale); });
+    call_user(fmt::format("the optimizer \"{}\"", options_.of_plugin.optimizer), ErrorInside::is_named,
+              [&] { model_->optimizer().step(scale); });
   }
   timer.end();
   end_step(/*update=*/true);

@@ -42,6 +42,11 @@ struct RankGradients;  // shared with the CollectiveWorkers of the rank; see ran
 // Opens a communicator between two ranks, given by their place in the job; one of them is this one.
 using OpenPair = std::function<std::shared_ptr<Communicator>(int one, int other, const std::string& use)>;
 
+// Of a plugin's, as the job file says it, for errors; empty: built in.
+struct PluginNames {
+  std::string model, task, optimizer;
+};
+
 struct PipelineWorkerOptions {
   int rank = 0;
   const Plan* plan = nullptr;
@@ -52,6 +57,7 @@ struct PipelineWorkerOptions {
   bool follows = false;       // another rank leads, see rank_order.hpp
   std::shared_ptr<const ModelProvider> model;
   bool model_is_of_plugin = false;  // see plugin_parameters.hpp
+  PluginNames of_plugin;
   std::shared_ptr<const TrainTask> task;
   StepPhases phases;                                 // of the task
   std::vector<std::shared_ptr<GradientHook>> hooks;  // called in their order by hook_gradients()

@@ -20,7 +20,7 @@ HookedGradients call_hooks(const GradientHooks& hooks, const FlatParameters& par
   HookedGradients hooked;
   for (const auto& hook : hooks) {
     const HookVerdict verdict =
-        call_user("a gradient hook", ErrorInside::is_named, [&] { return hook->gradients_reduced(context); });
+        call_user("a gradient hook", ErrorInside::passes, [&] { return hook->gradients_reduced(context); });
     hooked.skip = hooked.skip || verdict == HookVerdict::skip;
   }
   std::vector<at::Tensor> shares;

@@ -158,7 +158,8 @@ void RankModel::make_optimizer(const OpenGroup& open) {
   const auto make = [&] { return options_.optimizer->make(*flat_, context); };
   optimizer_ = options_.optimizer->built_in() != nullptr
                    ? make()
-                   : call_user("the optimizer of the plugin", ErrorInside::passes, make);
+                   : call_user(fmt::format("the optimizer \"{}\"", options_.of_plugin.optimizer),
+                               ErrorInside::passes, make);
 }
 
 // Gradients are zero between two steps.

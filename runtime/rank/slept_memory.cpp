@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/state/checksum.hpp"
+#include "runtime/state/disk_error.hpp"
 
 namespace d9d {
 namespace {
@@ -87,10 +89,17 @@ void SleptMemory::write(const std::string& file) {
 }
 
 std::uint64_t SleptMemory::sleep(const std::string& file) {
-  D9D_CHECK(!is_asleep(), "memory that sleeps in {} is put to sleep again", file_);
+  D9D_CHECK(!is_asleep(), "memory that sleeps in {} is put to sleep again", written_->path());
   for (Device* const device : devices()) device->finish();
-  write(file);
-  file_ = file;
+  try {
+    write(file);
+    written_ = disk_.open(file);
+    disk_.remove_all(file);
+  } catch (...) {
+    written_.reset();
+    remove_quietly(disk_, file);
+    throw;
+  }
   std::uint64_t bytes = 0;
   for (const auto& [storage, region] : regions_) {
     region.bytes.is_cpu() ? drop_pages(region.bytes) : give_to_device(region.bytes);
@@ -109,7 +118,7 @@ std::set<Device*> SleptMemory::devices() const {
 
 void SleptMemory::wake() {
   D9D_CHECK(is_asleep(), "memory that does not sleep is woken");
-  const auto in = disk_.open(file_);
+  const auto in = std::exchange(written_, nullptr);
   std::uint64_t offset = 0, checksum = 0;
   for (const auto& [storage, region] : regions_) {
     const bool is_cpu = region.bytes.is_cpu();
@@ -130,9 +139,8 @@ void SleptMemory::wake() {
                 fmt::format("{}: what is read is not what was written when the job fell asleep; the disk is "
                             "damaged or somebody wrote to the file. Start the job again: it goes on from its "
                             "last checkpoint",
-                            file_));
+                            in->path()));
   }
-  disk_.remove_all(std::exchange(file_, {}));
 }
 
 void trim_allocator() {

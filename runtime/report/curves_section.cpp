@@ -11,6 +11,7 @@
 #include "runtime/report/axis.hpp"
 #include "runtime/report/html.hpp"
 #include "runtime/report/line_chart.hpp"
+#include "runtime/report/numbers/readable_names.hpp"
 #include "runtime/report/verdict.hpp"
 
 namespace d9d::report {
@@ -19,13 +20,12 @@ namespace {
 constexpr std::size_t other_charts_max = 18;
 constexpr std::size_t rows_max = 40;
 constexpr double bytes_of_gib = 1024.0 * 1024 * 1024;
-constexpr const char* metrics_prefix = "metrics/";
 constexpr const char* experts_prefix = "metrics/expert_load/";
 constexpr const char* bytes_ending = "_bytes";
 
 // Told elsewhere: as time, or as the sum of tokens.
 const std::set<std::string>& not_drawn() {
-  static const std::set<std::string> names{"time", "tokens", "tokens_total", "epoch"};
+  static const std::set<std::string> names{"time", "tokens", "tokens_total", "epoch", "evaluation/tokens"};
   return names;
 }
 
@@ -89,16 +89,28 @@ std::vector<LineChart> expert_charts(const Curves& curves) {
   return charts;
 }
 
-// What a task or a plugin has logged.
+// The evaluation's line of a number that training has as well: of one value it is a point.
+void add_evaluation(LineChart& chart, const Curves& curves, const std::string& name) {
+  const Curve* evaluation = curves.find(evaluation_prefix + name);
+  if (evaluation == nullptr) return;
+  chart.lines[0].name = "training";
+  chart.lines.push_back({"evaluation", evaluation->steps, evaluation->values});
+}
+
+// What a task or a plugin has logged, and what only evaluations have.
 std::vector<LineChart> other_charts(const Curves& curves) {
   std::vector<LineChart> charts;
   for (const Curve& curve : curves.all) {
-    const bool told = is_known(curve.name) || not_drawn().contains(curve.name) ||
-                      curve.name.starts_with(experts_prefix) || curve.name.ends_with(bytes_ending);
-    if (told || is_constant(curve)) continue;
-    const bool metric = curve.name.starts_with(metrics_prefix);
-    LineChart chart{.title = metric ? curve.name.substr(std::string(metrics_prefix).size()) : curve.name};
+    const std::string evaluated = evaluated_name(curve.name);
+    const bool told =
+        is_known(curve.name) || not_drawn().contains(curve.name) || curve.name.starts_with(experts_prefix) ||
+        curve.name.ends_with(bytes_ending) ||
+        (!evaluated.empty() && curves.find(evaluated) != nullptr && !not_drawn().contains(evaluated));
+    const bool is_beside = curves.find(evaluation_prefix + curve.name) != nullptr;
+    if (told || (is_constant(curve) && evaluated.empty() && !is_beside)) continue;
+    LineChart chart{.title = readable_name(curve.name)};
     chart.lines.push_back(curve);
+    add_evaluation(chart, curves, curve.name);
     charts.push_back(std::move(chart));
   }
   return charts;
@@ -111,6 +123,7 @@ std::vector<LineChart> all_charts(const Curves& curves, std::size_t& left_out) {
     if (curve == nullptr) continue;
     charts.push_back(each.chart);
     charts.back().lines.push_back(*curve);
+    add_evaluation(charts.back(), curves, each.name);
   }
   for (const Curve& curve : curves.all) {
     if (curve.name.ends_with(bytes_ending)) charts.push_back(memory_chart(curve));
@@ -132,10 +145,11 @@ std::string summary_table(const Curves& curves) {
     for (const double value : curve.values) {
       if (std::isfinite(value)) finite.push_back(value);
     }
-    std::vector<Cell> row{{curve.name}, number_cell(fmt::format("{}", curve.values.size()))};
+    std::vector<Cell> row{
+        {readable_name(curve.name)}, {curve.name}, number_cell(fmt::format("{}", curve.values.size()))};
     const auto add = [&](double value) { row.push_back(number_cell(fmt::format("{:.6g}", value))); };
     if (finite.empty()) {
-      row.resize(6, number_cell("-"));
+      row.resize(7, number_cell("-"));
     } else {
       add(finite.front());
       add(finite.back());
@@ -145,6 +159,7 @@ std::string summary_table(const Curves& curves) {
     rows.push_back(std::move(row));
   }
   return table({{"number"},
+                {"in metrics.jsonl"},
                 number_cell("steps"),
                 number_cell("first"),
                 number_cell("last"),
@@ -166,7 +181,7 @@ std::string steps_table(const Curves& curves) {
   for (const Known& each : known_charts()) {
     if (const Curve* curve = curves.find(each.name)) {
       columns.push_back(curve);
-      heads.push_back(number_cell(curve->name));
+      heads.push_back(number_cell(each.chart.title));
     }
   }
   if (columns.empty()) return {};
@@ -183,6 +198,14 @@ std::string steps_table(const Curves& curves) {
     rows.push_back(std::move(row));
   }
   return table(heads, rows);
+}
+
+// Which of page_style's rules make the first charts wider, so that no row of two or of three has a hole.
+std::string fills_rows(std::size_t charts) {
+  if (charts == 1) return " one";
+  std::string classes = charts % 2 == 1 ? " odd" : "";
+  if (charts % 3 != 0) classes += fmt::format(" lacks-{}", 3 - charts % 3);
+  return classes;
 }
 
 std::string missing_text(const RunFolder& run) {
@@ -218,12 +241,14 @@ std::string curves_section(const RunFolder& run) {
     marks.push_back({static_cast<double>(step) + 0.5, fmt::format("started again after step {}", step)});
   std::size_t left_out = 0;
   std::string charts;
+  std::size_t count = 0;
   for (LineChart& chart : all_charts(curves, left_out)) {
+    ++count;
     chart.marks = marks;
     if (!elapsed.values.empty()) chart.elapsed = &elapsed;
     charts += line_chart(chart);
   }
-  std::string html = "<div class=\"charts\">\n" + charts + "</div>\n";
+  std::string html = fmt::format("<div class=\"charts{}\">\n{}</div>\n", fills_rows(count), charts);
   if (!marks.empty()) html += paragraph("Dashed lines: the run was started again there.", "soft");
   if (left_out > 0)
     html += paragraph(fmt::format("{} without a chart; the table has them.", counted(left_out, "number")),

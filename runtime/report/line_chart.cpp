@@ -27,6 +27,7 @@ constexpr int x_ticks = 6, y_ticks = 6;
 constexpr std::size_t buckets_max = 320;
 constexpr std::size_t bad_marks_max = 40;
 constexpr std::size_t smooth_least = 24;  // values; a shorter curve needs none
+constexpr std::size_t dots_max = 60;      // of a line
 constexpr std::size_t windows = 40;       // of smoothing, on the length of the curve
 constexpr double outlier_factor = 30;     // largest over median
 
@@ -145,7 +146,22 @@ std::string band(const std::vector<Bucket>& buckets, const Scales& scales, std::
 }
 
 bool is_smoothed(const LineChart& chart) {
-  return chart.smooth && chart.lines.size() == 1 && chart.lines[0].values.size() >= smooth_least;
+  return chart.smooth && !chart.lines.empty() && chart.lines[0].values.size() >= smooth_least;
+}
+
+// Values that are far between are shown each, on the line through them.
+std::string dots_on(const std::vector<Bucket>& buckets, const Scales& scales, std::size_t index) {
+  std::string svg;
+  for (const Bucket& bucket : buckets) {
+    svg += fmt::format("<circle class=\"line line-{} dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n", index,
+                       scales.px(bucket.step), scales.py(bucket.mean));
+  }
+  return svg;
+}
+
+bool is_sparse(const LineChart& chart, std::size_t index) {
+  const std::size_t count = chart.lines[index].values.size();
+  return index > 0 && count > 1 && count <= dots_max && 2 * count <= chart.lines[0].values.size();
 }
 
 std::string curve(const LineChart& chart, const Scales& scales, std::size_t index) {
@@ -154,7 +170,10 @@ std::string curve(const LineChart& chart, const Scales& scales, std::size_t inde
   if (buckets.empty()) return {};
   std::string svg;
   if (line.values.size() > buckets_max) svg += band(buckets, scales, index);
-  if (!is_smoothed(chart)) return svg + line_through(buckets, scales, fmt::format("line line-{}", index));
+  if (index > 0 || !is_smoothed(chart)) {
+    svg += line_through(buckets, scales, fmt::format("line line-{}", index));
+    return is_sparse(chart, index) ? svg + dots_on(buckets, scales, index) : svg;
+  }
   svg += line_through(buckets, scales, "raw");
   const auto means = smoothed(line.values, std::max<std::size_t>(3, line.values.size() / windows));
   return svg + line_through(thinned(line.steps, means, buckets_max), scales, "line line-0");
@@ -193,11 +212,12 @@ std::string points_of(const LineChart& chart) {
 std::string legend(const LineChart& chart) {
   if (chart.lines.size() < 2 && !is_smoothed(chart)) return {};
   std::string html = "<ul class=\"legend\">";
-  if (chart.lines.size() < 2) {
-    html += "<li><i class=\"key-raw\"></i>each step</li><li><i class=\"key-0\"></i>mean of neighbours</li>";
-  }
-  for (std::size_t i = 0; chart.lines.size() > 1 && i < chart.lines.size(); ++i) {
-    html += fmt::format("<li><i class=\"key-{}\"></i>{}</li>", i, xml_text(chart.lines[i].name));
+  if (is_smoothed(chart)) html += "<li><i class=\"key-raw\"></i>each step</li>";
+  for (std::size_t i = 0; i < chart.lines.size(); ++i) {
+    const bool mean = i == 0 && is_smoothed(chart);
+    const std::string name = chart.lines.size() == 1 ? "mean of neighbours" : chart.lines[i].name;
+    html += fmt::format("<li class=\"of-line\"><i class=\"key-{}\"></i>{}</li>", i,
+                        xml_text(mean && chart.lines.size() > 1 ? name + ", mean of neighbours" : name));
   }
   return html + "</ul>\n";
 }

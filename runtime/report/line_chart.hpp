@@ -21,8 +21,8 @@ struct LineChart {
   std::vector<ChartMark> marks = {};  // vertical lines: where the run was started again
   const Curve* elapsed = nullptr;     // seconds of training after each step: a second line of labels
   bool from_zero = false;             // else the scale begins near the smallest value
-  bool smooth = false;                // a mean over neighbouring steps is drawn above the values
-  bool never_logarithmic = false;     // else the scale is logarithmic where outliers would hide the rest
+  bool smooth = false;  // of the first line a mean over neighbouring steps is drawn above the values
+  bool never_logarithmic = false;  // else the scale is logarithmic where outliers would hide the rest
 };
 
 inline constexpr std::size_t lines_max = 8;

@@ -12,6 +12,7 @@
 #include "runtime/report/durations.hpp"
 #include "runtime/report/html.hpp"
 #include "runtime/report/job_section.hpp"
+#include "runtime/report/numbers/recent.hpp"
 #include "runtime/report/page_script.hpp"
 #include "runtime/report/page_style.hpp"
 #include "runtime/report/pipeline_section.hpp"
@@ -22,6 +23,8 @@
 
 namespace d9d::report {
 namespace {
+
+constexpr int recent_minutes = 5;
 
 const char* class_of(Fate fate) {
   switch (fate) {
@@ -47,12 +50,31 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::string tiles(const RunFolder& run) {
+// Of a run that is at work.
+std::string live_tiles(const RunFolder& run, double now) {
+  std::string html;
+  const auto total = total_steps(run);
+  if (const auto left = total ? seconds_left(run.curves, last_step(run), *total) : std::nullopt) {
+    html += tile("time left, about", duration_text(*left));
+    html += tile("ends about", date_text(now + *left));
+  }
+  if (const auto loss = recent_loss(run.curves, recent_minutes * 60)) {
+    html += tile(fmt::format("mean loss of the last {} min", recent_minutes),
+                 short_number(loss->mean) +
+                     (loss->before ? fmt::format(" ({} before)", short_number(*loss->before)) : ""));
+  }
+  return html;
+}
+
+std::string tiles(const RunFolder& run, const PageOptions& options) {
   std::string html;
   if (const Curve* loss = run.curves.find("loss")) {
     html += tile("loss, first \u2192 last",
                  short_number(loss->values.front()) + " \u2192 " + short_number(loss->values.back()));
   }
+  if (const Curve* loss = run.curves.find("evaluation/loss"))
+    html += tile("loss of the last evaluation", short_number(loss->values.back()));
+  if (run.is_running && !options.is_asleep) html += live_tiles(run, options.now);
   html += tile("steps", fmt::format("{}", last_step(run)));
   if (const Curve* tokens = run.curves.find("tokens_total"))
     html += tile("tokens", short_number(tokens->values.back()));
@@ -66,8 +88,27 @@ std::string tiles(const RunFolder& run) {
   return "<dl class=\"tiles\">\n" + html + "</dl>\n";
 }
 
-std::string header(const RunFolder& run) {
-  const Verdict verdict = verdict_of(run);
+std::string button(const char* action, const char* text, const char* explained) {
+  return fmt::format("<form method=\"post\" action=\"{}\"><button title=\"{}\">{}</button></form>\n", action,
+                     explained, text);
+}
+
+// What a live page can be asked for.
+std::string buttons(const PageOptions& options) {
+  std::string html;
+  if (options.asks_for_traces)
+    html += button(trace_action, "Write a trace", "Of the last steps, into traces/ of the run");
+  if (options.asks_for_sleep) {
+    html += options.is_asleep ? button(wake_action, "Wake", "Take the memory again and go on")
+                              : button(sleep_action, "Sleep",
+                                       "After this step hand the memory of weights and optimizer back");
+  }
+  return html.empty() ? html : "<div class=\"actions\">\n" + html + "</div>\n";
+}
+
+std::string header(const RunFolder& run, const PageOptions& options) {
+  Verdict verdict = verdict_of(run);
+  if (options.is_asleep) verdict.word = "Asleep";
   std::string html = fmt::format("<h1>{}</h1>\n", xml_text(run.name));
   std::string place = std::filesystem::absolute(run.path).lexically_normal().string();
   if (!run.starts.empty())
@@ -82,7 +123,9 @@ std::string header(const RunFolder& run) {
        {std::pair{"curves", "Curves"}, std::pair{"time", "Time"}, std::pair{"pipeline", "Pipeline"},
         std::pair{"checkpoints", "Checkpoints"}, std::pair{"job", "Job"}})
     html += fmt::format("<a href=\"#{}\">{}</a>", id, name);
-  return html + "</nav>\n" + tiles(run);
+  if (run.has_log && !options.log.empty())
+    html += fmt::format("<a href=\"{}\">Log</a>", xml_text(options.log));
+  return html + "</nav>\n" + buttons(options) + tiles(run, options);
 }
 
 std::string other_traces(const RunFolder& run) {
@@ -103,10 +146,6 @@ std::string refresh(int seconds) {
   return fmt::format("<meta http-equiv=\"refresh\" content=\"{}\"/>\n", seconds);
 }
 
-std::string button(const char* action, const char* text) {
-  return fmt::format("<form method=\"post\" action=\"{}\"><button>{}</button></form>\n", action, text);
-}
-
 }  // namespace
 
 std::string report_page(const RunFolder& run, const PageOptions& options) {
@@ -118,12 +157,7 @@ std::string report_page(const RunFolder& run, const PageOptions& options) {
       "report</title>\n"
       "<style>{}</style>\n</head>\n<body>\n<main>\n",
       refresh(options.refresh_seconds), xml_text(run.name), page_style());
-  html += header(run) + curves_section(run) + samples_section(run) + time_section(traced);
-  if (options.asks_for_traces) html += button(trace_action, "Write a trace of the last steps");
-  if (options.asks_for_sleep) {
-    html += button(sleep_action, "Sleep after this step, without the memory of weights and optimizer") +
-            button(wake_action, "Wake");
-  }
+  html += header(run, options) + curves_section(run) + samples_section(run) + time_section(traced);
   html += pipeline_section(traced, options.steps) + other_traces(run) + checkpoints_section(run) +
           job_section(run);
   html += fmt::format("<footer>Written {} by d9d-node {}.</footer>\n", date_text(options.now),

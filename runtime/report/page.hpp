@@ -18,8 +18,10 @@ struct PageOptions {
   double now = 0;                // seconds since 1970
   std::string build = {};        // of the program that makes the page
   int refresh_seconds = 0;       // a browser asks for it again after these; 0: never
+  std::string log = {};          // the address of node 0's log; empty: no link
   bool asks_for_traces = false;  // has a button that sends a POST to trace_action
   bool asks_for_sleep = false;   // has buttons for sleep_action and wake_action
+  bool is_asleep = false;        // the job runs, and has handed its memory back
 };
 
 // Input error: one of the steps cannot be drawn.

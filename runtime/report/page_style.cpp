@@ -27,11 +27,18 @@ section { background: var(--card); border: 1px solid var(--rule); border-radius:
 .soft, small { color: var(--soft); }
 .verdict { font-size: 1.05rem; margin: 8px 0; }
 .verdict b { color: var(--good); } .failed b { color: var(--bad); } .running b { color: var(--busy); } .ended b { color: var(--warn); }
+.actions { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0 0; }
+button { font: inherit; font-size: .9rem; color: var(--busy); background: var(--card); border: 1px solid var(--rule); border-radius: 6px; padding: 5px 14px; cursor: pointer; }
+button:hover, button:focus-visible { border-color: var(--busy); background: var(--ground); }
 .hint { background: var(--warn-ground); color: var(--warn); border-radius: 6px; padding: 8px 12px; }
-dl.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 10px; margin: 14px 0 0; }
-dl.tiles div { background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 8px 12px; }
+dl.tiles { display: flex; flex-wrap: wrap; gap: 10px; margin: 14px 0 0; }
+dl.tiles div { flex: 1 1 150px; background: var(--card); border: 1px solid var(--rule); border-radius: 8px; padding: 8px 12px; }
 dt { color: var(--soft); font-size: .8rem; } dd { margin: 0; font-size: 1.05rem; overflow-wrap: anywhere; }
-.charts { margin-bottom: 12px; display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 330px), 1fr)); gap: 18px 22px; }
+.charts { margin-bottom: 12px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 18px 22px; }
+@media (min-width: 740px) { .charts { grid-template-columns: repeat(2, minmax(0, 1fr)); grid-auto-flow: dense; }
+  .charts.odd > :first-child { grid-column: span 2; } .charts.one > :first-child { max-width: 736px; } }
+@media (min-width: 1120px) { .charts { grid-template-columns: repeat(3, minmax(0, 1fr)); } .charts.odd > :first-child { grid-column: auto; }
+  .charts.lacks-1 > :first-child, .charts.lacks-2 > :nth-child(-n+2), .charts.one > :first-child { grid-column: span 2; } }
 figure { margin: 0; min-width: 0; position: relative; }
 figcaption { font-weight: 600; overflow-wrap: anywhere; } figcaption small { font-weight: 400; }
 figure svg { display: block; width: 100%; height: auto; }
@@ -58,10 +65,11 @@ ul.legend i { display: inline-block; width: 12px; height: 12px; border-radius: 2
 svg .card { fill: var(--card); } svg .title { font-size: 13px; font-weight: 600; fill: var(--ink); }
 .bars text { font-size: 12px; fill: var(--ink); }
 .bars { max-width: 520px; margin-bottom: 10px; }
+@media (min-width: 1000px) { .pair { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 22px; align-items: start; } }
 .scroll { overflow-x: auto; max-width: 100%; margin-bottom: 8px; }
 .scroll .program { width: 100%; min-width: 900px; height: auto; display: block; }
 .program .boxes rect { stroke: var(--card); }
-table { border-collapse: collapse; font-size: .85rem; } th, td { text-align: left; padding: 3px 14px 3px 0; white-space: nowrap; vertical-align: top; }
+table { border-collapse: collapse; font-size: .85rem; width: 100%; } th, td { text-align: left; padding: 3px 14px 3px 0; white-space: nowrap; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; border-bottom: 1px solid var(--rule); } tr + tr td { border-top: 1px solid var(--grid); }
 @media (max-width: 600px) { td:not(.number) { white-space: normal; overflow-wrap: anywhere; min-width: 7.5em; } }
 .number { text-align: right; font-variant-numeric: tabular-nums; }

@@ -154,6 +154,7 @@ RunFolder look_at_run(const Disk& disk, const fs::path& directory) {
   run.path = directory;
   run.curves = read_curves(directory / metrics_name);
   run.starts = read_run_record(directory / run_record_name);
+  run.has_log = is_there(directory / node_0_log);
   run.is_running = is_used_now(directory);
   add_checkpoints(disk, run);
   add_job(disk, run);

@@ -13,6 +13,9 @@
 
 namespace d9d::report {
 
+// In the folder of a run.
+inline constexpr const char* node_0_log = "logs/node-0.log";
+
 struct RunFolder {
   std::filesystem::path path;
   std::string name;  // of the run
@@ -20,6 +23,7 @@ struct RunFolder {
   std::vector<RunStart> starts;  // empty: of an earlier version, or it never began to train
   config::Json job;              // its keys; null where nothing tells them
   std::string job_from;          // where they are from
+  bool has_log = false;          // of node 0, in node_0_log
   bool is_running = false;       // a job of this host is running in it
   std::string checkpoint_folder;
   std::vector<SaveSummary> checkpoints;             // newest first

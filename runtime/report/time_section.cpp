@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::size_t ranks_max = 64;
 constexpr std::size_t top = 12;
+constexpr const char* what_to_do_with_mailboxes =
+    "Look here when the ranks above spend time in \"mailbox wait\"; else nothing in a step waited for these. "
+    "A message "
+    "waits while its receiver, right of the arrow, does something else. At the top a loader means that data "
+    "is prepared "
+    "too slowly, a checkpoint_writer or tracker that the disk is slow, a collective that ranks reach their "
+    "sums at "
+    "different times, a rank_executor that its actions are longer than those of the rank that sent.";
 
 double ms(std::int64_t ns) {
   return 1e-6 * static_cast<double>(ns);
@@ -105,7 +113,7 @@ std::string of_ranks(const trace::Analysis& analysis) {
                             counted(steps.count, "step"), counted(analysis.ranks.size(), "rank"),
                             ms(steps.mean), ms(steps.median), ms(steps.max), steps.max_step, steps.max_rank,
                             100 * analysis.outside_compute_and_collectives(), 100 * analysis.other_share()));
-  html += rank_bars(analysis) + rank_table(analysis);
+  html += "<div class=\"pair\">\n" + rank_bars(analysis) + rank_table(analysis) + "</div>\n";
   if (analysis.ranks.size() > ranks_max)
     html += paragraph(
         fmt::format("The first {} of {} ranks; d9d-node trace prints all.", ranks_max, analysis.ranks.size()),
@@ -120,7 +128,8 @@ std::string time_section(const TracedRun& traced) {
   const trace::Analysis& analysis = traced.analysis;
   std::string html = of_ranks(analysis);
   html += "<h3>Mailboxes: the longest waits from being sent to being handled</h3>\n";
-  html += analysis.edges.empty() ? paragraph("No message waited.", "soft") : edge_table(analysis);
+  html += analysis.edges.empty() ? paragraph("No message waited.", "soft")
+                                 : paragraph(what_to_do_with_mailboxes, "soft") + edge_table(analysis);
   html += "<h3>The busiest actors</h3>\n" + actor_table(analysis);
   if (analysis.lost > 0)
     html += paragraph(fmt::format("{} of earlier steps not in the trace: it keeps the last ones.",

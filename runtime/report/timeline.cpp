@@ -1,6 +1,7 @@
 #include "runtime/report/timeline.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/draw_svg.hpp"
 #include "runtime/pipeline/program/program_text.hpp"
+#include "runtime/trace/steps/step_bounds.hpp"
 
 namespace d9d {
 namespace {
@@ -31,9 +33,11 @@ using RankActions = std::map<int, std::vector<MeasuredAction>>;  // by global ra
 // Compute spans of pipeline stages, by step. Spans come sorted by their begin.
 std::map<int, RankActions> actions_by_step(const trace::Recording& recording) {
   std::map<int, RankActions> steps;
+  const trace::StepBounds bounds(recording);
   for (const trace::Span& span : recording.spans) {
     const int rank = recording.actors.at(span.actor).rank;
     if (span.category != trace::Category::compute || span.stage < 0 || rank < 0) continue;
+    if (bounds.is_between_steps(span)) continue;
     steps[span.step][rank].push_back(
         {parse_instruction(recording.names.at(span.name)), span.start_ns, span.end_ns});
   }
@@ -179,6 +183,17 @@ int forwards_alone(const RankActions& actions) {
   return first_trained == std::numeric_limits<int>::max() ? 0 : first_trained;
 }
 
+// Of files of two starts, or of one that is given twice.
+bool has_an_action_twice(const RankActions& actions) {
+  for (const auto& [rank, mine] : actions) {
+    std::set<std::string> seen;
+    for (const MeasuredAction& a : mine) {
+      if (!seen.insert(to_string(a.instruction)).second) return true;
+    }
+  }
+  return false;
+}
+
 // Checks that the trace has all of the step.
 std::optional<PipelineProgram> whole_program(const RankActions& actions, std::string& why) {
   try {
@@ -217,9 +232,11 @@ MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> 
   }
   D9D_REQUIRE(!step || steps.contains(*step), "the trace has no step {}; it has {} to {}", *step,
               steps.begin()->first, steps.rbegin()->first);
-  throw Error(ErrorKind::input,
-              fmt::format("the trace has {} whole: {}. Give the files of all nodes, or another --step",
-                          step ? fmt::format("step {} not", *step) : "no step", why));
+  const bool twice = has_an_action_twice(step ? steps.at(*step) : std::prev(steps.end())->second);
+  throw Error(ErrorKind::input, fmt::format("the trace has {} whole: {}. {}",
+                                            step ? fmt::format("step {} not", *step) : "no step", why,
+                                            twice ? "Give each file once, and files of one start only"
+                                                  : "Give the files of all nodes, or another --step"));
 }
 
 std::string timeline_svg(const MeasuredStep& step, bool embedded) {

@@ -51,6 +51,10 @@ std::string word_of(Fate fate) {
 
 std::string reason_of(const RunFolder& run, Fate fate) {
   if (fate == Fate::failed || fate == Fate::stopped) return run.starts.back().end->reason;
+  // Of a job that an actor or evaluation.stop_after ended it says why.
+  if (fate == Fate::finished && !run.starts.empty() && run.starts.back().end &&
+      run.starts.back().end->reason != "done")
+    return run.starts.back().end->reason;
   if (fate != Fate::ended) return {};
   if (run.starts.empty())
     return "The folder has no run.jsonl with its end: it was written by an earlier version, or training "

@@ -40,18 +40,20 @@ SaveSummary summary_of(const Disk& disk, const FoundCheckpoint& found) {
   return save;
 }
 
-EvaluationLosses losses_of(const Disk& disk, const std::vector<SaveSummary>& saves) {
-  EvaluationLosses losses;
-  for (const SaveSummary& save : saves) {
+// Sets their losses; what they are compared by.
+EvaluationValues read_evaluations(const Disk& disk, std::vector<SaveSummary>& saves) {
+  EvaluationValues values;
+  for (SaveSummary& save : saves) {
     if (save.state != SaveState::complete) continue;
     try {
-      const auto loss = evaluation_loss(read_manifest(disk, save.path).extra);
-      if (loss) losses[save.step] = *loss;
+      const std::string extra = read_manifest(disk, save.path).extra;
+      save.evaluation_loss = evaluation_loss(extra);
+      if (const auto value = evaluation_value(extra)) values[save.step] = *value;
     } catch (const Error&) {
       continue;  // removed meanwhile by the job that runs
     }
   }
-  return losses;
+  return values;
 }
 
 // Of "save-12.tmp-<tag>", as temporary_name() makes it.
@@ -115,12 +117,8 @@ std::string saves_folder(const Disk& disk, const std::string& directory) {
 std::vector<SaveSummary> survey_checkpoints(const Disk& disk, const std::string& directory) {
   std::vector<SaveSummary> saves;
   for (const auto& found : find_checkpoints(disk, directory)) saves.push_back(summary_of(disk, found));
-  const EvaluationLosses losses = losses_of(disk, saves);
-  const auto best = best_of(losses);
-  for (SaveSummary& save : saves) {
-    if (losses.contains(save.step)) save.evaluation_loss = losses.at(save.step);
-    save.is_best = best == save.step;
-  }
+  const auto best = best_of(read_evaluations(disk, saves));
+  for (SaveSummary& save : saves) save.is_best = best == save.step;
   for (auto& save : unfinished_saves(disk, directory)) saves.push_back(std::move(save));
   std::stable_sort(saves.begin(), saves.end(),
                    [](const SaveSummary& a, const SaveSummary& b) { return a.step > b.step; });

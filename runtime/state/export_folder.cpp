@@ -35,11 +35,15 @@ void remove_older_model(Disk& disk, const std::string& target) {
       disk.remove_all(join_path(target, file.name));
 }
 
-void move_into(Disk& disk, const std::string& staging, const std::string& target) {
+void move_into(Disk& disk, const std::string& staging, const std::string& target, OtherFiles others) {
   auto files = entries_first(disk.list(staging));
   std::reverse(files.begin(), files.end());
   remove_older_model(disk, target);
-  for (const auto& file : files) disk.rename(join_path(staging, file.name), join_path(target, file.name));
+  for (const auto& file : files) {
+    const std::string to = join_path(target, file.name);
+    const bool stays = others == OtherFiles::kept && !file.is_directory && !is_model_file(file.name);
+    if (!stays || !disk.exists(to)) disk.rename(join_path(staging, file.name), to);
+  }
   disk.remove_all(staging);
   disk.sync_directory(target);
 }
@@ -90,13 +94,14 @@ bool has_half_a_model(const Disk& disk, const std::string& target) {
                      [](const auto& entry) { return is_folder(entry, publishing_prefix); });
 }
 
-FolderExport::FolderExport(Disk& disk, std::string target, const std::string& tag)
+FolderExport::FolderExport(Disk& disk, std::string target, const std::string& tag, OtherFiles others)
     : disk_(disk),
       target_(std::move(target)),
       tag_(tag),
       folder_(join_path(target_, staging_prefix + tag)),
       publishing_(join_path(target_, publishing_prefix + tag)),
-      is_new_(!disk.exists(target_)) {
+      is_new_(!disk.exists(target_)),
+      others_(others) {
   disk_.make_directories(target_);
   if (!is_held_here(target_))  // the job's own folder is locked already
     lock_.emplace(target_, LockHolder::this_process("an export", tag));
@@ -122,13 +127,13 @@ void FolderExport::publish() {
   const auto loss = lock_ ? loss_of(target_, tag_) : std::nullopt;
   if (loss) throw Error(ErrorKind::environment, *loss);
   disk_.rename(folder_, publishing_);
-  move_into(disk_, publishing_, target_);
+  move_into(disk_, publishing_, target_, others_);
   published_ = true;
 }
 
 void write_model_folder(Disk& disk, const std::string& target,
-                        const std::function<void(const std::string& folder)>& write) {
-  FolderExport folder(disk, target, std::to_string(::getpid()));
+                        const std::function<void(const std::string& folder)>& write, OtherFiles others) {
+  FolderExport folder(disk, target, std::to_string(::getpid()), others);
   write(folder.folder());
   folder.publish();
 }

@@ -10,12 +10,16 @@
 
 namespace d9d {
 
+// What becomes of files in the target that are no part of a model (a README that somebody wrote) and have a new one's name.
+enum class OtherFiles { replaced, kept };
+
 // A new folder inside `target` that somebody fills: this process, or with it others that see the same disk. The
 // target is locked meanwhile (folder_lock.hpp), and what an export that was killed left behind is removed.
 class FolderExport {
  public:
   // `tag` tells this export from others.
-  FolderExport(Disk& disk, std::string target, const std::string& tag);
+  FolderExport(Disk& disk, std::string target, const std::string& tag,
+               OtherFiles others = OtherFiles::replaced);
   // Not published: the target is as before.
   ~FolderExport();
   FolderExport(const FolderExport&) = delete;
@@ -32,6 +36,7 @@ class FolderExport {
   const std::string folder_;
   const std::string publishing_;
   const bool is_new_;
+  const OtherFiles others_;
   bool published_ = false;
   std::optional<FolderLock> lock_;
 };
@@ -42,7 +47,8 @@ class FolderExport {
 // model (the index, config.json) come last. If `write` fails, `target` is as before.
 // The folder is locked meanwhile (folder_lock.hpp).
 void write_model_folder(Disk& disk, const std::string& target,
-                        const std::function<void(const std::string& folder)>& write);
+                        const std::function<void(const std::string& folder)>& write,
+                        OtherFiles others = OtherFiles::replaced);
 
 // Whether an export was killed while it moved its files: `target` has parts of a model.
 bool has_half_a_model(const Disk& disk, const std::string& target);

@@ -43,6 +43,16 @@ Quantisation quantisation_in_config(const Disk& disk, const std::string& directo
   return {};
 }
 
+// "F8_E4M3", "F8_E5M2", or both.
+std::string formats_of(const auto& tensors) {
+  const auto has = [&](Float8Format format) {
+    return std::ranges::any_of(tensors, [&](const auto& tensor) { return tensor.second.format == format; });
+  };
+  const bool both = has(Float8Format::e4m3) && has(Float8Format::e5m2);
+  if (both) return "F8_E4M3 and F8_E5M2";
+  return has(Float8Format::e4m3) ? "F8_E4M3" : "F8_E5M2";
+}
+
 // "X." of "X.weight"; of other names nothing.
 std::string module_of(const std::string& name) {
   constexpr std::string_view ending = "weight";
@@ -96,16 +106,16 @@ void ModelFiles::find_float8(const Disk& disk, Dtype dequantised) {
   const bool have_scales = without_scales.size() < float8_.size() || quantisation->given;
   D9D_REQUIRE(
       !have_scales || without_scales.empty(),
-      "{} holds weights of 8 bits (F8_E4M3) whose scales are missing: {}; download the folder again, or use "
+      "{} holds weights of 8 bits ({}) whose scales are missing: {}; download the folder again, or use "
       "the original weights",
-      directory_, to_text(without_scales));
-  notes_.push_back(fmt::format("{} holds {} of 8 bits (F8_E4M3), {} scales: they are read as {}", directory_,
-                               counted(float8_.size(), "tensor"), have_scales ? "with" : "without",
-                               name_of(dequantised)));
+      directory_, formats_of(float8_), to_text(without_scales));
+  notes_.push_back(fmt::format("{} holds {} of 8 bits ({}), {} scales: they are read as {}", directory_,
+                               counted(float8_.size(), "tensor"), formats_of(float8_),
+                               have_scales ? "with" : "without", name_of(dequantised)));
 }
 
 ModelFiles::Scaled ModelFiles::scaled(const StoredTensor& stored, const Shape& block) const {
-  Scaled found{stored.spec, "", {}};
+  Scaled found{stored.spec, "", {}, stored.float8.value()};
   const std::string& name = stored.spec.name;
   std::vector<std::string> spellings{name + "_scale_inv", name + "_scale"};
   if (const std::string module = module_of(name); !module.empty())
@@ -173,7 +183,8 @@ void ModelFiles::dequantise_into(const Scaled& scaled, const Slice& slice, std::
     scales = of_scales.read(scaled.scales, box, at::kFloat).contiguous();
   }
   at::Tensor made = at::empty({slice.num_elements()}, at::kFloat);
-  dequantise(values.data(), scales.const_data_ptr<float>(), slice, blocks, made.mutable_data_ptr<float>());
+  dequantise(scaled.format, values.data(), scales.const_data_ptr<float>(), slice, blocks,
+             made.mutable_data_ptr<float>());
   made = made.to(scalar_type_of(spec.dtype));
   std::memcpy(into, made.const_data_ptr(), made.nbytes());
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The weights of a model folder as one set of named tensors, whichever file holds each. Those of 8 bits (F8_E4M3)
+// The weights of a model folder as one set of named tensors, whichever file holds each. Those of 8 bits (F8_E4M3, F8_E5M2)
 // are tensors of a usual type here: every box that is read is multiplied by the scales of its blocks, and the tensors
 // of scales (NAME_scale_inv, NAME_scale, MODULE.scale, MODULE.scale_weight) have no names. Const calls
 // from several threads are fine.
@@ -53,6 +53,7 @@ class ModelFiles final : public TensorSource {
     TensorSpec spec;     // as it is read
     std::string scales;  // the name of their tensor; empty: the values are the weights
     ScaleBlocks blocks;
+    Float8Format format = Float8Format::e4m3;
   };
   void add(const std::string& name, std::size_t file);
   void find_float8(const Disk& disk, Dtype dequantised);

@@ -47,14 +47,18 @@ std::uint64_t unsigned_from(const Json& value, const std::string& file, const st
   return value.get<std::uint64_t>();
 }
 
-constexpr std::string_view float8_name = "F8_E4M3";
+std::optional<Float8Format> float8_named(std::string_view dtype) {
+  if (dtype == "F8_E4M3") return Float8Format::e4m3;
+  if (dtype == "F8_E5M2") return Float8Format::e5m2;
+  return std::nullopt;
+}
 
 // Types that quantisers use; for others nothing.
 std::string_view reason_against(std::string_view dtype) {
   if (dtype == "U32") return ": weights packed by a quantiser, such as MLX's; use the original weights";
-  if (dtype == float8_name) return ": weights of 8 bits, which only the folder of a model may hold";
+  if (float8_named(dtype)) return ": weights of 8 bits, which only the folder of a model may hold";
   if (dtype.starts_with("F4") || dtype.starts_with("F6") || dtype.starts_with("F8"))
-    return ": quantised weights; use the original ones, or those in F8_E4M3";
+    return ": quantised weights; use the original ones, or those in F8_E4M3 or F8_E5M2";
   return "";
 }
 
@@ -67,7 +71,7 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
   spec.name = name;
   const Json& dtype = entry["dtype"];
   const std::string given = dtype.is_string() ? dtype.get<std::string>() : "";
-  const bool is_float8 = given == float8_name && float8 == Float8::allowed;
+  const bool is_float8 = float8_named(given) && float8 == Float8::allowed;
   const auto known = is_float8 ? Dtype::uint8 : dtype_of_safetensors(given);
   D9D_REQUIRE(known.has_value(),
               "{}: tensor \"{}\": dtype {} is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL{}", file,
@@ -87,7 +91,7 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
 StoredTensor parse_tensor(const std::string& name, const Json& entry, std::uint64_t data_begin,
                           std::uint64_t data_bytes, const std::string& file, Float8 float8) {
   StoredTensor stored{parse_spec(name, entry, file, float8), 0};
-  stored.float8 = entry["dtype"] == float8_name;
+  stored.float8 = float8_named(entry["dtype"].get<std::string>());
   const Json& offsets = entry["data_offsets"];
   D9D_REQUIRE(offsets.is_array() && offsets.size() == 2,
               "{}: tensor \"{}\": data_offsets is not [begin, end]", file, name);

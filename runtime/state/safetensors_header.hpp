@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/state/disk.hpp"
 #include "runtime/state/slice.hpp"
+#include "runtime/state/weights/float8.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
@@ -29,10 +31,11 @@ struct TensorSpec {
 struct StoredTensor {
   TensorSpec spec;
   std::uint64_t offset = 0;  // of the first byte, from the start of the file
-  bool float8 = false;       // F8_E4M3, which is no Dtype: the spec says uint8, one byte for each value
+  // Of 8 bits, which is no Dtype: the spec says uint8, one byte for each value.
+  std::optional<Float8Format> float8{};
 };
 
-// Whether a file may hold tensors of F8_E4M3: only where the reader knows what to do with them.
+// Whether a file may hold tensors of F8_E4M3 and F8_E5M2: only where the reader knows what to do with them.
 enum class Float8 { refused, allowed };
 
 struct SafetensorsHeader {

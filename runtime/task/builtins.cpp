@@ -16,11 +16,15 @@
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/job_paths.hpp"
 #include "runtime/task/model_folder/carried_keys.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
+#include "runtime/task/model_provider.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/plugin_source.hpp"
 #include "runtime/task/scores/regression_task.hpp"
+#include "runtime/task/text/stop_texts.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/task/user_call.hpp"
+#include "runtime/train/gradient_hook.hpp"
 #include "runtime/train/optimizer_provider.hpp"
 
 namespace d9d {
@@ -47,13 +51,15 @@ struct OptionsOf {
 
 class PiecewiseSchedule final : public LrSchedule {
  public:
-  explicit PiecewiseSchedule(PiecewiseLrConfig config) : config_(std::move(config)) {}
+  explicit PiecewiseSchedule(LrSchedulerConfig config) : config_(std::move(config)) {}
   std::function<double(std::int64_t)> over(std::int64_t total_steps) const override {
-    return [lr = build_lr(config_, total_steps)](std::int64_t step) { return lr.multiplier(step); };
+    return [lr = build_lr(as_phases(config_, total_steps), total_steps)](std::int64_t step) {
+      return lr.multiplier(step);
+    };
   }
 
  private:
-  const PiecewiseLrConfig config_;
+  const LrSchedulerConfig config_;
 };
 
 class ConstantSchedule final : public LrSchedule {
@@ -70,9 +76,11 @@ void add_optimizers(const JobConfig& job, Registry& registry) {
       return provider_of(known_optimizer(job.optimizer).value());
     });
   }
-  registry.add_lr_schedule("piecewise", [&job](const config::Section&) {
-    return std::make_shared<PiecewiseSchedule>(std::get<PiecewiseLrProvider>(*job.lr_scheduler).scheduler);
-  });
+  for (const config::Choice& choice : choices_of(config::Tag<LrSchedulerConfig>{}).all) {
+    registry.add_lr_schedule(std::string(choice.name), [&job](const config::Section&) {
+      return std::make_shared<PiecewiseSchedule>(job.lr_scheduler.value());
+    });
+  }
 }
 
 // Their names are taken, too; build_source() makes them.
@@ -90,9 +98,24 @@ std::string frozen_weights(const JobConfig& job) {
   return job.trainer.model_stage_factory.source_checkpoint.value_or("");
 }
 
+NewRows new_rows_of(const JobConfig& job) {
+  return {job.trainer.model_stage_factory.new_rows,
+          static_cast<std::uint64_t>(job.trainer.determinism.base_seed)};
+}
+
 // The folder whose config.json an export goes on with.
 std::string described_by(const JobConfig& job, const FamilyProvider& provider) {
   return provider.from.value_or(frozen_weights(job));
+}
+
+void add_stops(const std::vector<std::string>& texts, GenerationTaskOptions& options) {
+  D9D_CHECK(options.tokenizer, "texts that end one, and no tokenizer");
+  const auto stops = std::make_shared<const StopTexts>(*options.tokenizer, texts, "task.stop_texts");
+  options.stops = stops;
+  auto& ends = options.generate.ends;
+  ends.insert(ends.end(), stops->tokens().begin(), stops->tokens().end());
+  if (!stops->has_texts()) return;
+  options.generate.ends_here = [stops](std::span<const std::int64_t> text) { return stops->end(text); };
 }
 
 // A text ends behind what the model's config or the folder of its weights names, too.
@@ -104,6 +127,7 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
   options.generate.temperature = config.temperature;
   options.generate.top_k = config.top_k;
   options.generate.top_p = config.top_p;
+  options.generate.repetition_penalty = config.repetition_penalty;
   options.generate.seed = static_cast<std::uint64_t>(loaded.job.trainer.determinism.base_seed);
   options.generate.max_new_tokens = config.max_new_tokens;
   options.generate.in_step = place.in_step;
@@ -118,6 +142,7 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
     ends.insert(ends.end(), of_folder.begin(), of_folder.end());
   }
   if (const auto file = tokenizer_of_model(loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
+  if (!config.stop_texts.empty()) add_stops(config.stop_texts, options);
   return options;
 }
 
@@ -156,10 +181,10 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   for (const Family* family : families()) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
-      return make_family_provider(loaded.model, provider.dtype,
-                                  {provider.enable_checkpointing, provider.offload_layers}, loaded.split,
-                                  disk, {provider.peft, frozen_weights(loaded.job)},
-                                  carried_keys(disk, provider, described_by(loaded.job, provider)));
+      return make_family_provider(
+          loaded.model, provider.dtype, {provider.enable_checkpointing, provider.offload_layers},
+          loaded.split, disk, {provider.peft, frozen_weights(loaded.job)},
+          carried_keys(disk, provider, described_by(loaded.job, provider)), new_rows_of(loaded.job));
     });
   }
   registry.add_task("causal_lm", [&loaded](const config::Section&) {
@@ -216,22 +241,50 @@ std::shared_ptr<const OptimizerProvider> make_optimizer(const Registry& registry
   return registry.make_optimizer(named.name, named.options);
 }
 
+namespace {
+
+// Says whose hook it is that throws.
+class NamedHook final : public GradientHook {
+ public:
+  NamedHook(std::string name, std::shared_ptr<GradientHook> hook)
+      : name_(std::move(name)), hook_(std::move(hook)) {}
+  void create_metrics(Compose& metrics) const override { hook_->create_metrics(metrics); }
+  HookVerdict gradients_reduced(const GradientContext& context) override {
+    return call_user(fmt::format("the gradient hook \"{}\"", name_), ErrorInside::is_named,
+                     [&] { return hook_->gradients_reduced(context); });
+  }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<GradientHook> hook_;
+};
+
+}  // namespace
+
 std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& registry,
                                                                const JobConfig& job) {
   std::vector<std::shared_ptr<GradientHook>> hooks;
   for (const config::Named& named : job.gradient_hooks)
-    hooks.push_back(registry.make_gradient_hook(named.name, named.options));
+    hooks.push_back(
+        std::make_shared<NamedHook>(named.name, registry.make_gradient_hook(named.name, named.options)));
   return hooks;
 }
+
+namespace {
+
+std::optional<std::int64_t> vocab_size_of(const Registry& registry, const LoadedJob& loaded) {
+  if (loaded.model) return loaded.model->vocab_size;
+  return make_model(registry, loaded.job)->vocab_size();
+}
+
+}  // namespace
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
                                                 const LoadedJob& loaded, SourceUse use,
                                                 const std::shared_ptr<SharedCorpora>& share) {
   const JobConfig& job = loaded.job;
   const bool all = use == SourceUse::evaluation || job.inference;
-  const SourceContext context{registry.context(),
-                              loaded.model ? std::optional(loaded.model->vocab_size) : std::nullopt,
-                              tokenizer_of_model(job)};
+  const SourceContext context{registry.context(), vocab_size_of(registry, loaded), tokenizer_of_model(job)};
   const auto make_own = [&](const OwnDataConfig& own) {
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
@@ -258,6 +311,7 @@ ScheduleConfig make_schedule(const Registry& registry, const JobConfig& job) {
 std::shared_ptr<const LrSchedule> make_lr_schedule(const Registry& registry, const JobConfig& job) {
   if (!job.lr_scheduler) return std::make_shared<ConstantSchedule>();
   const auto* named = std::get_if<config::Named>(&*job.lr_scheduler);
+  // Those of the job's own section are all made in one way.
   return registry.make_lr_schedule(named ? named->name : "piecewise",
                                    named ? named->options : config::Section());
 }
@@ -267,11 +321,11 @@ double base_learning_rate(const OptimizerProvider& optimizer) {
 }
 
 std::function<double(std::uint64_t)> step_multiplier(const LrSchedule& schedule, std::uint64_t total_steps) {
-  constexpr const char* whose = "lr_scheduler: the schedule";
+  static constexpr const char* whose = "lr_scheduler: the schedule";
   auto multiplier = call_user(whose, ErrorInside::passes,
                               [&] { return schedule.over(static_cast<std::int64_t>(total_steps)); });
   return [multiplier = std::move(multiplier)](std::uint64_t step) {
-    const double value = call_user(whose, ErrorInside::is_named,
+    const double value = call_user(fmt::format("{} of step {}", whose, step), ErrorInside::is_named,
                                    [&] { return multiplier(static_cast<std::int64_t>(step) - 1); });
     if (std::isfinite(value) && value >= 0) return value;
     throw Error(

@@ -1,7 +1,9 @@
 // What a job may ask for and will hardly want.
 #include <fmt/format.h>
 
+#include "runtime/base/error.hpp"
 #include "runtime/task/job_validation.hpp"
+#include "runtime/train/lr/phase_texts.hpp"
 
 namespace d9d {
 
@@ -27,6 +29,16 @@ std::optional<JobIssue> lost_gradients(const GradientManagerConfig& gradients) {
       "leave it out (float32, two bytes more for each parameter)"};
 }
 
+// Of a job whose length is in its file; for the others preparation knows it.
+std::optional<JobIssue> cut_schedule(const JobConfig& job) {
+  const auto& steps = job.trainer.schedule.total_steps;
+  const auto lr = steps ? build_lr(job) : std::nullopt;
+  const auto cut = lr ? cut_phase(*lr, *steps) : std::nullopt;
+  if (!cut) return std::nullopt;
+  return JobIssue{"lr_scheduler", *cut,
+                  "right for a trial; else shorten the phase, or raise trainer.schedule.total_steps"};
+}
+
 }  // namespace
 
 std::vector<JobIssue> cautions(const JobConfig& job) {
@@ -35,6 +47,7 @@ std::vector<JobIssue> cautions(const JobConfig& job) {
   const auto optimizer = known_optimizer(job.optimizer);
   const auto updates = family && optimizer ? lost_updates(*optimizer, family->dtype) : std::nullopt;
   if (updates) found.push_back(*updates);
+  if (const auto cut = cut_schedule(job)) found.push_back(*cut);
   if (const auto gradients = lost_gradients(job.trainer.gradient_manager)) found.push_back(*gradients);
   return found;
 }

@@ -24,8 +24,14 @@ std::vector<std::int64_t> chosen_tokens(const at::Tensor& logits, const std::vec
           "the model's logits for token {} of text {} are no numbers (NaN): no token can be chosen; are its "
           "weights whole?",
           places[i].position, places[i].sample);
-      chosen[i] =
-          choose_token({row, words}, choice, uniform_of(choice, places[i].sample, places[i].position));
+      const double uniform = uniform_of(choice, places[i].sample, places[i].position);
+      if (choice.repetition_penalty == 1) {
+        chosen[i] = choose_token({row, words}, choice, uniform);
+        continue;
+      }
+      std::vector<float> penalised(row, row + words);
+      penalise(penalised, places[i].prompt, places[i].made, choice.repetition_penalty);
+      chosen[i] = choose_token(penalised, choice, uniform);
     }
   });
   return chosen;

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/task/token_choice.hpp"
@@ -14,6 +15,8 @@ namespace d9d {
 struct TokenPlace {
   std::uint64_t sample = 0;
   std::uint64_t position = 0;  // among the text's new tokens
+  // Those before it; only where there is a repetition penalty. Live during the call.
+  std::span<const std::int64_t> prompt = {}, made = {};
 };
 
 // logits [R, V], a row for each place. On the calling thread and torch's.

@@ -8,8 +8,9 @@ namespace d9d {
 
 void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
                        const std::string& target, const ExportWork& work) {
-  write_model_folder(disk, target,
-                     [&](const std::string& folder) { export_share(disk, model, checkpoint, folder, work); });
+  write_model_folder(
+      disk, target, [&](const std::string& folder) { export_share(disk, model, checkpoint, folder, work); },
+      OtherFiles::kept);
 }
 
 void export_share(Disk& disk, const ModelProvider& model, const std::string& checkpoint,

@@ -18,11 +18,12 @@ constexpr const char* parameter_kind = "param";
 }  // namespace
 
 FamilyAdapter::FamilyAdapter(std::shared_ptr<const FamilyModel> model, const PeftConfig& config,
-                             std::string source, const Disk& disk)
+                             std::string source, const Disk& disk, const NewRows& rows)
     : model_(std::move(model)),
       method_(make_peft_method(config)),
       source_(std::move(source)),
       disk_(disk),
+      rows_(rows),
       beside_(trained_beside_adapters(disk, *model_, config, source_)),
       not_had_(modules_not_had(*model_, config)) {}
 
@@ -58,7 +59,7 @@ std::vector<std::string> FamilyAdapter::check() const {
 }
 
 std::unique_ptr<TensorSource> FamilyAdapter::merged(const CheckpointReader& checkpoint) const {
-  return std::make_unique<MergedWeights>(*model_, *whole_model().stage, disk_, source_, checkpoint);
+  return std::make_unique<MergedWeights>(*model_, *whole_model().stage, disk_, source_, checkpoint, rows_);
 }
 
 void FamilyAdapter::export_adapter(Disk& disk, const CheckpointReader& checkpoint,

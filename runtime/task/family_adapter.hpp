@@ -11,6 +11,7 @@
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/model_folder/beside_adapters.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 
 namespace d9d {
 
@@ -21,7 +22,7 @@ class FamilyAdapter {
  public:
   // `source`: the folder of the frozen weights, where checkpoints lack them; empty: they hold all.
   FamilyAdapter(std::shared_ptr<const FamilyModel> model, const PeftConfig& config, std::string source,
-                const Disk& disk);
+                const Disk& disk, const NewRows& rows = {});
 
   void adapt(StageModule& stage) const { inject_peft_and_freeze(stage, *method_, beside_); }
   // Copies the adapters to start from into the parameters of a stage, whose weights are there.
@@ -48,6 +49,7 @@ class FamilyAdapter {
   const std::unique_ptr<const PeftMethod> method_;
   const std::string source_;
   const Disk& disk_;
+  const NewRows rows_;
   const std::vector<std::string> beside_;   // parameters that train though no method names them
   const std::vector<std::string> not_had_;  // modules that patterns name in vain: sentences
   mutable std::once_flag once_;             // guards what follows

@@ -15,14 +15,16 @@ namespace {
 class FamilyModelProvider final : public ModelProvider {
  public:
   FamilyModelProvider(std::shared_ptr<const FamilyModel> model, Dtype dtype, KeptActivations activations,
-                      StageSplit split, Disk& disk, const FamilyPeft& peft, nlohmann::json carried)
+                      StageSplit split, Disk& disk, const FamilyPeft& peft, nlohmann::json carried,
+                      const NewRows& rows)
       : model_(std::move(model)),
         dtype_(dtype),
         activations_(activations),
         split_(split),
         disk_(disk),
-        carried_(std::move(carried)) {
-    if (peft.config) adapter_.emplace(model_, *peft.config, peft.source, disk_);
+        carried_(std::move(carried)),
+        rows_(rows) {
+    if (peft.config) adapter_.emplace(model_, *peft.config, peft.source, disk_, rows);
   }
 
   std::unique_ptr<StageModule> build_stage(StagePosition position) const override {
@@ -46,7 +48,7 @@ class FamilyModelProvider final : public ModelProvider {
 
   void load_weights(const std::string& directory, StagePosition position,
                     const std::vector<StageParameter>& parameters) const override {
-    load_hugging_face_weights(disk_, directory, *model_, position, parameters);
+    load_hugging_face_weights(disk_, directory, *model_, position, parameters, rows_);
   }
 
   void load_buffers(const std::string& directory, StagePosition position,
@@ -60,7 +62,7 @@ class FamilyModelProvider final : public ModelProvider {
 
   std::vector<std::string> check_source(const std::string& directory) const override {
     std::vector<std::string> warnings = check_hugging_face_weights(disk_, directory, *model_);
-    for (std::string& text : config_differences(disk_, directory, *model_))
+    for (std::string& text : config_differences(disk_, directory, *model_, rows_))
       warnings.push_back(std::move(text));
     if (!adapter_) return warnings;
     for (std::string& warning : adapter_->check()) warnings.push_back(std::move(warning));
@@ -91,7 +93,8 @@ class FamilyModelProvider final : public ModelProvider {
   const KeptActivations activations_;
   const StageSplit split_;
   Disk& disk_;
-  const nlohmann::json carried_;          // keys of config.json that an export keeps
+  const nlohmann::json carried_;  // keys of config.json that an export keeps
+  const NewRows rows_;
   std::optional<FamilyAdapter> adapter_;  // of model_provider.peft
 };
 
@@ -100,9 +103,10 @@ class FamilyModelProvider final : public ModelProvider {
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
                                                           Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,
-                                                          const FamilyPeft& peft, nlohmann::json carried) {
+                                                          const FamilyPeft& peft, nlohmann::json carried,
+                                                          const NewRows& rows) {
   return std::make_shared<FamilyModelProvider>(std::move(model), dtype, activations, split, disk, peft,
-                                               std::move(carried));
+                                               std::move(carried), rows);
 }
 
 }  // namespace d9d

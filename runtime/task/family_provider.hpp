@@ -10,6 +10,7 @@
 #include "runtime/nn/model/stage_layers.hpp"
 #include "runtime/state/disk.hpp"
 #include "runtime/task/model_config.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/task/model_provider.hpp"
 
 namespace d9d {
@@ -26,11 +27,13 @@ struct KeptActivations {
   std::int64_t offload_layers = 0;
 };
 
-// `disk` outlives the provider. `carried`: keys of config.json that an export keeps (carried_keys.hpp).
+// `disk` outlives the provider. `carried`: keys of config.json that an export keeps (carried_keys.hpp); `rows`: those of
+// tokens that the folder of the weights does not have.
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
                                                           Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,
                                                           const FamilyPeft& peft = {},
-                                                          nlohmann::json carried = nlohmann::json::object());
+                                                          nlohmann::json carried = nlohmann::json::object(),
+                                                          const NewRows& rows = {});
 
 }  // namespace d9d

@@ -9,12 +9,11 @@
 #include "runtime/peft/merged_folder.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/export_folder.hpp"
-#include "runtime/state/folder_lock.hpp"
 #include "runtime/state/manifest.hpp"
 #include "runtime/state/mapper/adapters.hpp"
 #include "runtime/state/model_files.hpp"
-#include "runtime/state/pattern.hpp"
 #include "runtime/task/folder_mapper.hpp"
+#include "runtime/task/model_folder/carried_files.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 
 namespace d9d {
@@ -25,13 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* model_config_name = "config.json";
 constexpr std::uint64_t config_bytes_max = 16 << 20;
 constexpr std::size_t copied_bytes = 1 << 20;  // at once
-
-bool holds_weights(const std::string& name) {
-  static const std::vector<std::string> patterns{"*.safetensors", "*.index.json", "*.bin", "*.pt",
-                                                 "*.pth",         "*.gguf",       "*.h5",  "*.msgpack",
-                                                 "*.onnx",        "*.tmp"};
-  return matches_any(name, patterns);
-}
 
 void copy_file(Disk& disk, const std::string& from, const std::string& to) {
   const auto source = disk.open(from);
@@ -121,8 +113,7 @@ void carry_files(Disk& disk, const std::string& source, const ConfigChange& chan
       disk.make_directories(to);
       carry_files(disk, from, {}, to);
     }
-    if (entry.is_directory || entry.name.starts_with(".") || entry.name == lock_name) continue;
-    if (holds_weights(entry.name)) continue;
+    if (!is_carried(entry)) continue;
     if (change.any() && entry.name == model_config_name)
       write_config(disk, from, to, change);
     else

@@ -26,8 +26,10 @@ std::int64_t number_in(const TensorMap& shared, const char* name) {
 
 struct GeneratingPart::Batch {
   std::unique_ptr<StageCache> cache;
-  Numbers samples, lengths;   // by row
-  std::vector<Numbers> made;  // by row; on the last stage
+  Numbers samples, lengths;       // by row
+  std::vector<Numbers> made;      // by row; on the last stage
+  std::vector<std::size_t> ends;  // of these texts, 0: not yet
+  std::vector<Numbers> prompts;   // by row; on the last stage, where repetitions are penalised
 };
 
 GeneratingPart::GeneratingPart(std::shared_ptr<StageModule> stage, StagePosition position,
@@ -64,6 +66,14 @@ GeneratingPart::Batch& GeneratingPart::begin(std::int64_t microbatch, const Tens
   batch->samples = host_integers(tensor_at(shared, "sample_numbers", shared_inputs));
   batch->lengths = host_integers(tensor_at(shared, "prompt_lengths", shared_inputs));
   batch->made.assign(batch->samples.size(), {});
+  batch->ends.assign(batch->samples.size(), 0);
+  batch->prompts.assign(batch->samples.size(), {});
+  if (position_.is_last() && options_.repetition_penalty != 1) {
+    const at::Tensor& ids = tensor_at(shared, "prompts", shared_inputs);
+    for (std::size_t row = 0; row < batch->prompts.size(); ++row)
+      batch->prompts[row] =
+          host_integers(ids[static_cast<std::int64_t>(row)].narrow(0, 0, batch->lengths[row]));
+  }
   if (!batch->cache) {
     batch->cache = stage_.make_cache({.sequences = std::ssize(batch->samples),
                                       .tokens = number_in(shared, "prompt_room") + options_.max_new_tokens});
@@ -118,14 +128,19 @@ TensorMap GeneratingPart::choose(Batch& batch, const TensorMap& outputs, const N
   Numbers on, tokens;
   if (!rows.empty()) {
     std::vector<TokenPlace> places;
-    for (const std::int64_t row : rows)
-      places.push_back({static_cast<std::uint64_t>(batch.samples[static_cast<std::size_t>(row)]),
-                        static_cast<std::uint64_t>(pass)});
+    for (const std::int64_t row : rows) {
+      const auto at = static_cast<std::size_t>(row);
+      places.push_back({static_cast<std::uint64_t>(batch.samples[at]), static_cast<std::uint64_t>(pass),
+                        batch.prompts[at], batch.made[at]});
+    }
     const Numbers chosen =
         chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      batch.made[static_cast<std::size_t>(rows[i])].push_back(chosen[i]);
-      if (!options_.in_step && ends_text(options_, chosen[i])) continue;
+      const auto at = static_cast<std::size_t>(rows[i]);
+      Numbers& text = batch.made[at];
+      text.push_back(chosen[i]);
+      if (batch.ends[at] == 0 && ends_text(options_, text)) batch.ends[at] = text.size();
+      if (!options_.in_step && batch.ends[at] > 0) continue;
       on.push_back(rows[i]);
       tokens.push_back(chosen[i]);
     }
@@ -134,7 +149,7 @@ TensorMap GeneratingPart::choose(Batch& batch, const TensorMap& outputs, const N
     return {{"rows", at::tensor(on, at::kLong)}, {"tokens", at::tensor(tokens, at::kLong)}};
   const at::Tensor made = at::full({std::ssize(batch.made), options_.max_new_tokens}, -1, at::kLong);
   for (std::size_t row = 0; row < batch.made.size(); ++row) {
-    cut_behind_end(options_, batch.made[row]);
+    if (batch.ends[row] > 0) batch.made[row].resize(batch.ends[row]);
     std::copy(batch.made[row].begin(), batch.made[row].end(),
               made.data_ptr<std::int64_t>() + static_cast<std::int64_t>(row) * options_.max_new_tokens);
   }

@@ -5,7 +5,8 @@
 //   in       first pass, first stage: input_ids int64 [B, S]; later passes: `rows` int64 [R], the texts that go on,
 //            and `tokens` int64 [R], the last token of each. Other stages: `rows`, and what the stage before made of
 //            their new tokens, which is left out where no text goes on.
-//   shared   as GeneratingModel; prompt_room int64 []: S; and what the rank adds (inference_task.hpp): pass_number,
+//   shared   as GeneratingModel; prompt_room int64 []: S; with a repetition penalty prompts int64 [B, S], the input_ids
+//            of the first stage; and what the rank adds (inference_task.hpp): pass_number,
 //            microbatch_number
 //   out      as in of the next stage; of the last stage's last pass: tokens int64 [B, N], -1 behind the end of a text
 // Integers of inputs and outputs are on the host, or known there; on a device the last stage waits once a pass, for

@@ -32,14 +32,9 @@ GeneratingStage& generating_stage(StageModule& model) {
   return *found;
 }
 
-bool ends_text(const GenerateOptions& options, std::int64_t token) {
-  return std::find(options.ends.begin(), options.ends.end(), token) != options.ends.end();
-}
-
-void cut_behind_end(const GenerateOptions& options, std::vector<std::int64_t>& text) {
-  const auto end =
-      std::find_if(text.begin(), text.end(), [&](std::int64_t token) { return ends_text(options, token); });
-  if (end != text.end()) text.erase(end + 1, text.end());
+bool ends_text(const GenerateOptions& options, std::span<const std::int64_t> text) {
+  return std::ranges::find(options.ends, text.back()) != options.ends.end() ||
+         (options.ends_here && options.ends_here(text));
 }
 
 Generator::Generator(StageModule& model, GenerateOptions options, std::int64_t room)
@@ -69,7 +64,6 @@ std::vector<std::vector<std::int64_t>> Generator::generate(const std::vector<Pro
     }
     advance();
   }
-  for (auto& text : made) cut_behind_end(options_, text);
   return made;
 }
 
@@ -92,15 +86,16 @@ void Generator::advance() {
       stage_.extend({{"input_ids", at::tensor(ids, at::kLong).unsqueeze(0)}},
                     {{"logit_positions", at::tensor(last, at::kLong)}}, *cache_, tokens);
   std::vector<TokenPlace> places;
-  for (const Text& text : texts_) places.push_back({text.prompt->sample, text.made->size()});
+  for (const Text& text : texts_)
+    places.push_back({text.prompt->sample, text.made->size(), text.prompt->ids, *text.made});
   const auto chosen = chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
   for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].made->push_back(chosen[i]);
+  for (Text& text : texts_)
+    if (text.end == 0 && ends_text(options_, *text.made)) text.end = text.made->size();
   std::erase_if(texts_, [this](const Text& text) {
     const bool full = static_cast<std::int64_t>(text.made->size()) == options_.max_new_tokens;
-    const auto ends = [&] {
-      return ends_text(options_, text.made->back()) || (options_.ends_here && options_.ends_here(*text.made));
-    };
-    if (!full && (options_.in_step || !ends())) return false;
+    if (!full && (options_.in_step || text.end == 0)) return false;
+    if (text.end > 0) text.made->resize(text.end);
     free_.push_back(text.sequence);
     return true;
   });

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/nn/model/generating_stage.hpp"
@@ -13,9 +14,8 @@
 
 namespace d9d {
 
-bool ends_text(const GenerateOptions& options, std::int64_t token);
-// Drops what a text has behind its end.
-void cut_behind_end(const GenerateOptions& options, std::vector<std::int64_t>& text);
+// Whether a text ends behind its last token, which it has.
+bool ends_text(const GenerateOptions& options, std::span<const std::int64_t> text);
 // Input error where the model cannot generate.
 GeneratingStage& generating_stage(StageModule& model);
 
@@ -38,6 +38,7 @@ class Generator {
     const Prompt* prompt;
     std::int64_t sequence;  // of the cache
     std::vector<std::int64_t>* made;
+    std::size_t end = 0;  // behind so many of them, where others wait for it to go on; 0: not yet
 
     std::int64_t length() const { return static_cast<std::int64_t>(prompt->ids.size() + made->size()); }
   };

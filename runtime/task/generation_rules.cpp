@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/family/family_model.hpp"
 #include "runtime/family/position_limit.hpp"
+#include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/sample_length.hpp"
 
 namespace d9d {
@@ -17,6 +20,15 @@ void check_generation_mesh(const JobConfig& job, std::vector<JobIssue>& issues) 
        "text, which one rank computes",
        "set context_parallel_shard and context_parallel_replicate to 1, and use the ranks for "
        "pipeline_parallel, tensor_parallel or data_parallel_shard"});
+}
+
+void check_stop_texts(const JobConfig& job, const GenerationConfig& task, std::vector<JobIssue>& issues) {
+  if (task.stop_texts.empty()) return;
+  if (std::ranges::find(task.stop_texts, "") != task.stop_texts.end())
+    issues.push_back({"task.stop_texts", "an empty text would end every text at once", "leave it out"});
+  if (tokenizer_of_model(job)) return;
+  issues.push_back({"task.stop_texts", "a tokenizer finds them, and none lies beside the model",
+                    "put its tokenizer.json into the model's folder, or name token ids with stop_tokens"});
 }
 
 void check_prompt_room(const JobConfig& job, const GenerationConfig& task, const FamilyModel& model,
@@ -44,6 +56,11 @@ std::vector<JobIssue> generation_issues(const JobConfig& job, const FamilyModel*
   if (task->top_p <= 0 || task->top_p > 1) {
     issues.push_back({"task.top_p", fmt::format("{}", task->top_p), "give a number above 0, at most 1"});
   }
+  if (task->repetition_penalty <= 0) {
+    issues.push_back({"task.repetition_penalty", fmt::format("{}", task->repetition_penalty),
+                      "give a number above 0; 1 penalises nothing"});
+  }
+  check_stop_texts(job, *task, issues);
   if (job.trainer.batching.cut_to_longest) {
     issues.push_back({"inference.batching.cut_to_longest", "a text goes on where its row is filled up",
                       "leave it out; give data.sequence_length the length of the longest prompt"});

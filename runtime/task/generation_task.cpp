@@ -48,6 +48,7 @@ ForwardInputs GenerationTask::build_forward_inputs(const MicrobatchContext& cont
   if (options_.tokenizer) made.state["prompts"] = ids;
   made.shared["prompt_lengths"] = made.state["prompt_lengths"] = lengths;
   made.shared["prompt_room"] = at::scalar_tensor(ids.size(1), at::kLong);
+  if (options_.generate.repetition_penalty != 1) made.shared["prompts"] = ids;
   made.shared["sample_numbers"] = tensor_at(context.batch, "sample_numbers", "the batch");
   return made;
 }
@@ -76,7 +77,8 @@ void GenerationTask::process_outputs(const InferenceContext& context) {
         const auto wide = integers_of(ids[row].narrow(0, 0, count[row].item<std::int64_t>()));
         return std::vector<std::int32_t>(wide.begin(), wide.end());
       };
-      rows.texts.push_back(options_.tokenizer->decode_behind(first(prompts, lengths), first(tokens, made)));
+      std::string text = options_.tokenizer->decode_behind(first(prompts, lengths), first(tokens, made));
+      rows.texts.push_back(options_.stops ? options_.stops->cut(std::move(text)) : std::move(text));
     }
   }
   results_->add(rows);

@@ -10,6 +10,7 @@
 #include "runtime/task/generation.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/result_sink.hpp"
+#include "runtime/task/text/stop_texts.hpp"
 
 namespace d9d {
 
@@ -17,6 +18,7 @@ struct GenerationTaskOptions {
   GenerateOptions generate;
   std::optional<std::int64_t> padding_id;  // at the end of a sample
   std::optional<Tokenizer> tokenizer;
+  std::shared_ptr<const StopTexts> stops = {};  // behind which the result's text ends; null: none
 };
 
 class GenerationTask final : public InferenceTask {

@@ -180,10 +180,10 @@ using Replaced = decltype(LoadOptions::replaced);
 
 void load_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
                   StagePosition position, const std::vector<StageParameter>& parameters,
-                  const Replaced& replaced) {
+                  const Replaced& replaced, const NewRows& rows) {
   const ModelFiles files(disk, directory);
   const Names stored = files.names();
-  const MapperPtr mapper = folder_to_parameters(config, files);
+  const MapperPtr mapper = folder_to_parameters(config, files, rows);
   std::map<std::string, Destination> destinations;
   for (const StageParameter& parameter : parameters) {
     destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
@@ -224,8 +224,9 @@ struct Adapted {
 }  // namespace
 
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
-                               StagePosition position, const std::vector<StageParameter>& parameters) {
-  load_weights(disk, directory, config, position, parameters, {});
+                               StagePosition position, const std::vector<StageParameter>& parameters,
+                               const NewRows& rows) {
+  load_weights(disk, directory, config, position, parameters, {}, rows);
 }
 
 bool head_starts_anew(const Disk& disk, const std::string& directory, const FamilyModel& config,
@@ -266,7 +267,7 @@ std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std:
 }
 
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
-                                            const FamilyModel& config) {
+                                            const FamilyModel& config, const NewRows& rows) {
   const std::string path = join_path(directory, "config.json");
   if (!disk.exists(path)) return {};
   using Json = nlohmann::ordered_json;
@@ -277,12 +278,8 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
     return {error.what()};
   }
   std::vector<std::string> differences;
-  if (const std::int64_t rows = new_rows(config, ModelFiles(disk, directory)); rows > 0) {
-    differences.push_back(fmt::format(
-        "model_provider.model.vocab_size = {}: {} has {} of them, so each of the {} of the embedding and of "
-        "the head is the mean of the others",
-        config.vocab_size, directory, config.vocab_size - rows, counted(rows, "new row")));
-  }
+  const std::string of_rows = new_rows_text(config, ModelFiles(disk, directory), rows);
+  if (!of_rows.empty()) differences.push_back(of_rows);
   // The other spelling of rope_scaling says the base as well; sizes are told by the weights' shapes.
   for (const char* key : {"rms_norm_eps", "rope_parameters", "num_experts_per_tok", "norm_topk_prob",
                           "max_position_embeddings", "pad_token_id"}) {
@@ -326,7 +323,7 @@ LoadedModel load_hugging_face_model(const Disk& disk, const std::string& folder,
   model.stage = model.config->build_stage({}, options);
   Replaced replaced;
   if (adapted) replaced = [&](const std::string& name) { return adapted->replaced(name); };
-  load_weights(disk, directory, *model.config, {}, model.stage->parameters(), replaced);
+  load_weights(disk, directory, *model.config, {}, model.stage->parameters(), replaced, {});
   load_hugging_face_buffers(disk, directory, *model.config, {}, model.stage->buffers());
   model.stage->set_training(false);
   return model;

@@ -13,6 +13,7 @@
 #include "runtime/state/disk.hpp"
 #include "runtime/state/export_work.hpp"
 #include "runtime/state/tensor_source.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/task/tokenizer_files.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -21,7 +22,8 @@ namespace d9d {
 // Copies the folder's weights into a stage of the model, each rank only its slices. Input error, with names,
 // unless every parameter is filled and every tensor of the folder is one of the whole model's.
 void load_hugging_face_weights(const Disk& disk, const std::string& directory, const FamilyModel& config,
-                               StagePosition position, const std::vector<StageParameter>& parameters);
+                               StagePosition position, const std::vector<StageParameter>& parameters,
+                               const NewRows& rows = {});
 
 // The same for a stage's persistent buffers; those that no strategy has placed are whole.
 void load_hugging_face_buffers(const Disk& disk, const std::string& directory, const FamilyModel& config,
@@ -39,7 +41,7 @@ std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std:
 // Keys of the folder's config.json that change the numbers and say something else than `config`, a sentence
 // each. Empty without such a file.
 std::vector<std::string> config_differences(const Disk& disk, const std::string& directory,
-                                            const FamilyModel& config);
+                                            const FamilyModel& config, const NewRows& rows = {});
 
 // The folder of a model that `folder` means: itself, or for the folder of an adapter that of its base (`base`, or
 // what adapter_config.json says).

@@ -18,9 +18,9 @@ std::optional<OptimizerOptions> known_optimizer(const OptimizerConfig& config) {
 
 std::optional<PiecewiseLr> build_lr(const JobConfig& job) {
   if (!job.lr_scheduler) return constant_lr();
-  const auto* piecewise = std::get_if<PiecewiseLrProvider>(&*job.lr_scheduler);
-  if (!piecewise) return std::nullopt;
-  return build_lr(piecewise->scheduler, job.trainer.schedule.total_steps);
+  if (std::holds_alternative<config::Named>(*job.lr_scheduler)) return std::nullopt;
+  const auto& steps = job.trainer.schedule.total_steps;
+  return build_lr(as_phases(*job.lr_scheduler, steps), steps);
 }
 
 std::int64_t microbatches_per_step(const JobConfig& job) {

@@ -12,6 +12,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/nn/model/model_costs.hpp"
 #include "runtime/task/inference_rules.hpp"
+#include "runtime/task/job_file/other_words.hpp"
 #include "runtime/task/job_validation.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 #include "runtime/task/reading/job_tree.hpp"
@@ -104,7 +105,7 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   LoadedJob loaded;
   loaded.job = config::decode<JobConfig>(root, problems);
   settle_mode(loaded.job, root, problems);
-  problems.throw_if_any();
+  with_answers(problems).throw_if_any();
   settle_evaluation(loaded.job, root, problems);
   problems.throw_if_any();
   report(loaded.job, settle_tokenizers(loaded.job), root, problems);

@@ -267,14 +267,37 @@ void check_text(const std::string& path, const std::optional<std::string>& text,
   }
 }
 
+// Nothing as a secret would keep nobody out.
+void check_token(const NodeConfig& node, Issues& issues) {
+  if (node.job_token && node.job_token->empty()) {
+    issues.push_back(
+        {"node.job_token", "empty, which keeps nobody out", "give a secret, or leave the key out"});
+  }
+  if (node.job_token && node.job_token_file) {
+    issues.push_back({"node.job_token_file", "node.job_token is given, too", "leave one of them out"});
+  }
+}
+
 void check_network(const JobConfig& job, Issues& issues) {
   const NodeConfig& node = job.node;
+  check_token(node, issues);
   std::string host = "localhost";
   check_text("node.listen", node.listen, "HOST:PORT", issues,
              [&](const std::string& text) { host = parse_host_port(text, "node.listen").host; });
+  std::string page = "localhost";
+  check_text("node.status", node.status, "HOST:PORT", issues,
+             [&](const std::string& text) { page = parse_host_port(text, "node.status").host; });
   check_text("node.advertise", node.advertise, "HOST or HOST:PORT", issues,
              [](const std::string& text) { parse_host_maybe_port(text, "node.advertise"); });
-  if (node.tls || node.insecure || is_loopback(host)) return;
+  if (node.tls || node.insecure) return;
+  if (!is_loopback(page)) {
+    issues.push_back(
+        {"node.status",
+         fmt::format("{} can be reached from other hosts and nothing protects it", *node.status),
+         "give 127.0.0.1:PORT (ssh -L leads there), `node.tls`, or set `node.insecure: true` in a network "
+         "you trust"});
+  }
+  if (is_loopback(host)) return;
   issues.push_back(
       {"node.listen", fmt::format("{} can be reached from other hosts and there is no TLS", *node.listen),
        "give `node.tls`, listen on 127.0.0.1, or set `node.insecure: true` in a network you trust"});

@@ -6,7 +6,6 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/slice_view.hpp"
-#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -16,16 +15,18 @@ constexpr const char* kind_of_weights = "param";
 
 }  // namespace
 
-MergedWeights::Frozen::Frozen(const FamilyModel& model, const Disk& disk, const std::string& folder)
-    : files(disk, folder), mapper(folder_to_parameters(model, files)) {
+MergedWeights::Frozen::Frozen(const FamilyModel& model, const Disk& disk, const std::string& folder,
+                              const NewRows& rows)
+    : files(disk, folder), mapper(folder_to_parameters(model, files, rows)) {
   for (const auto& group : mapper->groups())
     for (const auto& name : group.outputs) group_of[name] = &group;
 }
 
 MergedWeights::MergedWeights(const FamilyModel& model, StageModule& stage, const Disk& disk,
-                             const std::string& source, const CheckpointReader& checkpoint)
+                             const std::string& source, const CheckpointReader& checkpoint,
+                             const NewRows& rows)
     : reader_(checkpoint), checkpoint_(checkpoint, kind_of_weights) {
-  if (!source.empty()) frozen_.emplace(model, disk, source);
+  if (!source.empty()) frozen_.emplace(model, disk, source, rows);
   for (const LoraAdapter& adapter : lora_adapters(stage)) adapters_[adapter.weight.name] = adapter;
   for (const StageParameter& parameter : stage.parameters()) {
     if (parameter.of_adapter) continue;

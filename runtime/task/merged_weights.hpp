@@ -13,6 +13,7 @@
 #include "runtime/state/checkpoint_source.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model_files.hpp"
+#include "runtime/task/model_folder/new_rows.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -22,7 +23,7 @@ class MergedWeights final : public TensorSource {
   // `stage`: the whole adapted model without storage. `source`: the folder of the frozen weights; empty: the
   // checkpoint holds them. The disk and the checkpoint outlive this.
   MergedWeights(const FamilyModel& model, StageModule& stage, const Disk& disk, const std::string& source,
-                const CheckpointReader& checkpoint);
+                const CheckpointReader& checkpoint, const NewRows& rows = {});
 
   const TensorSpec& spec(const std::string& name) const override { return specs_.at(name); }
   // A merged weight is computed as a whole, and so is a table that the mapper makes rows for.
@@ -40,7 +41,7 @@ class MergedWeights final : public TensorSource {
 
   // What has the frozen weights, and how they lie there.
   struct Frozen {
-    Frozen(const FamilyModel& model, const Disk& disk, const std::string& folder);
+    Frozen(const FamilyModel& model, const Disk& disk, const std::string& folder, const NewRows& rows);
     ModelFiles files;
     MapperPtr mapper;
     std::map<std::string, const StateGroup*> group_of;  // by parameter

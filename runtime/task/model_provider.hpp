@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ class ModelProvider {
   // export_model(), the others are empty.
   virtual void export_share(const std::string& checkpoint, const std::string& target,
                             const ExportWork& work) const;
+  // Token ids of data have to be below it; none: the model takes no ids, or whatever comes. Default: none.
+  virtual std::optional<std::int64_t> vocab_size() const { return std::nullopt; }
   // Throws, before a job begins, what export_share() would throw for these sizes. Default: no checks.
   virtual void check_export(const ExportWork& work) const;
   // Writes what adapters added to the model of a committed checkpoint as a folder that peft can load.

@@ -33,7 +33,7 @@ struct NodeConfig {
   bool insecure = false;
   std::optional<TlsConfig> tls;
   bool clear_collectives = false;
-  std::optional<std::string> job_token;
+  std::optional<std::string> job_token, job_token_file;
   std::optional<std::string> status;
   std::int64_t heartbeat_ms = 1000;
   bool trace = true;
@@ -43,8 +43,8 @@ struct NodeConfig {
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                       (ranks, processes, threads_per_rank, device, devices, collectives, listen, advertise,
-                       insecure, tls, clear_collectives, job_token, status, heartbeat_ms, trace, disk_timeout,
-                       join_timeout, stop_grace))
+                       insecure, tls, clear_collectives, job_token, job_token_file, status, heartbeat_ms,
+                       trace, disk_timeout, join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -73,11 +73,12 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"advertise", "",
           "HOST or HOST:PORT under which others reach this node, where that is not where it listens (NAT, "
           "containers); null: its address on the route to node 0"},
-      Key{"insecure", "", "connect beyond this host without TLS: anyone who reaches the ports may take part"},
+      Key{"insecure", "", "connect beyond this host without TLS: anyone between may read what passes"},
       Key{"tls", "", "mutual TLS; null: none"},
       Key{"clear_collectives", "",
           "with TLS and devices on several hosts: what these exchange may go in clear, as NCCL sends it"},
-      Key{"job_token", "", "secret that every node of the job must know"},
+      Key{"job_token", "", "secret that every node must know; better in a file or in variable D9D_JOB_TOKEN"},
+      Key{"job_token_file", "", "file with that secret on its only line, which other users cannot read"},
       Key{"status", "",
           "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
           "it runs; who reaches the port may read them; port 0 chooses one; null: nowhere"},

@@ -15,7 +15,8 @@ constexpr auto keys_of(config::Tag<ParameterRule>) {
   using namespace config;
   return std::array{
       Key{"match", "",
-          "names of parameters, as in `model.norm.weight`; `*` is any part of a name, `?` a letter",
+          "names of parameters, as in `model.norm.weight`; `*` is any part of a name, `?` a letter. "
+          "norms_and_biases: all of these",
           required},
       Key{"weight_decay", "", "of these parameters; null: the optimizer's", config::optional, at_least(0)},
       Key{"lr_multiplier", "", "times the learning rate", config::optional, at_least(0)},

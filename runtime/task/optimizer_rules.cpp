@@ -13,7 +13,7 @@ namespace {
 JobIssue issue_of(std::size_t index, const ParameterRule& rule, const std::vector<std::string>& parameters) {
   const std::string path = fmt::format("optimizer.rules.{}.match", index);
   const auto matched = std::count_if(parameters.begin(), parameters.end(),
-                                     [&](const std::string& name) { return matches(rule.match, name); });
+                                     [&](const std::string& name) { return rule_for(name, {rule}); });
   if (matched > 0) {
     return {path,
             fmt::format("\"{}\" matches {}, but rules before it match the same", rule.match,
@@ -61,7 +61,8 @@ std::vector<JobIssue> rule_issues(const std::vector<ParameterRule>& rules,
   }
   std::vector<JobIssue> issues;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (!used.contains(i)) issues.push_back(issue_of(i, rules[i], parameters));
+    if (!used.contains(i) && rules[i].match != norms_and_biases)
+      issues.push_back(issue_of(i, rules[i], parameters));
   }
   return issues;
 }

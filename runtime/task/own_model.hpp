@@ -30,6 +30,11 @@ class Model final : public ModelProvider {
       return ModelProvider::parallelize(module, groups, options);
     }
   }
+  // Of keys with a `vocab_size`, as those of LayeredStage.
+  std::optional<std::int64_t> vocab_size() const override {
+    if constexpr (requires(const Keys& keys) { std::int64_t{keys.vocab_size}; }) return keys_.vocab_size;
+    return std::nullopt;
+  }
 
  private:
   const Keys keys_;

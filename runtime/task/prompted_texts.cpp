@@ -44,6 +44,7 @@ std::vector<ForwardInputs> PromptedTexts::microbatches() const {
     made[i].shared = {{"sample_numbers", numbers},
                       {"prompt_lengths", lengths},
                       {"prompt_room", at::scalar_tensor(static_cast<std::int64_t>(room), at::kLong)}};
+    if (request_.options.repetition_penalty != 1) made[i].shared["prompts"] = ids;
     made[i].state["sample_numbers"] = numbers;
   }
   return made;

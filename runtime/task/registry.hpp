@@ -71,3 +71,6 @@ class Registry : public PieceMakers {
 };
 
 }  // namespace d9d
+
+// What a plugin defines. It is visible also where the plugin's compiler hides the rest, as find_package(d9d) asks it to.
+extern "C" __attribute__((visibility("default"))) void d9d_register(d9d::Registry& registry);

@@ -14,6 +14,6 @@ BOOST_DESCRIBE_ENUM(ResultFormat, jsonl, safetensors)
 inline constexpr config::Key results_key{"results", "",
                                          "of an inference job: jsonl: a line for each row; safetensors: "
                                          "files with a tensor of all rows for each key of such "
-                                         "a line but `text`"};
+                                         "a line but `text`; source_file and source_row for file and row"};
 
 }  // namespace d9d

@@ -6,7 +6,9 @@
 namespace d9d {
 
 std::shared_ptr<ResultSink> make_results(const InferencePlace& place, ResultFormat format) {
-  if (format == ResultFormat::safetensors) return std::make_shared<ResultTensors>(place.results, place.rank);
+  if (format == ResultFormat::safetensors)
+    return std::make_shared<ResultTensors>(place.results, place.rank, ResultTensors::usual_bytes,
+                                           place.source);
   return std::make_shared<ResultLines>(place.results, place.rank, place.source);
 }
 

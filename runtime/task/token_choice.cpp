@@ -67,6 +67,24 @@ void require_possible(const TokenChoice& choice) {
               "temperature is {} and top_k {}; both are 0 or more", choice.temperature, choice.top_k);
   D9D_REQUIRE(choice.top_p > 0 && choice.top_p <= 1, "top_p is {}; it is above 0 and at most 1",
               choice.top_p);
+  D9D_REQUIRE(choice.repetition_penalty > 0, "repetition_penalty is {}; it is above 0, and 1 is none",
+              choice.repetition_penalty);
+}
+
+void penalise(std::span<float> logits, std::span<const std::int64_t> prompt,
+              std::span<const std::int64_t> made, double penalty) {
+  const auto by = static_cast<float>(penalty);
+  std::vector<bool> seen(logits.size());
+  for (const auto& ids : {prompt, made}) {
+    for (const std::int64_t id : ids) {
+      D9D_CHECK(id >= 0 && static_cast<std::size_t>(id) < logits.size(), "token {} of {} logits", id,
+                logits.size());
+      const auto at = static_cast<std::size_t>(id);
+      if (seen[at]) continue;
+      seen[at] = true;
+      logits[at] = logits[at] < 0 ? logits[at] * by : logits[at] / by;
+    }
+  }
 }
 
 double uniform_of(const TokenChoice& choice, std::uint64_t sample, std::uint64_t position) {

@@ -1,14 +1,19 @@
 #include "runtime/task/tokenizer_files.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/data/tokenizer.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/state/export_folder.hpp"
+#include "runtime/task/model_folder/carried_files.hpp"
+#include "runtime/task/model_folder/used_template.hpp"
 #include "runtime/task/model_tokenizer.hpp"
 
 namespace d9d {
@@ -21,6 +26,10 @@ constexpr const char* vocabulary_name = "tokenizer.json";
 constexpr const char* settings_name = "tokenizer_config.json";
 constexpr const char* generation_name = "generation_config.json";
 constexpr const char* pieces_name = "tokenizer.model";
+constexpr const char* template_name = "chat_template.jinja";
+// Of a model, whoever its tokenizer is of.
+constexpr std::array<const char*, 3> of_model{generation_name, "preprocessor_config.json",
+                                              "processor_config.json"};
 constexpr std::array<const char*, 12> names{vocabulary_name,
                                             pieces_name,
                                             settings_name,
@@ -36,6 +45,8 @@ constexpr std::array<const char*, 12> names{vocabulary_name,
 
 // Files of chat_templates_folder where there are no folders: in a checkpoint.
 const std::string flat_templates = std::string(chat_templates_folder) + ".";
+// Files of the model's folder that nobody reads, where others may have their names: in a checkpoint.
+const std::string carried = "carried.";
 constexpr std::string_view template_ending = ".jinja";
 
 bool is_flat_template(const std::string& name) {
@@ -167,6 +178,23 @@ Json generation_of(const Disk& disk, const JobConfig& job, const FamilyModel* mo
   return generation;
 }
 
+// What stands beside the model's weights and is of no tokenizer.
+void add_files_of_model(const Disk& disk, const JobConfig& job, TokenizerFiles& files) {
+  const auto folder = model_folder(job);
+  if (!folder || !disk.exists(*folder)) return;
+  for (const char* name : of_model) {
+    const std::string path = join_path(*folder, name);
+    if (!files.contains(name) && disk.exists(path)) files[name] = read_text(disk, path, bytes_max);
+  }
+  std::vector<std::string> read(names.begin(), names.end());
+  read.emplace_back("config.json");
+  const CarriedFiles others = carried_files_in(disk, *folder, read);
+  for (const auto& [name, contents] : others.contents) files[carried + name] = contents;
+  if (!others.too_large.empty())
+    log::info("{}: too large to go into checkpoints and exports: {}", *folder,
+              fmt::join(others.too_large, ", "));
+}
+
 }  // namespace
 
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model) {
@@ -177,14 +205,23 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
     files[pieces ? pieces_name : vocabulary_name] = read_text(disk, text->tokenizer, bytes_max);
   }
   const auto is_there = [&](const char* name) { return files.contains(name); };
-  if (std::ranges::none_of(std::array{vocabulary_name, pieces_name, "vocab.json"}, is_there)) return {};
+  if (std::ranges::none_of(std::array{vocabulary_name, pieces_name, "vocab.json"}, is_there)) {
+    files = {};
+    add_files_of_model(disk, job, files);
+    return files;
+  }
   SpecialTokens tokens;
   const Json generation = generation_of(disk, job, model, files, tokens);
   if (!generation.empty()) files[generation_name] = generation.dump(2) + "\n";
   const auto given = files.find(settings_name);
   Json settings = given == files.end() ? new_settings(model, files) : object_in(given->second, settings_name);
   name_tokens(settings, job, tokens);
+  if (const auto text = used_template(job.data)) {
+    files[template_name] = *text;
+    settings.erase("chat_template");
+  }
   files[settings_name] = settings.dump(2) + "\n";
+  add_files_of_model(disk, job, files);
   return files;
 }
 
@@ -196,7 +233,7 @@ TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory
     if (disk.exists(path)) files[name] = read_text(disk, path, bytes_max);
   }
   for (const DirectoryEntry& entry : disk.list(directory)) {
-    if (!entry.is_directory && is_flat_template(entry.name))
+    if (!entry.is_directory && (is_flat_template(entry.name) || entry.name.starts_with(carried)))
       files[entry.name] = read_text(disk, join_path(directory, entry.name), bytes_max);
   }
   const std::string templates = join_path(directory, chat_templates_folder);
@@ -222,10 +259,10 @@ void add_tokenizer_files(Disk& disk, const std::string& directory, const Tokeniz
   const auto is_template = [](const auto& file) { return is_flat_template(file.first); };
   if (std::ranges::any_of(files, is_template)) disk.make_directories(templates);
   for (const auto& [name, contents] : files) {
-    const bool flat = is_flat_template(name);
-    write_text(disk,
-               flat ? join_path(templates, name.substr(flat_templates.size())) : join_path(directory, name),
-               contents);
+    std::string path = join_path(directory, name);
+    if (is_flat_template(name)) path = join_path(templates, name.substr(flat_templates.size()));
+    if (name.starts_with(carried)) path = join_path(directory, name.substr(carried.size()));
+    write_text(disk, path, contents);
   }
 }
 

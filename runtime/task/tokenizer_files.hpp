@@ -14,12 +14,14 @@
 namespace d9d {
 
 // Name in the folder -> contents. Chat templates in a folder of their own (additional_chat_templates/NAME.jinja) are
-// called additional_chat_templates.NAME.jinja here and in checkpoints, whose files are in no folders.
+// called additional_chat_templates.NAME.jinja here and in checkpoints, whose files are in no folders; what else lies in the
+// model's folder (a licence, a README) is called carried.NAME.
 using TokenizerFiles = std::map<std::string, std::string>;
 
 // The files for a job: data.tokenizer with the files beside it, else the files of source_checkpoint,
 // else of model_provider.from. Makes tokenizer_config.json when there is none; generation_config.json
-// gets the special tokens that job, model and folder know. Empty when no tokenizer is known.
+// gets the special tokens that job, model and folder know, chat_template.jinja the file of data.chat_template. Beside
+// them the other small files of the model's folder, alone where no tokenizer is known.
 TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const FamilyModel* model);
 // The tokenizer's files in a checkpoint or in a model's folder.
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory);

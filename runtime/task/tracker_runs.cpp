@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/metric/open_tracker.hpp"
 #include "runtime/metric/run_record.hpp"
 #include "runtime/task/job_paths.hpp"
@@ -39,41 +41,55 @@ struct TargetOf {
 };
 
 // Tracker files do not go through a Disk. Where lines go out counts as a change: a file of the same name may be the next
-// job's by then.
+// job's by then. Numbers are for people: a tracker that throws gets nothing more, and training goes on.
 class WatchedRun final : public TrackerRun {
  public:
-  WatchedRun(std::unique_ptr<TrackerRun> run, DiskWatch& watch, std::string path)
-      : run_(std::move(run)), watch_(watch), path_(std::move(path)) {}
+  // `name`: of the tracker, for what is said when it throws; empty: what it throws passes.
+  WatchedRun(std::unique_ptr<TrackerRun> run, DiskWatch& watch, std::string path, std::string name)
+      : run_(std::move(run)), watch_(watch), path_(std::move(path)), name_(std::move(name)) {}
 
   void write(const Point& point, const TrackerValue& value) override {
-    const DiskWatch::Call call(watch_, "write", path_);
-    run_->write(point, value);
+    step_ = point.step;
+    watched("write", [&] { run_->write(point, value); });
   }
   void end_step(std::int64_t step) override {
-    const DiskWatch::Call call(watch_, "write", path_, DiskWatch::Access::change);
-    run_->end_step(step);
+    step_ = step;
+    watched("write", [&] { run_->end_step(step); }, DiskWatch::Access::change);
   }
   void hparams(const nlohmann::json& hparams) override {
-    const DiskWatch::Call call(watch_, "write", path_);
-    run_->hparams(hparams);
+    watched("write", [&] { run_->hparams(hparams); });
   }
   void flush() override {
-    const DiskWatch::Call call(watch_, "write", path_, DiskWatch::Access::change);
-    run_->flush();
+    watched("write", [&] { run_->flush(); }, DiskWatch::Access::change);
   }
   void begin_close() override {
-    const DiskWatch::Call call(watch_, "close", path_, DiskWatch::Access::change);
-    run_->begin_close();
+    watched("close", [&] { run_->begin_close(); }, DiskWatch::Access::change);
   }
   void close() override {
-    const DiskWatch::Call call(watch_, "close", path_, DiskWatch::Access::change);
-    run_->close();
+    watched("close", [&] { run_->close(); }, DiskWatch::Access::change);
   }
 
  private:
+  template <class Work>
+  void watched(const char* what, Work work, DiskWatch::Access access = DiskWatch::Access::read) {
+    if (off_) return;
+    const DiskWatch::Call call(watch_, what, path_, access);
+    if (name_.empty()) return work();
+    try {
+      work();
+    } catch (...) {
+      off_ = true;
+      log::warn("the tracker \"{}\" threw{}: {}. It gets nothing more; training goes on", name_,
+                step_ > 0 ? fmt::format(" in step {}", step_) : "",
+                shortened(describe_current_exception().what));
+    }
+  }
+
   std::unique_ptr<TrackerRun> run_;
   DiskWatch& watch_;
-  const std::string path_;
+  const std::string path_, name_;
+  std::int64_t step_ = 0;  // of what it was given last
+  bool off_ = false;
 };
 
 std::unique_ptr<TrackerRun> open_own(const JobConfig& job, const Registry& registry, const OwnTracker& own,
@@ -105,20 +121,21 @@ std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job,
                                                            DiskWatch& watch) {
   const auto resumed = static_cast<std::int64_t>(last_step);
   std::vector<std::unique_ptr<TrackerRun>> runs;
-  const auto add_run = [&](const auto& open, const std::string& path) {
+  const auto add_run = [&](const auto& open, const std::string& path, const std::string& name) {
     const DiskWatch::Call call(watch, "open", path, DiskWatch::Access::change);
-    runs.push_back(std::make_unique<WatchedRun>(open(), watch, path));
+    runs.push_back(std::make_unique<WatchedRun>(open(), watch, path, name));
   };
-  const auto add = [&](const TrackerTarget& target, const std::string& path) {
-    add_run([&] { return open_tracker(target, resumed, clock); }, path);
+  const auto add = [&](const TrackerTarget& target, const std::string& path, const std::string& name) {
+    add_run([&] { return open_tracker(target, resumed, clock); }, path, name);
   };
   const std::string metrics = metrics_file(job).string();
-  add(JsonlTarget{metrics}, metrics);
+  add(JsonlTarget{metrics}, metrics, "");  // the job's own record
   for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
     if (const auto* own = std::get_if<OwnTracker>(&tracker)) {
-      add_run([&] { return open_own(job, registry, *own, resumed); }, output_dir(job).string());
+      add_run([&] { return open_own(job, registry, *own, resumed); }, output_dir(job).string(), own->name);
     } else {
-      add(std::visit(TargetOf{job}, tracker), output_dir(job).string());
+      add(std::visit(TargetOf{job}, tracker), output_dir(job).string(),
+          config::encode(tracker).at("provider").get<std::string>());
     }
   }
   for (auto& run : runs) run->hparams(hparams);

@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/config/codec_enum.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/period.hpp"
+#include "runtime/task/model_folder/new_row_values.hpp"
 
 namespace d9d {
 
@@ -84,14 +86,20 @@ constexpr auto keys_of(config::Tag<DataLoadingConfig>) {
 struct ModelStageFactoryConfig {
   std::optional<std::string> source_checkpoint;
   bool checkpoint_only_trainable_parameters = false;
+  NewRowValues new_rows = NewRowValues::mean;
 };
-BOOST_DESCRIBE_STRUCT(ModelStageFactoryConfig, (), (source_checkpoint, checkpoint_only_trainable_parameters))
+BOOST_DESCRIBE_STRUCT(ModelStageFactoryConfig, (),
+                      (source_checkpoint, checkpoint_only_trainable_parameters, new_rows))
 constexpr auto keys_of(config::Tag<ModelStageFactoryConfig>) {
   using namespace config;
   return std::array{
       Key{"source_checkpoint", "",
           "Hugging Face folder with the weights to start from; null: drawn from the seed"},
-      Key{"checkpoint_only_trainable_parameters", "", "leave frozen parameters out of checkpoints"}};
+      Key{"checkpoint_only_trainable_parameters", "", "leave frozen parameters out of checkpoints"},
+      Key{"new_rows", "",
+          "what tokens begin with that model_provider.model.vocab_size has beyond the folder's: the mean of "
+          "its "
+          "rows, or drawn by the seed as the family's initial weights are"}};
 }
 
 struct DeterminismConfig {
@@ -127,8 +135,10 @@ struct CheckpointingConfig {
   config::Period period_steps;
   std::optional<std::int64_t> num_to_keep;
   std::int64_t roll_backs_max = 3;
+  bool resume_ended = false;
 };
-BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (), (save_dir, period_steps, num_to_keep, roll_backs_max))
+BOOST_DESCRIBE_STRUCT(CheckpointingConfig, (),
+                      (save_dir, period_steps, num_to_keep, roll_backs_max, resume_ended))
 constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
   using namespace config;
   return std::array{
@@ -141,7 +151,10 @@ constexpr auto keys_of(config::Tag<CheckpointingConfig>) {
           at_least(1)},
       Key{"roll_backs_max", "",
           "how often an actor may have the job go back to its last checkpoint; one more ends it",
-          config::optional, at_least(0)}};
+          config::optional, at_least(0)},
+      Key{"resume_ended", "",
+          "train on also where an actor or evaluation.stop_after has ended the run; false: a further start "
+          "says so and trains nothing"}};
 }
 
 }  // namespace d9d

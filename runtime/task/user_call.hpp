@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/shortened.hpp"
 
 namespace d9d {
 
@@ -24,7 +25,7 @@ auto call_user(std::string_view whose, ErrorInside inside, Call&& call) {
   } catch (const Error& error) {
     if (inside == ErrorInside::passes) throw;
     const ErrorKind kind = error.kind() == ErrorKind::bug ? ErrorKind::environment : error.kind();
-    throw Error(kind, fmt::format("{} threw: {}", whose, error.what()));
+    throw Error(kind, fmt::format("{} threw: {}", whose, shortened(error.what())));
   } catch (...) {
     throw Error(ErrorKind::environment,
                 fmt::format("{} threw: {}", whose, describe_current_exception().what));

@@ -7,7 +7,11 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/error.hpp"
 #include "runtime/trace/chrome_format.hpp"
@@ -20,8 +24,21 @@ using Json = nlohmann::json;
 // While times are relative to the file's zero, 0 is a time like any other.
 constexpr std::int64_t not_queued = std::numeric_limits<std::int64_t>::min();
 
+// Thirty years; sums of a few of them fit.
+constexpr double microseconds_max = 1e15;
+
 std::int64_t nanoseconds(const Json& event, const char* key) {
-  return std::llround(event.at(key).get<double>() * 1000.0);
+  const double microseconds = event.at(key).get<double>();
+  D9D_REQUIRE(std::abs(microseconds) <= microseconds_max,
+              "a slice has {} {}; expected microseconds, at most {:.0e}", key, microseconds,
+              microseconds_max);
+  return std::llround(microseconds * 1000.0);
+}
+
+std::int64_t duration(const Json& event) {
+  const std::int64_t dur = nanoseconds(event, "dur");
+  D9D_REQUIRE(dur >= 0, "a slice has dur {}; expected at least 0", event.at("dur").dump());
+  return dur;
 }
 
 std::uint64_t flow_id(const Json& args, const char* key) {
@@ -43,7 +60,11 @@ class EventReader {
     if (phase == "C") counter(event);
   }
 
+  // Metadata may come behind the slices that it names.
   Recording take() {
+    std::vector<std::uint32_t> actors;
+    for (const auto& [pid, tid] : tracks_) actors.push_back(actor_of(pid, tid));
+    for (Span& span : recording_.spans) span.actor = actors[span.actor];
     recording_.names = names_.texts();
     recording_.actors = std::move(actors_);
     return std::move(recording_);
@@ -57,10 +78,26 @@ class EventReader {
       processes_[pid] = {"", args.at("rank").get<int>(), args.at("node").get<int>()};
     }
     if (event.at("name") == "thread_name") {
-      ActorName actor = processes_.at(pid);
-      actor.name = args.at("actor").get<std::string>();
-      threads_[{pid, event.at("tid").get<int>()}] = actor_id(actor);
+      threads_[{pid, event.at("tid").get<int>()}] = args.at("actor").get<std::string>();
     }
+  }
+
+  // What it is called is known when all is read.
+  std::uint32_t track(int pid, std::optional<int> tid) {
+    const auto [known, is_new] = numbers_.try_emplace({pid, tid}, static_cast<std::uint32_t>(tracks_.size()));
+    if (is_new) tracks_.emplace_back(pid, tid);
+    return known->second;
+  }
+
+  std::uint32_t actor_of(int pid, std::optional<int> tid) {
+    const auto process = processes_.find(pid);
+    D9D_REQUIRE(process != processes_.end(), "no process_name says what pid {} is", pid);
+    ActorName actor = process->second;
+    if (!tid) return actor_id(actor);
+    const auto thread = threads_.find({pid, *tid});
+    D9D_REQUIRE(thread != threads_.end(), "no thread_name says what tid {} of pid {} is", *tid, pid);
+    actor.name = thread->second;
+    return actor_id(actor);
   }
 
   void slice(const Json& event) {
@@ -70,9 +107,9 @@ class EventReader {
     Span span;
     span.category = *category;
     span.name = names_.intern(event.at("name").get_ref<const std::string&>());
-    span.actor = threads_.at({event.at("pid").get<int>(), event.at("tid").get<int>()});
+    span.actor = track(event.at("pid").get<int>(), event.at("tid").get<int>());
     span.start_ns = nanoseconds(event, "ts");
-    span.end_ns = span.start_ns + nanoseconds(event, "dur");
+    span.end_ns = span.start_ns + duration(event);
     span.enqueue_ns = args.contains("queue_us") ? span.start_ns - nanoseconds(args, "queue_us") : not_queued;
     span.step = args.value("step", -1);
     span.stage = args.value("stage", std::int16_t{-1});
@@ -87,7 +124,7 @@ class EventReader {
     const Json& value = event.at("args").at("value");
     Span span;
     span.category = Category::counter;
-    span.actor = actor_id(processes_.at(event.at("pid").get<int>()));
+    span.actor = track(event.at("pid").get<int>(), std::nullopt);
     span.name = names_.intern(event.at("name").get_ref<const std::string&>());
     span.start_ns = span.end_ns = nanoseconds(event, "ts");
     span.enqueue_ns = not_queued;
@@ -106,7 +143,10 @@ class EventReader {
   Names names_;
   std::vector<ActorName> actors_;
   std::map<int, ActorName> processes_;
-  std::map<std::pair<int, int>, std::uint32_t> threads_;
+  std::map<std::pair<int, int>, std::string> threads_;
+  using TrackKey = std::pair<int, std::optional<int>>;  // pid and tid; of counters without
+  std::vector<TrackKey> tracks_;                        // in the order in which they came
+  std::map<TrackKey, std::uint32_t> numbers_;
 };
 
 // Parses the document, giving every element of "traceEvents" to `events`; returns the rest.

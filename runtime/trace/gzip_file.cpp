@@ -13,7 +13,10 @@ namespace {
 constexpr std::uint64_t made_max = 300;
 
 [[noreturn]] void fail_on(const std::filesystem::path& path, std::string_view what, int error) {
-  const char* reason = error == 0 ? "the compressed data is damaged" : std::strerror(error);
+  const char* reason =
+      error == 0 ? "the compressed data is damaged or ends too early; was the file copied while it was "
+                   "written, or cut on the way? Copy it again"
+                 : std::strerror(error);
   throw Error(ErrorKind::environment, fmt::format("cannot {} {}: {}", what, path.string(), reason));
 }
 

@@ -7,32 +7,11 @@
 #include <vector>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/train/lr_curve.hpp"
+#include "runtime/train/lr/phases_config.hpp"
+#include "runtime/train/lr/short_forms.hpp"
 #include "runtime/train/lr_schedule.hpp"
 
 namespace d9d {
-
-struct LrStepsPhase {
-  std::int64_t steps = 0;
-  double target_multiplier = 0;
-  LrCurve curve;
-};
-BOOST_DESCRIBE_STRUCT(LrStepsPhase, (), (steps, target_multiplier, curve))
-
-struct LrPercentagePhase {
-  double percentage = 0;
-  double target_multiplier = 0;
-  LrCurve curve;
-};
-BOOST_DESCRIBE_STRUCT(LrPercentagePhase, (), (percentage, target_multiplier, curve))
-
-struct LrRestPhase {
-  double target_multiplier = 0;
-  LrCurve curve;
-};
-BOOST_DESCRIBE_STRUCT(LrRestPhase, (), (target_multiplier, curve))
-
-using LrPhaseConfig = std::variant<LrStepsPhase, LrPercentagePhase, LrRestPhase>;
 
 struct PiecewiseLrConfig {
   double initial_multiplier = 0;
@@ -45,40 +24,18 @@ struct PiecewiseLrProvider {
 };
 BOOST_DESCRIBE_STRUCT(PiecewiseLrProvider, (), (scheduler))
 
-using LrSchedulerConfig = std::variant<PiecewiseLrProvider, config::Named>;
+using LrSchedulerConfig =
+    std::variant<PiecewiseLrProvider, ConstantLr, LinearLr, CosineLr, WsdLr, config::Named>;
+
+// The phases that a section means: its own, or those of a short form. Input errors: two keys that say the same, a share
+// without the number of steps. Not of a plugin's schedule.
+PiecewiseLrConfig as_phases(const LrSchedulerConfig& config, std::optional<std::int64_t> total_steps);
 
 // The same input errors as PiecewiseLrBuilder.
 PiecewiseLr build_lr(const PiecewiseLrConfig& config, std::optional<std::int64_t> total_steps);
 // Without a section the multiplier is 1 at every step.
 PiecewiseLr constant_lr();
 
-namespace lr_keys {
-inline constexpr config::Key target{"target_multiplier", "",
-                                    "multiplier at the end of the phase; the next one starts there",
-                                    config::required, config::at_least(0)};
-inline constexpr config::Key curve{"curve", "", "way from the value before to the target", config::required};
-}  // namespace lr_keys
-
-constexpr auto keys_of(config::Tag<LrStepsPhase>) {
-  return std::array{
-      config::Key{"steps", "steps", "length of the phase", config::required, config::at_least(1)},
-      lr_keys::target, lr_keys::curve};
-}
-constexpr auto keys_of(config::Tag<LrPercentagePhase>) {
-  return std::array{
-      config::Key{"percentage", "share of total_steps", "end of the phase, counted from step 0, rounded down",
-                  config::required, config::within(0, 1)},
-      lr_keys::target, lr_keys::curve};
-}
-constexpr auto keys_of(config::Tag<LrRestPhase>) {
-  return std::array{lr_keys::target, lr_keys::curve};
-}
-constexpr auto choices_of(config::Tag<LrPhaseConfig>) {
-  return config::Choices<3>{"mode",
-                            {{{"steps", "A phase of so many steps."},
-                              {"percentage", "A phase until a share of the job's steps; needs total_steps."},
-                              {"rest", "A phase until the end of the job; needs total_steps."}}}};
-}
 constexpr auto keys_of(config::Tag<PiecewiseLrConfig>) {
   return std::array{
       config::Key{"initial_multiplier", "", "multiplier at step 0", config::required, config::at_least(0)},
@@ -88,10 +45,16 @@ constexpr auto keys_of(config::Tag<PiecewiseLrProvider>) {
   return std::array{config::Key{"scheduler", "", "the schedule", config::required}};
 }
 constexpr auto choices_of(config::Tag<LrSchedulerConfig>) {
-  return config::Choices<1>{"name",
-                            {{{"piecewise",
-                               "Phases, each with a target and a curve. The learning rate of a step is "
-                               "the optimizer's `lr` times the multiplier."}}}};
+  return config::Choices<5>{
+      "name",
+      {{{"piecewise",
+         "Phases, each with a target and a curve. The learning rate of a step is "
+         "the optimizer's `lr` times the multiplier."},
+        {"constant", "After the warm-up the multiplier stays 1."},
+        {"linear", "After the warm-up a straight line to `min_ratio` at the end of the job."},
+        {"cosine", "After the warm-up half a period of a cosine to `min_ratio` at the end of the job."},
+        {"wsd",
+         "Warm-up, stable, decay: the multiplier is 1 until the last steps, which lead to `min_ratio`."}}}};
 }
 
 }  // namespace d9d

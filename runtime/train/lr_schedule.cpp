@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -47,10 +46,6 @@ std::int64_t PiecewiseLrBuilder::total(const char* asked_by) const {
 }
 
 void PiecewiseLrBuilder::add(std::int64_t end_step, double target, LrCurve curve) {
-  D9D_REQUIRE(!total_steps_ || end_step <= *total_steps_,
-              "learning-rate phase {} ends at step {}, beyond the {} of the job; shorten the phases or raise "
-              "trainer.schedule.total_steps",
-              phases_.size(), end_step, counted(*total_steps_, "step"));
   phases_.push_back({step_, end_step, value_, target, std::move(curve)});
   step_ = end_step;
   value_ = target;
@@ -66,6 +61,7 @@ PiecewiseLrBuilder& PiecewiseLrBuilder::until_percentage(double percentage, doub
   const std::int64_t steps = total("percentage");
   D9D_REQUIRE(percentage >= 0.0 && percentage <= 1.0,
               "a learning-rate phase until percentage {}; give a share from 0 to 1", percentage);
+  if (is_past_end()) return *this;
   const std::int64_t end_step = steps_of_share(percentage, steps);
   D9D_REQUIRE(end_step >= step_,
               "a learning-rate phase until percentage {} of {} steps (step {}) begins at step {}; raise the "
@@ -77,7 +73,8 @@ PiecewiseLrBuilder& PiecewiseLrBuilder::until_percentage(double percentage, doub
 }
 
 PiecewiseLrBuilder& PiecewiseLrBuilder::fill_rest(double target, LrCurve curve) {
-  add(total("rest"), target, std::move(curve));
+  const std::int64_t steps = total("rest");
+  if (!is_past_end()) add(steps, target, std::move(curve));
   return *this;
 }
 

@@ -42,8 +42,9 @@ class PiecewiseLr {
   std::vector<LrPhase> phases_;
 };
 
-// Each phase starts at the target of the one before. Input errors: a share of the whole without total_steps,
-// a share outside of [0, 1] or before the end of the last phase, a phase beyond total_steps.
+// Each phase starts at the target of the one before. Of a phase that ends beyond total_steps the job sees the begin;
+// phases of mode percentage and rest that follow are left out. Input errors: a share of the whole without total_steps,
+// a share outside of [0, 1] or before the end of the last phase.
 class PiecewiseLrBuilder {
  public:
   explicit PiecewiseLrBuilder(double initial_multiplier,
@@ -58,6 +59,7 @@ class PiecewiseLrBuilder {
  private:
   void add(std::int64_t end_step, double target, LrCurve curve);
   std::int64_t total(const char* asked_by) const;
+  bool is_past_end() const { return total_steps_ && step_ > *total_steps_; }
 
   std::optional<std::int64_t> total_steps_;
   std::int64_t step_ = 0;  // end of the last phase

@@ -26,9 +26,19 @@ bool matches(const std::string& pattern, const std::string& name) {
   return pattern.find_first_not_of('*', p) == std::string::npos;
 }
 
+namespace {
+
+// In the names of every family.
+bool follows(const ParameterRule& rule, const std::string& name) {
+  if (rule.match != norms_and_biases) return matches(rule.match, name);
+  return matches("*norm.weight", name) || matches("*bias", name);
+}
+
+}  // namespace
+
 std::optional<std::size_t> rule_for(const std::string& name, const std::vector<ParameterRule>& rules) {
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (matches(rules[i].match, name)) return i;
+    if (follows(rules[i], name)) return i;
   }
   return std::nullopt;
 }

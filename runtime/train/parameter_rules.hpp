@@ -4,12 +4,15 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace d9d {
 
 // Of the parameters whose whole global name matches ("model.layers.3.input_layernorm.weight"): `*` is any run
 // of characters, `?` one. The first rule that matches counts; where none does, the optimizer's own settings.
+inline constexpr std::string_view norms_and_biases =
+    "norms_and_biases";  // a `match` of all of these, also of none
 struct ParameterRule {
   std::string match;
   std::optional<double> weight_decay;               // none: the optimizer's

@@ -1,12 +1,18 @@
 #include "runtime/train/step_scale.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace d9d {
 namespace {
 
 constexpr double norm_epsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
+
+// Its sign means nothing, and would be printed.
+double without_sign_of_nan(double number) {
+  return std::isnan(number) ? std::numeric_limits<double>::quiet_NaN() : number;
+}
 
 }  // namespace
 
@@ -17,9 +23,9 @@ StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping, 
     scale.counts = false;
     return scale;
   }
-  scale.loss = totals.loss_sum / totals.weight_sum;
+  scale.loss = without_sign_of_nan(totals.loss_sum / totals.weight_sum);
   const double divisor = gradients == GradientsAre::sums ? totals.weight_sum : 1;
-  scale.norm = norm_of_share(clipping.norm_type, totals.norm_share) / divisor;
+  scale.norm = without_sign_of_nan(norm_of_share(clipping.norm_type, totals.norm_share) / divisor);
   if (clipping.max_norm) scale.clip = std::min(1.0, *clipping.max_norm / (scale.norm + norm_epsilon));
   scale.grad = scale.clip / divisor;
   return scale;

@@ -8,10 +8,11 @@ namespace d9d {
 namespace {
 
 // The order in which they travel; the costs follow.
-constexpr std::array<double StepTotals::*, 12> scalars{
+constexpr std::array<double StepTotals::*, 15> scalars{
     &StepTotals::loss_sum,   &StepTotals::weight_sum, &StepTotals::norm_share, &StepTotals::tokens,
     &StepTotals::terminates, &StepTotals::interrupts, &StepTotals::saves,      &StepTotals::sleeps,
-    &StepTotals::roll_back,  &StepTotals::texts,      &StepTotals::flops,      &StepTotals::hang_ups};
+    &StepTotals::roll_back,  &StepTotals::texts,      &StepTotals::flops,      &StepTotals::hang_ups,
+    &StepTotals::ends,       &StepTotals::lr_changes, &StepTotals::lr_factor};
 
 }  // namespace
 

@@ -26,6 +26,9 @@ struct StepTotals {
   // requests for texts there are so far.
   double roll_back = 0;
   double texts = 0;
+  double ends = 0;        // 1: the job ends after this step
+  double lr_changes = 0;  // 1: the factor of the learning rate is another from the next step on
+  double lr_factor = 0;   // that one
 
   std::vector<double> costs;  // measured by schedule `auto`, when it is time; as many on all ranks
 };

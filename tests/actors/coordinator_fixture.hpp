@@ -18,7 +18,7 @@ class CoordinatorTest : public ::testing::Test {
     options.world_size = 3;
     options.build = "1.0";
     options.job_hash = "abc";
-    options.token = "secret";
+    options.secret = "of members";
     options.tag = "tag";
     options.join_timeout = std::chrono::seconds(30);
     options.find_resume_point = [this] { return resume; };
@@ -44,7 +44,6 @@ class CoordinatorTest : public ::testing::Test {
           join.setPort(static_cast<std::uint16_t>(incarnation));
           join.setBuild("1.0");
           join.setJobHash("abc");
-          join.setToken("secret");
           join.setIncarnation(incarnation);
           if (change) change(join);
         },

@@ -37,14 +37,30 @@ TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesTheKeysThatDiffer) {
   EXPECT_THAT(refusal(), HasSubstr("its hash (abc at node 0, xyz there)"));
 }
 
-TEST_F(CoordinatorTest, RefusesAWrongTokenWithoutTellingAnythingElse) {
+TEST_F(CoordinatorTest, TellsWhoHasJoinedTheSecretOfMembersAndTakesWhatItSaysFromThereOn) {
+  const auto mine = world.world().connections.open(false), refused = world.world().connections.open(false);
   play();
-  join(100, 1, -1, [](wire::Join::Builder join) {
-    join.setToken("guess");
-    join.setBuild("0.9");
-  });
+  const auto join_on = [&](std::uint64_t connection, const char* build, std::uint64_t incarnation) {
+    Frame frame =
+        encode<wire::Join>({.sender = {Role::node, incarnation}, .receiver = coordinator_id, .sequence = 1},
+                           [&](wire::Join::Builder join) {
+                             join.setRanks(3);
+                             join.setNodeIndex(-1);
+                             join.setBuild(build);
+                             join.setJobHash("abc");
+                             join.setIncarnation(incarnation);
+                           });
+    frame.stamp_connection(connection);
+    world.deliver(frame, world.ear());
+    world.run();
+  };
 
-  EXPECT_EQ(refusal(), "the job token (node.job_token) differs");
+  join_on(refused->number(), "0.9", 100);
+  join_on(mine->number(), "1.0", 101);
+
+  EXPECT_FALSE(refused->is_member());
+  EXPECT_TRUE(mine->is_member());
+  EXPECT_EQ(std::string(world.last<wire::Welcome>()->getSecret()), "of members");
 }
 
 TEST_F(CoordinatorTest, RefusesMoreRanksThanAreLeft) {

@@ -237,5 +237,29 @@ TEST(EventCatalogue, HasTheEventsThatTasksHear) {
     EXPECT_THAT(all, ::testing::Contains(name)) << "beyond the original";
 }
 
+TEST_F(EventBusTest, AsksThoseForTheirStateThatKeepOneBehindTheirEvents) {
+  world.say<wire::Subscribe>(
+      bus_id,
+      [](wire::Subscribe::Builder message) {
+        message.setName("train.step.post");
+        message.setDecides(true);
+        message.setKeepsState(true);
+      },
+      second_id);
+  subscribe(first_id, "train.step.post");
+  ask(0);
+  ask(1);
+  world.say<wire::KeepState>(
+      bus_id, [](wire::KeepState::Builder keep) { keep.setStep(7); }, ActorId{Role::trainer, 0});
+
+  EXPECT_TRUE(world.heard<wire::KeepState>(first_id).empty());
+  EXPECT_EQ(world.last<wire::KeepState>(second_id)->getStep(), 7U);
+  const auto first_rank = world.last<wire::Listeners>(ActorId{Role::trainer, 0});
+  ASSERT_EQ(first_rank->getDeciding().size(), 1U);
+  EXPECT_EQ(first_rank->getDeciding()[0], second_id.packed());
+  EXPECT_EQ(first_rank->getKeeping()[0], second_id.packed());
+  EXPECT_EQ(world.last<wire::Listeners>(ActorId{Role::trainer, 1})->getDeciding().size(), 0U);
+}
+
 }  // namespace
 }  // namespace d9d

@@ -5,6 +5,7 @@
 
 #include "messages/lists.hpp"
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/metric/sums_metric.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d {
@@ -124,6 +125,46 @@ TEST_F(MetricCollectorTest, ATaskWithoutMetricsReducesNothing) {
   EXPECT_EQ(world.last<wire::MetricValues>(tracker_id)->getStep(), 10U)
       << "whoever waits for it hears that it is empty";
   EXPECT_EQ(world.last<wire::MetricValues>()->getNames().size(), 0U);
+}
+
+// Numbers for people: a metric of a plugin that throws is left out, and the others come.
+TEST_F(MetricCollectorTest, LeavesOutAMetricThatThrows) {
+  struct Quota final : SumsMetric {
+    Quota() : SumsMetric(1) {}
+    MetricValues compute(std::span<const double>) const override { throw std::runtime_error("quota"); }
+  };
+  world.play<MetricCollector>(
+      metrics_id, MetricCollectorOptions{.rank = 0, .collective = group_id, .create = [](Compose& metrics) {
+                                           metrics.add("accuracy", std::make_unique<WeightedMean>());
+                                           metrics.add("quota", std::make_unique<Quota>());
+                                         }});
+  for (const std::uint64_t step : {3, 4}) {
+    taken(step, {3, 4, 7});
+    reduced(2 * (step - 3), {6, 8, 7});
+    reduced(2 * (step - 3) + 1, {});
+
+    const auto values = world.last<wire::MetricValues>(tracker_id);
+    EXPECT_EQ(values->getStep(), step);
+    ASSERT_EQ(values->getNames().size(), 1U);
+    EXPECT_EQ(std::string(values->getNames()[0]), "accuracy");
+  }
+}
+
+TEST_F(MetricCollectorTest, TellsThoseOfAnEvaluationToTheTrainerToo) {
+  world.play<MetricCollector>(
+      metrics_id,
+      MetricCollectorOptions{
+          .rank = 0, .collective = group_id, .create = two_metrics, .create_evaluation = [](Compose&) {}});
+  world.say<wire::MetricsTaken>(
+      metrics_id,
+      [](wire::MetricsTaken::Builder message) {
+        message.setStep(4);
+        message.setEvaluation(true);
+      },
+      executor_id);
+
+  EXPECT_EQ(world.last<wire::MetricValues>(ActorId{Role::trainer, 0})->getStep(), 4U);
+  EXPECT_EQ(world.last<wire::MetricValues>(tracker_id)->getStep(), 4U);
 }
 
 }  // namespace

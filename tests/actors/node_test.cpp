@@ -30,7 +30,7 @@ class NodeTest : public ::testing::Test {
     options.ranks = 1;
     options.build = "1.0";
     options.job_hash = "abc";
-    options.token = "secret";
+    options.enter_membership = [this](const std::string& secret) { memberships.push_back(secret); };
     options.incarnation = 77;
     options.cast = [this](const Membership& membership) {
       if (!cast_failure.empty()) throw Error(ErrorKind::input, cast_failure);
@@ -78,6 +78,7 @@ class NodeTest : public ::testing::Test {
           welcome.setEpoch(1);
           welcome.setNodeIndex(index);
           welcome.setResumeStep(4);
+          welcome.setSecret("of members");
           auto list = welcome.initNodes(nodes);
           for (unsigned i = 0; i < nodes; ++i) {
             if (i > 0 || first_has_host) list[i].setHost("host-" + std::to_string(i));
@@ -111,6 +112,7 @@ class NodeTest : public ::testing::Test {
   std::string cast_failure;
   bool listener = false;  // the cast has a user's actor, which goes first
   std::vector<Membership> cast;
+  std::vector<std::string> memberships;
   std::vector<std::string> aborted;
   std::vector<int> exits;
   ActorWorld world;
@@ -122,9 +124,43 @@ TEST_F(NodeTest, TheFirstNodeMakesTheCoordinatorAndJoinsIt) {
   EXPECT_THAT(spawned(), ElementsAre(coordinator_id));
   const auto join = world.last<wire::Join>(coordinator_id);
   EXPECT_EQ(std::string(join->getBuild()), "1.0");
-  EXPECT_EQ(std::string(join->getToken()), "secret");
   EXPECT_EQ(join->getIncarnation(), 77U);
   EXPECT_NE(join.attached(), nullptr) << "how the coordinator learns of its mailbox";
+}
+
+TEST_F(NodeTest, AJoiningNodeKnowsTheSecretOfMembersBeforeItDialsThem) {
+  play_joining();
+  EXPECT_TRUE(memberships.empty());
+  const std::size_t dials_before = world.dials.size();
+
+  welcome(stranger_id, 1, 3);
+
+  EXPECT_THAT(memberships, ElementsAre("of members"));
+  EXPECT_EQ(world.dials.size(), dials_before + 1);
+}
+
+TEST_F(NodeTest, AJoiningNodeThatIsAStrangerThereEndsAtOnce) {
+  become_joining();
+  world.play<Node>(stranger_id, options);
+  world.say<wire::Dialed>(
+      stranger_id,
+      [](wire::Dialed::Builder dialed) {
+        dialed.setReason("the job token (node.job_token) differs");
+        dialed.setStranger(true);
+      },
+      stranger_id);
+
+  EXPECT_THAT(exits, ElementsAre(1));
+  EXPECT_THAT(aborted, ElementsAre("node 0 refused this node: the job token (node.job_token) differs"));
+}
+
+TEST_F(NodeTest, ARefusalThatComesWhenTheJobHasFormedChangesNothing) {
+  play_joining();
+  welcome(stranger_id, 1, 2);
+
+  world.say<wire::Refused>(stranger_id, coordinator_id);
+
+  EXPECT_TRUE(exits.empty());
 }
 
 TEST_F(NodeTest, ANodeThatOpensAPortSaysWhereItReallyListens) {

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "actors/job/own_actor.hpp"
 #include "actors/text_messages.hpp"
 #include "messages/checkpoint.capnp.h"
@@ -69,7 +72,9 @@ class PlayedFollower : public ::testing::Test {
 };
 
 TEST_F(PlayedFollower, SubscribesAndAsksForWhatItWants) {
-  EXPECT_EQ(world.heard<wire::Subscribe>().size(), 1U);
+  EXPECT_EQ(world.heard<wire::Subscribe>().size(), 2U);
+  EXPECT_FALSE(world.last<wire::Subscribe>()->getDecides());
+  EXPECT_FALSE(world.last<wire::Subscribe>()->getKeepsState());
 
   step(1, R"({"loss":2.5,"grad_norm":1.0})");
   EXPECT_TRUE(world.heard<wire::RollBack>().empty());
@@ -102,6 +107,81 @@ TEST_F(PlayedFollower, AnswersThatItHasHandledItsEvents) {
   world.say<wire::FlushEvents>(follower_id);
 
   EXPECT_EQ(world.last<wire::EventsHeard>(ActorId{Role::coordinator, 0})->getActor(), follower_id.index);
+}
+
+struct Decider : StepActor {
+  explicit Decider(World& world) : StepActor(world) {}
+  bool decides() const override { return true; }
+  std::optional<nlohmann::json> state() const override { return nlohmann::json{best}; }
+  void load_state(const nlohmann::json& state) override { best = state.at(0); }
+  void evaluation_done(const EvaluationDone& evaluation) override {
+    if (!evaluation.loss) return end_job("no loss");
+    best = *evaluation.loss;
+    set_lr_factor(evaluation.metrics.at("accuracy"));
+  }
+  void step_done(const StepDone& step) override {
+    if (step.number == 9) set_lr_factor(-1);
+  }
+  double best = 0;
+};
+
+class PlayedDecider : public ::testing::Test {
+ protected:
+  PlayedDecider() { world.play<Decider>(follower_id); }
+  void hear(const char* name, std::uint64_t step, const char* context) {
+    world.say<wire::Event>(follower_id, [&](wire::Event::Builder event) {
+      event.setName(name);
+      event.setStep(step);
+      event.setContext(context);
+    });
+  }
+  ActorWorld world;
+};
+
+TEST_F(PlayedDecider, SaysWhatItAsksForBeforeItSaysThatItHasHeard) {
+  EXPECT_TRUE(world.last<wire::Subscribe>()->getDecides());
+  EXPECT_TRUE(world.last<wire::Subscribe>()->getKeepsState());
+  hear("train.step.post", 1, R"({"loss":2.5,"grad_norm":1.0})");
+  EXPECT_EQ(world.last<wire::EventsFollowed>(first_trainer)->getEvents(), 1U);
+  world.forget();
+  hear("train.evaluation.post", 1, R"({"loss":0.1,"metrics":{"accuracy":0.5,"other":null}})");
+
+  const auto& told = world.told();
+  const auto place_of = [&](std::uint64_t type) {
+    return std::find_if(told.begin(), told.end(), [&](const auto& each) { return each.type == type; }) -
+           told.begin();
+  };
+  EXPECT_EQ(world.last<wire::ScaleLearningRate>(first_trainer)->getFactor(), 0.5);
+  EXPECT_EQ(world.last<wire::EventsFollowed>(first_trainer)->getEvents(), 2U);
+  EXPECT_LT(place_of(capnp::typeId<wire::ScaleLearningRate>()),
+            place_of(capnp::typeId<wire::EventsFollowed>()));
+}
+
+TEST_F(PlayedDecider, EndsTheJobWithItsReason) {
+  hear("train.evaluation.post", 4, R"({"loss":null,"metrics":{}})");
+
+  EXPECT_EQ(std::string(world.last<wire::EndJob>(first_trainer)->getReason()), "no loss");
+}
+
+TEST_F(PlayedDecider, GivesItsStateBitForBit) {
+  hear("train.evaluation.post", 4, R"({"loss":0.30000000000000004,"metrics":{"accuracy":1.0}})");
+  world.say<wire::KeepState>(follower_id, [](wire::KeepState::Builder keep) { keep.setStep(4); });
+
+  const auto kept = world.last<wire::StateKept>(first_trainer);
+  EXPECT_EQ(kept->getStep(), 4U);
+  EXPECT_EQ(kept->getActor(), follower_id.packed());
+  EXPECT_EQ(nlohmann::json::parse(kept->getState().cStr()).at(0).get<double>(), 0.1 + 0.2);
+}
+
+// A user's code is no bug of d9d.
+TEST_F(PlayedDecider, WhatItThrowsNamesTheActorAndTheStep) {
+  world.world().activities.label(follower_id, "decider");
+  hear("train.step.post", 9, R"({"loss":2.5,"grad_norm":1.0})");
+
+  const auto failed = world.last<wire::Failed>();
+  EXPECT_THAT(std::string(failed->getText()), HasSubstr("user/0 (decider) threw: a learning rate times -1"));
+  EXPECT_EQ(failed->getStep(), 9U);
+  EXPECT_NE(failed->getKind(), wire::Failed::Kind::BUG);
 }
 
 TEST(StepActor, IsMadeOfItsDescribedMembers) {

@@ -55,6 +55,7 @@ class TrackerTest : public ::testing::Test {
                                        .show = [this](const ProgressState& view) { shown = view; },
                                        .hide = [this] { hidden = true; },
                                        .resumed_step = 3,
+                                       .actor_names = {"guard"},
                                        .flops = PeakFlops{.peak = 1e7, .is_measured = true},
                                        .memory_bytes = [] { return std::uint64_t{1} << 30; },
                                        .samples_per_epoch = [this] { return samples_per_epoch; }});
@@ -218,6 +219,35 @@ TEST_F(TrackerTest, ClosesItsRunsWhenItIsStopped) {
   EXPECT_TRUE(ledger.closed);
   EXPECT_TRUE(hidden);
   EXPECT_FALSE(world.lives(tracker_id));
+}
+
+// "step" would move a line of metrics.jsonl, "loss" would take the place of what was measured.
+TEST_F(TrackerTest, PutsWhatAPieceShowsUnderAJobsNameBesideTheJobsOwn) {
+  const auto show = [&](const char* name, double number, ActorId from) {
+    world.say<wire::RecordValue>(
+        tracker_id,
+        [&](wire::RecordValue::Builder value) {
+          value.setStep(5);
+          value.setName(name);
+          value.setNumber(number);
+        },
+        from);
+  };
+  const ActorId guard{Role::user, 0}, trainer{Role::trainer, 0};
+  for (const char* name : {"loss", "step", "evaluation/loss", "metrics/perplexity", "roll_backs"})
+    show(name, 99, guard);
+  show("lr", 98, trainer);
+  show("roll_backs", 2, trainer);
+  show("losses", 3, guard);
+
+  for (const char* name : {"loss", "step", "evaluation/loss", "metrics/perplexity", "lr"})
+    EXPECT_FALSE(ledger.values.contains(name)) << name;
+  for (const char* name :
+       {"guard/loss", "guard/step", "guard/evaluation/loss", "guard/metrics/perplexity", "guard/roll_backs"})
+    EXPECT_EQ(ledger.values[name], 99) << name;
+  EXPECT_EQ(ledger.values["task/lr"], 98);
+  EXPECT_EQ(ledger.values["roll_backs"], 2) << "of the Trainer itself";
+  EXPECT_EQ(ledger.values["losses"], 3);
 }
 
 }  // namespace

@@ -39,12 +39,40 @@ class TrainerEvaluationTest : public TrainerTest {
         },
         executor_id);
   }
+  // Of the MetricCollector: the task's metrics over the whole evaluation.
+  void values_come(double accuracy = 0.5) {
+    world.say<wire::MetricValues>(trainer_id,
+                                  [&](wire::MetricValues::Builder message) {
+                                    message.setStep(2);
+                                    message.setEvaluation(true);
+                                    message.initNames(1).set(0, "accuracy");
+                                    message.initValues(1).set(0, accuracy);
+                                  },
+                                  {Role::metric_collector, 0});
+  }
   void evaluate() {
     for (const std::uint32_t number : {1, 2}) {
       evaluation_batch(number);
       evaluated(number);
       reduced(10 * number, 5);
     }
+    values_come();
+  }
+  // The sum over all ranks of who says that the job ends.
+  void agreed(double ends) {
+    world.say<wire::ValuesReduced>(
+        trainer_id,
+        [&](wire::ValuesReduced::Builder message) {
+          fill_list(message.initValues(14), std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ends, 0, 0});
+        },
+        group_id);
+  }
+  double ends_told() { return world.last<wire::ReduceValues>(group_id)->getValues()[11]; }
+  std::string context_of_evaluation() {
+    for (const auto& event : world.heard<wire::Publish>()) {
+      if (std::string(event->getName()) == "train.evaluation.post") return event->getContext();
+    }
+    return {};
   }
 };
 
@@ -76,6 +104,9 @@ TEST_F(TrainerEvaluationTest, ComesBetweenTheStepAndTheNextOne) {
   EXPECT_DOUBLE_EQ(result->getLoss(), 3.0);
   EXPECT_EQ(result->getTokens(), 256U);
   EXPECT_TRUE(world.last<wire::CollectMetrics>(executor_id)->getEvaluation());
+  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 2U)
+      << "whoever hears of it gets the metrics, too";
+  values_come();
   EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 3U);
   EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getEvaluation(), 0U);
 }
@@ -88,7 +119,7 @@ TEST_F(TrainerEvaluationTest, ReducesWhatThisRankComputed) {
 
   const auto asked = world.last<wire::ReduceValues>(group_id);
   EXPECT_THAT(to_vector<double>(asked->getValues()),
-              ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0));
+              ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 
 TEST_F(TrainerEvaluationTest, TheCheckpointOfTheStepWaitsForIt) {
@@ -118,6 +149,84 @@ TEST_F(TrainerEvaluationTest, ItsEventsAreTold) {
   EXPECT_EQ(*std::next(pre), "train.evaluation.post");
 }
 
+TEST_F(TrainerEvaluationTest, ItsEventHasLossAndMetrics) {
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  evaluate();
+
+  EXPECT_EQ(context_of_evaluation(), R"({"loss":3.0,"metrics":{"accuracy":0.5}})");
+}
+
+TEST_F(TrainerEvaluationTest, WhereNobodyHearsOfItTheNextStepDoesNotWaitForMetrics) {
+  wanted = {};
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  batch(3);
+  for (const std::uint32_t number : {1, 2}) {
+    evaluation_batch(number);
+    evaluated(number);
+    reduced(10 * number, 5);
+  }
+
+  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 3U);
+}
+
+TEST_F(TrainerEvaluationTest, OneTooManyThatIsNoBetterEndsTheJobWell) {
+  options.evaluation->due = [](std::uint64_t) { return true; };
+  options.evaluation->stopping.emplace(EarlyStoppingOptions{.stop_after = 1});
+  due = {};
+  start();
+  step(1);
+  evaluate();
+  EXPECT_EQ(ends_told(), 0) << "the first one is the best one";
+  agreed(0);
+  step(2);
+  evaluate();
+  EXPECT_EQ(ends_told(), 1) << "as good is no better";
+  EXPECT_EQ(snapshots(), 0U) << "all ranks have to agree";
+  agreed(1);
+
+  EXPECT_EQ(snapshots(), 1U);
+  metric_state(2);
+  const std::string state = world.last<wire::CheckpointState>()->getState().cStr();
+  EXPECT_THAT(state, ::testing::HasSubstr(
+                         R"("ended":"evaluation.stop_after: 1 evaluation without a better loss than 3)"));
+  EXPECT_THAT(state, ::testing::HasSubstr(R"("early_stopping":{"best":3.0,"best_step":1,"worse":1})"));
+  committed(2);
+  batch(3);
+  EXPECT_TRUE(finished());
+  EXPECT_THAT(world.last<wire::RankFinished>()->getEnded().cStr(), ::testing::HasSubstr("stop_after"));
+  EXPECT_EQ(world.last<wire::RankFinished>()->getStep(), 2U);
+  EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), 0U);
+}
+
+TEST_F(TrainerEvaluationTest, AMetricOfTheTaskMayDecide) {
+  options.evaluation->due = [](std::uint64_t) { return true; };
+  options.evaluation->metric = "accuracy";
+  options.evaluation->higher_is_better = true;
+  options.evaluation->stopping.emplace(EarlyStoppingOptions{.stop_after = 1, .higher_is_better = true});
+  due = {1};
+  start();
+  step(1);
+  evaluate();
+  agreed(0);
+  metric_state(1);
+
+  EXPECT_THAT(
+      std::string(world.last<wire::CheckpointState>()->getState()),
+      ::testing::HasSubstr(R"("evaluation_metric":{"higher_is_better":true,"name":"accuracy","value":0.5})"));
+}
+
+TEST_F(TrainerEvaluationTest, AMetricThatTheTaskDoesNotHaveIsNamed) {
+  options.evaluation->metric = "f1";
+  start();
+  for (const std::uint64_t number : {1, 2}) step(number);
+  evaluate();
+
+  EXPECT_THAT(failure(),
+              ::testing::HasSubstr("evaluation.metric: the evaluation has no \"f1\"; it has loss, accuracy"));
+}
+
 TEST_F(TrainerEvaluationTest, EndsTheJobWhenItFollowsTheLastStep) {
   options.total_steps = 2;
   start();
@@ -139,7 +248,7 @@ TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
   world.say<wire::ValuesReduced>(
       trainer_id,
       [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(11), std::vector<double>{24, 8, 64, 128, 1, 0, 0, 0, 0, 0, 0});
+        fill_list(message.initValues(14), std::vector<double>{24, 8, 64, 128, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
       },
       group_id);
   applied(2);

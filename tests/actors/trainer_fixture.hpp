@@ -77,7 +77,7 @@ class TrainerTest : public ::testing::Test {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          auto values = message.initValues(11);
+          auto values = message.initValues(14);
           values.set(0, loss_sum);
           values.set(1, weight);
           values.set(2, norm_share);

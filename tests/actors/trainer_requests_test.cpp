@@ -9,6 +9,7 @@ namespace {
 using namespace testing;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr ActorId guard_id{Role::user, 0};
 
@@ -25,8 +26,8 @@ class TrainerRequestsTest : public TrainerTest {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(11),
-                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, roll_back, texts, 0});
+          fill_list(message.initValues(14),
+                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, roll_back, texts, 0, 0, 0, 0});
         },
         group_id);
   }
@@ -123,6 +124,199 @@ TEST_F(TrainerRequestsTest, AnotherRankWaitsForTheRequestThatAllAgreeOn) {
   });
 
   EXPECT_EQ(world.heard<wire::GenerateTexts>(executor_id).size(), 1U);
+}
+
+class TrainerActorsTest : public TrainerRequestsTest {
+ protected:
+  TrainerActorsTest() {
+    options.actor_names = {"plateau"};
+    AddressBook& book = world.world().book;
+    book.enter(guard_id, book.find(guard_id));  // an actor of this node
+  }
+  void start_with(bool decides, bool keeps) {
+    start();
+    world.say<wire::Listeners>(trainer_id,
+                               [&](wire::Listeners::Builder message) {
+                                 message.initNames(1).set(0, "*");
+                                 if (decides) message.initDeciding(1).set(0, guard_id.packed());
+                                 if (keeps) message.initKeeping(1).set(0, guard_id.packed());
+                               },
+                               {Role::event_bus, 0});
+  }
+  void agreed(double ends, double lr_changes = 0, double lr_factor = 0) {
+    world.say<wire::ValuesReduced>(
+        trainer_id,
+        [&](wire::ValuesReduced::Builder message) {
+          fill_list(message.initValues(14),
+                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 0, 0, 0, ends, lr_changes, lr_factor});
+        },
+        group_id);
+  }
+  void end_job(const char* reason) {
+    world.say<wire::EndJob>(
+        trainer_id, [&](wire::EndJob::Builder message) { message.setReason(reason); }, guard_id);
+  }
+  void scale(double factor) {
+    world.say<wire::ScaleLearningRate>(
+        trainer_id, [&](wire::ScaleLearningRate::Builder message) { message.setFactor(factor); }, guard_id);
+  }
+  void followed(std::uint64_t events) {
+    world.say<wire::EventsFollowed>(
+        trainer_id, [&](wire::EventsFollowed::Builder message) { message.setEvents(events); }, guard_id);
+  }
+  std::size_t reductions() { return world.heard<wire::ReduceValues>(group_id).size(); }
+  double told(unsigned place) { return world.last<wire::ReduceValues>(group_id)->getValues()[place]; }
+  std::string state_saved() { return world.last<wire::CheckpointState>(coordinator_id)->getState(); }
+};
+
+TEST_F(TrainerActorsTest, AnActorEndsTheJobAfterTheStepOnWhichAllAgree) {
+  start_with(false, false);
+  batch(1);
+  end_job("it is good enough");
+  end_job("another reason");
+  computed(1);
+  EXPECT_EQ(told(11), 1);
+  agreed(1);
+  applied(1);
+
+  EXPECT_EQ(snapshots(), 1U);
+  metric_state(1);
+  EXPECT_THAT(state_saved(), HasSubstr(R"("ended":"plateau: it is good enough")"));
+  committed(1);
+  EXPECT_TRUE(finished());
+  const auto end = world.last<wire::RankFinished>();
+  EXPECT_EQ(end->getStep(), 1U);
+  EXPECT_EQ(end->getSignal(), 0U);
+  EXPECT_EQ(std::string(end->getEnded()), "plateau: it is good enough");
+  EXPECT_EQ(finalized, 1);
+}
+
+TEST_F(TrainerActorsTest, ARunThatWasEndedTrainsNothingMore) {
+  options.resumed_step = 4;
+  options.ended_before = "plateau: it is good enough";
+  start(5);
+
+  EXPECT_EQ(asked_for(), Steps{});
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(std::string(world.last<wire::RankFinished>()->getEnded()), "plateau: it is good enough");
+  EXPECT_EQ(world.last<wire::RankFinished>()->getStep(), 4U);
+}
+
+TEST_F(TrainerActorsTest, AFactorOfTheLearningRateIsThatOfTheNextStepAndOfItsCheckpoint) {
+  due = {2};
+  start_with(false, false);
+  batch(1);
+  scale(0.25);
+  scale(0.5);
+  computed(1);
+  EXPECT_EQ(told(12), 1);
+  EXPECT_EQ(told(13), 0.5);
+  agreed(0, 1, 0.5);
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1)
+      << "step 1 keeps its own";
+  applied(1);
+  batch(2);
+  computed(2);
+  EXPECT_EQ(told(12), 0) << "said once";
+  agreed(0);
+
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.2 * 0.5);
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLearningRate(), 2 * 0.2 * 0.5);
+  EXPECT_DOUBLE_EQ(world.last<wire::StepFinished>()->getLearningRate(), 2 * 0.2 * 0.5);
+  applied(2);
+  metric_state(2);
+  EXPECT_THAT(state_saved(), HasSubstr(R"("lr_factor":0.5)"));
+}
+
+TEST_F(TrainerActorsTest, AResumedJobGoesOnWithTheFactorOfItsCheckpoint) {
+  options.lr_factor = 0.5;
+  start_with(false, false);
+  step(1);
+
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1 * 0.5);
+}
+
+TEST_F(TrainerActorsTest, AStepIsAddedUpWhenActorsThatDecideHaveHeardOfTheOneBefore) {
+  due = {};
+  start_with(true, false);
+  step(1);
+  EXPECT_EQ(reductions(), 1U) << "nothing has been to hear of";
+  batch(2);
+  computed(2);
+  EXPECT_EQ(reductions(), 1U);
+  world.after(std::chrono::seconds(50));
+  EXPECT_EQ(failure(), "");
+
+  scale(0.5);
+  followed(1);
+
+  EXPECT_EQ(reductions(), 2U);
+  EXPECT_EQ(told(13), 0.5);
+}
+
+TEST_F(TrainerActorsTest, AnActorThatDoesNotComeBackIsSaidToBeWaitedFor) {
+  due = {};
+  start_with(true, false);
+  step(1);
+  batch(2);
+  computed(2);
+  world.after(std::chrono::seconds(250));
+
+  EXPECT_THAT(failure(), HasSubstr("it is waiting for what the job's actors make of the step before"));
+}
+
+TEST_F(TrainerActorsTest, ACheckpointHasTheStateOfTheActorsThatKeepOne) {
+  start_with(false, true);
+  step(1);
+  metric_state(1);
+  EXPECT_EQ(world.last<wire::KeepState>(ActorId{Role::event_bus, 0})->getStep(), 1U);
+  EXPECT_TRUE(world.heard<wire::CheckpointState>().empty());
+
+  world.say<wire::StateKept>(
+      trainer_id,
+      [](wire::StateKept::Builder message) {
+        message.setStep(1);
+        message.setActor(guard_id.packed());
+        message.setState("[0.1,2]");
+      },
+      guard_id);
+
+  EXPECT_THAT(state_saved(), HasSubstr(R"("actors":[{"name":"plateau","state":[0.1,2]}])"));
+}
+
+// The actor's own state knows already what it has asked for.
+TEST_F(TrainerActorsTest, ACheckpointKeepsWhatTheNextStepWouldAgreeOn) {
+  start_with(true, true);
+  step(1);
+  metric_state(1);
+  scale(0.25);
+  end_job("good enough");
+  world.say<wire::StateKept>(
+      trainer_id,
+      [](wire::StateKept::Builder message) {
+        message.setStep(1);
+        message.setActor(guard_id.packed());
+        message.setState("{}");
+      },
+      guard_id);
+
+  EXPECT_THAT(state_saved(), HasSubstr(R"("lr_factor_wanted":0.25)"));
+  EXPECT_THAT(state_saved(), HasSubstr(R"("end_wanted":"plateau: good enough")"));
+  EXPECT_THAT(state_saved(), Not(HasSubstr(R"("lr_factor":)")));
+}
+
+TEST_F(TrainerActorsTest, AResumedJobAgreesInItsFirstStepOnWhatWasAskedForBefore) {
+  options.lr_factor = 0.5;
+  options.lr_factor_wanted = 0.25;
+  options.end_wanted = "plateau: good enough";
+  start_with(false, false);
+  batch(1);
+  computed(1);
+
+  EXPECT_EQ(told(11), 1);
+  EXPECT_EQ(told(13), 0.25);
+  agreed(1, 1, 0.25);
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1 * 0.5);
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ class TrainerSleepTest : public TrainerTest {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(11), std::vector<double>{24, 8, 64, 128, 0, 0, 0, sleeps, 0, 0, 0});
+          fill_list(message.initValues(14),
+                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, sleeps, 0, 0, 0, 0, 0, 0});
         },
         group_id);
   }

@@ -39,6 +39,13 @@ class Evaluation : public CurveTest {
       EXPECT_NEAR(evaluations[step - 1], losses[step], 2e-6 * losses[step]) << run << " after step " << step;
     }
   }
+  // Every step has an evaluation behind it, whose actions have the same names.
+  void expect_a_picture_of_the_last_step(const std::string& run) {
+    const Outcome drawn = job_.call(
+        {"trace", "runs/" + run + "/traces/trace.json.gz", "--timeline", "runs/" + run + "/last.svg"});
+    EXPECT_EQ(drawn.code, 0) << run << ": " << drawn.err;
+    EXPECT_THAT(drawn.out, HasSubstr("step 20: measured makespan")) << run;
+  }
   void expect_on(const std::string& run, const Words& words) {
     this->run(named(run) + evaluated("period_steps: 1") + words);
     expect_losses_of_the_next_step(run);
@@ -62,6 +69,7 @@ TEST_F(Evaluation, RunsOverThePipelineOfAnySchedule) {
     std::string run = name;
     std::erase_if(run, [](char c) { return std::isalnum(c) == 0; });
     expect_on(run, mesh(2, 1) + schedule(name));
+    expect_a_picture_of_the_last_step(run);
   }
   expect_on("any_order", mesh(2, 1) + schedule("zero_bubble_v") + set("trainer.pipelining.order", "dynamic") +
                              set("mesh.data_parallel_shard", "2"));

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <future>
 #include <limits>
@@ -14,8 +15,13 @@
 
 #include "actors/job/actor_registry.hpp"
 #include "messages/event.capnp.h"
+#include "messages/metrics.capnp.h"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/metric/compose.hpp"
+#include "runtime/metric/sums_metric.hpp"
+#include "runtime/metric/tracker.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/registry.hpp"
 
@@ -49,6 +55,34 @@ int recurse(int depth, const int* below) {
   return recurse(depth - 1, &here) ^ here;
 }
 
+struct EvilMetric final : d9d::SumsMetric {
+  explicit EvilMetric(bool throws) : SumsMetric(1), throws_(throws) {}
+  d9d::MetricValues compute(std::span<const double> sums) const override {
+    if (throws_) throw std::runtime_error("quota");
+    return {{"", sums[0]}};
+  }
+
+ private:
+  const bool throws_;
+};
+
+// Throws from one step on, and counts what it was given.
+struct EvilTracker final : d9d::TrackerRun {
+  void write(const d9d::Point& point, const d9d::TrackerValue&) override {
+    if (point.step >= static_cast<std::int64_t>(bad_step)) throw std::runtime_error("quota");
+  }
+};
+
+// Ids from 0 on, but one that is far too high.
+struct EvilSource final : d9d::SampleSource {
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 32; }
+  d9d::Sample at(std::uint64_t index) const override {
+    const std::vector<std::int64_t> ids(32, index == 5 ? 100'000 : 7);
+    return {.input_ids = ids, .labels = ids};
+  }
+};
+
 class EvilTask final : public d9d::TrainTask {
  public:
   explicit EvilTask(EvilConfig config) : mode_(std::move(config.mode)) {
@@ -73,6 +107,14 @@ class EvilTask final : public d9d::TrainTask {
     if (mode_ == "finalize_throws") throw_something(mode_);
     std::fputs("finalized\n", stderr);
   }
+  void create_metrics(d9d::Compose& metrics) const override {
+    if (mode_.starts_with("metric"))
+      metrics.add("quota", std::make_unique<EvilMetric>(mode_ == "metric_computes"));
+  }
+  void update_metrics(const d9d::LossContext& context, d9d::Compose& metrics) const override {
+    if (mode_ == "metric_updates" && context.step == bad_step) throw std::runtime_error("no metric");
+    if (mode_.starts_with("metric")) metrics.get<EvilMetric>("quota").add({1});
+  }
   nlohmann::json state() const override { return {{"mode", mode_}}; }
   void load_state(const nlohmann::json& /*state*/) override {
     if (mode_.starts_with("load_state")) throw_something(mode_);
@@ -85,6 +127,8 @@ class EvilTask final : public d9d::TrainTask {
     if (mode_ == "abort") std::terminate();
     if (mode_ == "memory") sink_ = static_cast<int>(at::empty({std::int64_t{1} << 50}).dim());
     if (mode_ == "bad_alloc") throw std::bad_alloc();
+    if (mode_ == "loss") throw std::runtime_error("no progress");
+    if (mode_ == "long") throw std::runtime_error(std::string(100'000, 'x'));
     if (mode_ == "stuck") {
       std::fputs("stuck\n", stderr);
       std::promise<void>().get_future().wait();
@@ -104,14 +148,27 @@ class EvilActor final : public d9d::Actor {
   }
   void behavior(d9d::Handlers& handlers) override { handlers.on(this, &EvilActor::event); }
   void started() override {
-    tell<wire::Subscribe>({d9d::Role::event_bus, 0},
-                          [](wire::Subscribe::Builder message) { message.setName("train.finished"); });
+    tell<wire::Subscribe>({d9d::Role::event_bus, 0}, [this](wire::Subscribe::Builder message) {
+      message.setName(mode_ == "block" ? "train.finished" : "train.step.post");
+    });
   }
-  void event(wire::Event::Reader /*message*/) {
+  void event(wire::Event::Reader message) {
+    set_step(message.getStep());
+    if (mode_ == "exit" && message.getStep() == bad_step) std::exit(3);
+    if (mode_ == "throws" && message.getStep() == bad_step) throw std::runtime_error("no progress");
+    if (mode_ == "shows" && message.getStep() == bad_step) show("step", 777);
+    if (mode_ == "shows") show("loss", 99);
     if (mode_ == "block") std::promise<void>().get_future().wait();
   }
 
  private:
+  void show(const char* name, double number) {
+    tell<wire::RecordValue>({d9d::Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
+      value.setStep(bad_step);
+      value.setName(name);
+      value.setNumber(number);
+    });
+  }
   const std::string mode_;
 };
 
@@ -119,6 +176,12 @@ class EvilActor final : public d9d::Actor {
 }  // namespace evil
 
 extern "C" void d9d_register(d9d::Registry& registry) {
+  registry.add_tracker("evil_tracker", [](const d9d::config::Section&) -> d9d::OpenTracker {
+    return [](const d9d::TrackerContext&) { return std::make_unique<evil::EvilTracker>(); };
+  });
+  registry.add_source("evil_source", [](const d9d::config::Section&, const d9d::SourceContext&) {
+    return std::make_shared<evil::EvilSource>();
+  });
   registry.add_task("evil", [](const d9d::config::Section& section) {
     return std::make_shared<evil::EvilTask>(d9d::config::decode<evil::EvilConfig>(section));
   });

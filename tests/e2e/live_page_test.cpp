@@ -1,10 +1,11 @@
 // A run that somebody looks at while it runs.
 #include <gmock/gmock.h>
-#include <httplib.h>
 
 #include <csignal>
+#include <deque>
 
 #include "tests/runtime/report/well_formed.hpp"
+#include "tests/support/http_client.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -16,9 +17,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string got(int port, const std::string& path) {
-  httplib::Client client("127.0.0.1", port);
-  const auto answer = client.Get(path);
-  return answer && answer->status == 200 ? answer->body : "";
+  const HttpReply answer = http_get(port, path);
+  return answer.status == 200 ? answer.body : "";
 }
 
 int port_of_page(Process& process) {
@@ -55,6 +55,33 @@ TEST_F(LiveJob, ServesItsPageAndItsNumbersWhileItRuns) {
   EXPECT_THAT(page,
               AllOf(HasSubstr("<h1>tiny</h1>"), HasSubstr("<b>Running</b>"), Not(HasSubstr("job_token"))));
   EXPECT_EQ(got(port, "/metrics"), "") << "the job is over";
+}
+
+// A page that somebody's browser shows may send requests, under any name that leads here.
+TEST_F(LiveJob, ListensToNoOtherPageAndToNobodyForEver) {
+  const auto job = job_.start(set("node.status", "127.0.0.1:0"));
+  const int port = port_of_page(*job);
+  const std::string evil = "Host: evil.example:80\r\nOrigin: http://evil.example:80\r\n";
+
+  EXPECT_EQ(http_get(port, "/", evil).status, 421);
+  EXPECT_EQ(http_post(port, "/trace", evil).status, 421);
+  EXPECT_EQ(http_post(port, "/trace", "Origin: http://elsewhere.example\r\n").status, 403);
+  const HttpReply page = http_get(port, "/");
+  EXPECT_THAT(page.headers.at("content-security-policy"), HasSubstr("frame-ancestors 'none'"));
+  EXPECT_EQ(page.headers.at("x-frame-options"), "DENY");
+
+  std::deque<HttpConnection> slow;
+  for (int i = 0; i < 10; ++i) {
+    slow.emplace_back(port);
+    slow.back().send("GET /metrics HTTP/1.1\r\nHost: local");
+  }
+  EXPECT_THAT(got(port, "/metrics"), HasSubstr("d9d_step{")) << "beside ten who never end their request";
+  const HttpConnection endless(port);
+  endless.send("GET / HTTP/1.1\r\n");
+  while (endless.send("H: " + std::string(7000, 'x') + "\r\n")) continue;
+  EXPECT_EQ(reply_of(endless.rest()).status, 431);
+  EXPECT_EQ(http_post(port, "/trace").status, 202);
+  job->kill();
 }
 
 TEST_F(LiveJob, APortThatIsTakenIsRefusedBeforeTheFirstFile) {

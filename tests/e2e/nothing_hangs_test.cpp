@@ -176,5 +176,72 @@ TEST_F(NothingHangs, AJoinerWhoseNodeZeroIsStoppedHasADeadline) {
   EXPECT_THAT(second->err(), AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("cannot reach node 0")));
 }
 
+TEST_F(NothingHangs, WhatAPluginThrowsInAStepNamesPieceAndStepAndIsNoBug) {
+  const auto loss = start_with_task("loss");
+  EXPECT_EQ(loss->wait(soon), 1);
+  EXPECT_THAT(loss->err(), AllOf(HasSubstr("step 3: compute_loss of the task \"evil\" threw: no progress"),
+                                 Not(HasSubstr("bug"))));
+
+  const auto actor = start_with_actor("throws");
+  EXPECT_EQ(actor->wait(soon), 1);
+  EXPECT_THAT(actor->err(),
+              AllOf(HasSubstr("user/0 (evil_actor) threw: no progress. In actors.0 of the job file, step 3"),
+                    Not(HasSubstr("bug"))));
+}
+
+TEST_F(NothingHangs, ALongTextThatAPluginThrowsIsCut) {
+  const auto job = start_with_task("long");
+
+  EXPECT_EQ(job->wait(soon), 1);
+  EXPECT_THAT(job->err(), HasSubstr("[and 98000 bytes more]"));
+  EXPECT_LT(job->err().size(), 20'000U);
+}
+
+TEST_F(NothingHangs, ATrackerOrAMetricThatThrowsIsLeftOutAndTrainingGoesOn) {
+  const auto tracker = start_with_task("none", set("trainer.logging.tracker", "[{provider: evil_tracker}]"));
+  EXPECT_EQ(tracker->wait(soon), 0) << tracker->err();
+  EXPECT_EQ(times(tracker->err(), "the tracker \"evil_tracker\" threw in step 3: quota"), 1)
+      << tracker->err();
+
+  const auto computes = start_with_task("metric_computes", named("computes"));
+  EXPECT_EQ(computes->wait(soon), 0) << computes->err();
+  EXPECT_EQ(times(computes->err(), "the metric \"quota\" threw in step"), 1) << computes->err();
+
+  const auto updates = start_with_task("metric_updates", named("updates"));
+  EXPECT_EQ(updates->wait(soon), 0) << updates->err();
+  EXPECT_THAT(updates->err(),
+              HasSubstr("update_metrics of the task \"evil\" threw in step 3, microbatch 0: no metric"));
+  for (const char* run : {"tiny", "computes", "updates"}) EXPECT_EQ(job_.losses(run).size(), 20U) << run;
+}
+
+TEST_F(NothingHangs, AnExitInAnActorIsThatActorsAndNoCrashOfAnother) {
+  const auto job = start_with_actor("exit");
+
+  EXPECT_EQ(job->wait(soon), 1);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("exit() was called in user/0 (evil_actor) while handling Event"),
+                                HasSubstr("end_job()"), Not(HasSubstr("SIGSEGV"))));
+}
+
+TEST_F(NothingHangs, AnIdBeyondTheVocabularyNamesSourceAndSample) {
+  const auto job = start_with_task("none", set("data", "{source: evil_source}"));
+
+  EXPECT_EQ(job->wait(soon), 1);
+  EXPECT_THAT(job->err(),
+              AllOf(HasSubstr("sample 5 of the data source \"evil_source\" holds the token 100000"),
+                    Not(HasSubstr("bug"))));
+}
+
+TEST_F(NothingHangs, WhatAPieceShowsDoesNotReplaceTheJobsNumbers) {
+  const auto plain = start_with_task("none", named("plain") + set("trainer.schedule.total_steps", "300"));
+  const auto shows = start_with_actor("shows");
+  ASSERT_EQ(plain->wait(soon), 0) << plain->err();
+  ASSERT_EQ(shows->wait(soon), 0) << shows->err();
+
+  EXPECT_EQ(job_.losses("tiny"), job_.losses("plain"));
+  EXPECT_THAT(job_.values("tiny", "evil_actor/step"), testing::ElementsAre(777));
+  EXPECT_EQ(times(shows->err(), "evil_actor shows \"loss\", which is a number of the job itself"), 1)
+      << shows->err();
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <c10/core/GradMode.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/custom_function.h>
 #include <torch/nn/modules/linear.h>
@@ -25,12 +26,15 @@ namespace plain {
 struct PlainConfig {
   std::int64_t layers = 4;
   bool own_function = false;
+  std::string fault;
 };
-BOOST_DESCRIBE_STRUCT(PlainConfig, (), (layers, own_function))
+BOOST_DESCRIBE_STRUCT(PlainConfig, (), (layers, own_function, fault))
 constexpr auto keys_of(d9d::config::Tag<PlainConfig>) {
   using namespace d9d::config;
-  return std::array{Key{"layers", "", "number of them", d9d::config::optional, at_least(1)},
-                    Key{"own_function", "", "scale by an autograd function", d9d::config::optional}};
+  return std::array{
+      Key{"layers", "", "number of them", d9d::config::optional, at_least(1)},
+      Key{"own_function", "", "scale by an autograd function", d9d::config::optional},
+      Key{"fault", "", "unregistered, unused, detached, no_grad: in layer 0", d9d::config::optional}};
 }
 
 namespace {
@@ -70,6 +74,7 @@ class PlainStage final : public d9d::StageModule {
     if (position.is_first()) add("embedding", embedding_ = table());
     for (std::int64_t i = range.begin; i < range.end; ++i)
       add(fmt::format("layers.{}.", i), layers_.emplace_back());
+    if (config.fault == "unused" && position.is_first()) add("spare", spare_ = table());
     if (position.is_last()) add("head", head_ = table());
   }
 
@@ -80,7 +85,7 @@ class PlainStage final : public d9d::StageModule {
       const at::Tensor mixed = layer.mix(at::gelu(layer.mix(layer.norm(hidden))));
       const at::Tensor scaled =
           config_.own_function ? PlainScale::apply(mixed, layer.gain) : mixed * layer.gain;
-      hidden = hidden + layer.out(at::gelu(scaled));
+      hidden = hidden + after(layer, at::gelu(scaled));
     }
     if (!position_.is_last()) return {{"hidden_states", hidden}};
     const at::Tensor& labels = shared.at("labels");
@@ -103,13 +108,21 @@ class PlainStage final : public d9d::StageModule {
     add(prefix + "mix.weight", layer.mix->weight);
     add(prefix + "mix.bias", layer.mix->bias, constant(0));
     add(prefix + "gain", layer.gain, constant(1));
+    if (config_.fault == "unregistered" && prefix == "layers.0.") return;
     add(prefix + "out.weight", layer.out->weight);
     add(prefix + "out.bias", layer.out->bias, constant(0));
+  }
+  at::Tensor after(Layer& layer, const at::Tensor& scaled) {
+    const bool is_first = position_.is_first() && &layer == layers_.data();
+    if (!is_first) return layer.out(scaled);
+    if (config_.fault == "detached") return layer.out(scaled).detach();
+    const c10::AutoGradMode grad(config_.fault != "no_grad" && c10::GradMode::is_enabled());
+    return layer.out(scaled);
   }
 
   const PlainConfig config_;
   const d9d::StagePosition position_;
-  at::Tensor embedding_, head_;
+  at::Tensor embedding_, head_, spare_;
   std::vector<Layer> layers_;
   std::vector<d9d::StageParameter> parameters_;
 };

@@ -55,5 +55,33 @@ TEST_F(PlainModules, AreToldWhichFunctionOfTheirsCannotBeSplit) {
   EXPECT_EQ(job_.exact_curve("split"), job_.exact_curve("whole"));
 }
 
+// PyTorch's issue 59925 is of this kind: a job that ends with exit 0 and has not trained what it seems to train.
+TEST_F(PlainModules, AreToldWhichWeightsCannotTrain) {
+  const Outcome sound = run("sound", "1f1b");
+  EXPECT_THAT(sound.err, AllOf(Not(HasSubstr("cannot train")), Not(HasSubstr("no parameter of the model"))));
+
+  const Outcome unregistered = run("unregistered", "1f1b", ", fault: unregistered");
+  EXPECT_THAT(unregistered.err,
+              AllOf(HasSubstr("stage 0: the loss depends on 2 tensors that are no parameter of the model"),
+                    HasSubstr("[32, 32]"), HasSubstr("[32]"), HasSubstr("register_module")));
+
+  const Outcome unused = run("unused", "1f1b", ", fault: unused");
+  EXPECT_THAT(unused.err,
+              HasSubstr("stage 0: 1 of 16 trainable parameters got no gradient in the first step and cannot "
+                        "train: spare."));
+
+  const std::string in_layer =
+      "layers.0.norm.weight, layers.0.norm.bias, layers.0.mix.weight, layers.0.mix.bias, "
+      "layers.0.gain, layers.0.out.weight, layers.0.out.bias";
+  for (const char* fault : {"detached", "no_grad"}) {
+    const Outcome cut = run(fault, "1f1b, zero_bubble: true", std::string(", fault: ") + fault);
+    EXPECT_THAT(
+        cut.err,
+        HasSubstr("7 of 15 trainable parameters got no gradient in the first step and cannot train: " +
+                  in_layer))
+        << fault;
+  }
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -12,6 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string page_of(TinyJob& job, const std::string& run) {
   const Outcome written = job.call({"report", "runs/" + run});
@@ -40,6 +41,22 @@ TEST(Report, ShowsARunThatWasStartedTwice) {
                           HasSubstr(">pp 1, rank 1</text>"), HasSubstr("<td>save-10</td>"),
                           HasSubstr("<li>trace-1.json.gz</li>"), HasSubstr("Memory of node 0"),
                           HasSubstr("a &lt;b&gt;small&lt;/b&gt; run"), HasSubstr("pipeline_parallel 2")));
+}
+
+TEST(Report, DrawsThePipelineAndTheLossOfARunThatEvaluates) {
+  TinyJob job;
+  const Outcome ran =
+      job.run(mesh(2, 1) + set("evaluation",
+                               "{data: {source: synthetic, sequence_length: 32, vocab_size: 512}, "
+                               "batches: 1, period_steps: last_step}"));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+
+  const std::string page = page_of(job, "tiny");
+
+  EXPECT_EQ(markup_problem(page), "");
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("Step 20, the last that the trace has whole"), HasSubstr("evaluation: "),
+                    ContainsRegex("class=\"line line-1 dot\""), Not(HasSubstr("evaluation/loss by step"))));
 }
 
 TEST(Report, SaysWhyARunFailed) {

@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 Words nap(int after) {
   return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_events_plugin.so]") +
@@ -37,6 +38,14 @@ class Sleep : public CurveTest {
     using Entries = std::filesystem::directory_iterator;
     const Entries all("/proc/" + std::to_string(pid) + "/fd");
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+  }
+  std::vector<std::string> left_by_sleep() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder("tiny"))) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with("asleep")) names.push_back(name);
+    }
+    return names;
   }
   void wait_for_steps(Process& process, std::size_t count) {
     process.wait_until("steps", [&] {
@@ -79,7 +88,7 @@ TEST_P(SleepOn, HandsMemoryBackBySignalAndGoesOnToTheBit) {
   EXPECT_LT(asleep, before - 80) << "of " << before << " MiB";
   EXPECT_THAT(job->err(), HasSubstr("awake after step"));
   EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
-  EXPECT_TRUE(std::filesystem::is_empty(job_.run_folder("tiny") / "asleep"));
+  EXPECT_THAT(left_by_sleep(), IsEmpty());
 }
 
 TEST_F(Sleep, ByAnActorLeavesEveryMeshAndOptimizerAsItWas) {
@@ -155,6 +164,26 @@ TEST_F(Sleep, EndsWithTheJobWhereASignalStopsIt) {
 
   EXPECT_EQ(job->wait(), 128 + SIGTERM) << job->err();
   EXPECT_THAT(job->err(), HasSubstr("stopped by SIGTERM after step"));
+  EXPECT_THAT(left_by_sleep(), IsEmpty());
+}
+
+TEST_F(Sleep, LeavesNothingOfAKilledJobAndNothingOfEarlierOnes) {
+  job_.rewrite("{total_steps: 20}", "{total_steps: 200}");
+  const auto job = job_.start(large());
+  wait_for_steps(*job, 2);
+  job->signal(SIGTSTP);
+  job->wait_for_error_text("asleep after step");
+  job->kill();
+  EXPECT_THAT(left_by_sleep(), IsEmpty());
+
+  std::filesystem::create_directory(job_.run_folder("tiny") / "asleep");
+  std::ofstream(job_.run_folder("tiny") / "asleep" / "rank-00000") << "of an earlier version";
+  std::ofstream(job_.run_folder("tiny") / "asleep-rank-00007") << "of a job that was killed as it wrote it";
+  const auto again = job_.start(large());
+  wait_for_steps(*again, 2);
+
+  EXPECT_THAT(left_by_sleep(), IsEmpty());
+  again->kill();
 }
 
 }  // namespace

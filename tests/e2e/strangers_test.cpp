@@ -64,16 +64,18 @@ class Strangers : public testing::Test {
   const net::TlsFiles good_ = authority_.issue("node");
 };
 
-// The first words of a connection, the name of a group of ranks, the job's secret in a message.
-const Words readable_words{"d9d hi", "dp_replicate[0,1]", "open sesame"};
+// The first words of a connection, and the name of a group of ranks. The secret of the job is not among them.
+const Words readable_words{"d9d hi", "dp_replicate[0,1]"};
+const std::string hidden_word = "open sesame";
 
 TEST_F(Strangers, ReadNothingOfAJobUnderTls) {
-  const Words secret = set("node.job_token", "open sesame");
+  const Words secret = set("node.job_token", hidden_word);
   for (const bool under_tls : {false, true}) {
     const Words words = secret + (under_tls ? tls(good_) : Words{}) + named(under_tls ? "dark" : "plain");
     const auto first = start_first(words);
     const std::string port = port_of(*first);
-    const auto capture = Capture::start(static_cast<std::uint16_t>(std::stoi(port)), readable_words);
+    const auto capture =
+        Capture::start(static_cast<std::uint16_t>(std::stoi(port)), readable_words + Words{hidden_word});
     if (!capture) GTEST_SKIP() << "capturing needs CAP_NET_RAW; Sockets.CarryNoPlainTensorUnderTls stands in";
     const auto second = start_joining(port, words);
 

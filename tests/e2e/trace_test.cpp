@@ -8,8 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "runtime/trace/gzip_file.hpp"
 #include "tests/support/tiny_job.hpp"
 #include "tests/support/trace_file.hpp"
+#include "tests/support/trace_rules.hpp"
 
 namespace d9d::test {
 namespace {
@@ -87,6 +89,14 @@ class Traces : public testing::Test {
     }
     for (auto& node : nodes) ASSERT_EQ(node->wait(), 0) << node->err();
     trace_ = std::make_unique<TraceFile>(job_.run_folder("tiny") / "traces/trace.json.gz");
+    expect_kept_rules("runs/tiny/traces/trace.json.gz");
+  }
+
+  void expect_kept_rules(const std::string& file) {
+    trace::GzipReadBuffer buffer(job_.folder().path() / file);
+    std::istream stream(&buffer);
+    const auto broken = broken_trace_rules(nlohmann::json::parse(stream));
+    EXPECT_TRUE(broken.empty()) << file << " breaks " << broken.size() << " rules, first: " << broken.front();
   }
 
   void expect_unique_flows() {
@@ -220,6 +230,7 @@ TEST_F(Traces, ASignalWritesTheLastStepsOfAllNodes) {
     if (entry.path().filename().string().starts_with("asked_1_")) asked.push_back(entry.path().string());
   }
   ASSERT_EQ(asked.size(), 1U);
+  expect_kept_rules(asked.front());
   const Outcome summary = job_.call({"trace", asked.front()});
   EXPECT_EQ(summary.code, 0) << summary.err;
   EXPECT_THAT(summary.out, HasSubstr("steps on 2 ranks"));

@@ -16,6 +16,10 @@ train() {
 numbers() { sed -E 's/.*"loss":([0-9.]+).*"grad_norm":([0-9.]+).*/\1 \2/' "$1/metrics.jsonl"; }
 
 node="$1" folder="$2"
+# The package has the plugin show its entries alone: nothing of it stands in for another plugin's.
+shown="$(nm -D -C --defined-only "$folder/libmine.so" | cut -d' ' -f3- | grep -E 'd9d|mine::' | sort | tr '\n' ' ')"
+[ "$shown" = "d9d_plugin_headers d9d_register d9d_register_actors " ] ||
+  { echo "libmine.so shows other symbols than its entries: $shown"; exit 1; }
 train "$folder/run"
 train "$folder/shared" --set mesh.tensor_parallel=2
 paste <(numbers "$folder/run") <(numbers "$folder/shared") | awk '

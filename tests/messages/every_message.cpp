@@ -120,8 +120,8 @@ const std::vector<MessageKind>& every_message() {
             ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState, StateRestored,
             GenerateTexts, TextsGenerated, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
             MetricValues, RecordValue, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
-            AskForListeners, Listeners, FlushEvents, EventsHeard, FlushTrace, Spans, TraceWritten, ClockProbe,
-            ClockReply>();
+            AskForListeners, Listeners, FlushEvents, EventsHeard, EventsFollowed, EndJob, ScaleLearningRate,
+            KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
   return all;
 }
 

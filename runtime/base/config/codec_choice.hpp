@@ -28,29 +28,33 @@ const Node* read_tag(const Node& node, const Path& path, Problems& problems, std
 
 template <ChoiceVariant V>
 struct Codec<V> {
-  static constexpr auto choices = choices_of(Tag<V>{});
+  // No static member, see Codec of a described struct.
+  static consteval auto choices() { return choices_of(Tag<V>{}); }
   static constexpr std::size_t size = std::variant_size_v<V>;
   using Last = std::variant_alternative_t<size - 1, V>;
   static constexpr bool open = std::is_base_of_v<Named, Last>;
-  static_assert(choices.all.size() == size - (open ? 1 : 0), "choices_of() names each alternative but Named");
+  static_assert(choices().all.size() == size - (open ? 1 : 0),
+                "choices_of() names each alternative but Named");
 
   static std::vector<std::string_view> names() {
     std::vector<std::string_view> names;
-    for (const Choice& choice : choices.all) names.push_back(choice.name);
+    constexpr auto all = choices().all;
+    for (const Choice& choice : all) names.push_back(choice.name);
     return names;
   }
-  static std::string type() { return "section by `" + std::string(choices.key) + "`"; }
+  static std::string type() { return "section by `" + std::string(choices().key) + "`"; }
 
   static bool read(V& out, const Node& node, const Path& path, Problems& problems) {
     Node empty;
     const Node* rest = nullptr;
-    const Node* tag = read_tag(node, path, problems, choices.key, names(), empty, rest);
+    constexpr auto known = choices();
+    const Node* tag = read_tag(node, path, problems, known.key, names(), empty, rest);
     if (!tag) return false;
-    for (std::size_t i = 0; i < choices.all.size(); ++i) {
-      if (choices.all[i].name == tag->text) return read_as(out, i, *rest, path, problems);
+    for (std::size_t i = 0; i < known.all.size(); ++i) {
+      if (known.all[i].name == tag->text) return read_as(out, i, *rest, path, problems);
     }
     if constexpr (open) return Codec<Last>::read(out.template emplace<Last>(), node, path, problems);
-    return read_name(*tag, Path{&path, choices.key}, problems, names()) >= 0;
+    return read_name(*tag, Path{&path, known.key}, problems, names()) >= 0;
   }
 
   static Json write(const V& value) {
@@ -60,7 +64,8 @@ struct Codec<V> {
           Json rest = Codec<A>::write(alternative);
           if constexpr (std::is_base_of_v<Named, A>) return rest;
           Json map = Json::object();
-          map[std::string(choices.key)] = std::string(choices.all[value.index()].name);
+          constexpr auto known = choices();
+          map[std::string(known.key)] = std::string(known.all[value.index()].name);
           map.update(rest);
           return map;
         },
@@ -76,14 +81,14 @@ struct Codec<V> {
   static bool read_alternative(V& out, const Node& rest, const Path& path, Problems& problems) {
     // Defaults of the alternative, not what an earlier choice left.
     auto& alternative = out.template emplace<I>();
-    return Codec<std::variant_alternative_t<I, V>>::read(alternative, rest, path, problems, choices.key);
+    return Codec<std::variant_alternative_t<I, V>>::read(alternative, rest, path, problems, choices().key);
   }
   static bool read_as(V& out, std::size_t index, const Node& rest, const Path& path, Problems& problems) {
     using Reader = bool (*)(V&, const Node&, const Path&, Problems&);
     constexpr auto readers = []<std::size_t... I>(std::index_sequence<I...>) {
       return std::array<Reader, sizeof...(I)>{&read_alternative<I>...};
     }
-    (std::make_index_sequence<choices.all.size()>{});
+    (std::make_index_sequence<choices().all.size()>{});
     return readers[index](out, rest, path, problems);
   }
   template <std::size_t... I>
@@ -96,8 +101,9 @@ struct Codec<V> {
     if constexpr (std::is_base_of_v<Named, A>) {
       Codec<A>::tables(reference, path, A{});
     } else {
-      const Choice& choice = choices.all[I];
-      const std::string title = path + " with " + std::string(choices.key) + ": " + std::string(choice.name);
+      constexpr Choice choice = choices().all[I];
+      const std::string title =
+          path + " with " + std::string(choices().key) + ": " + std::string(choice.name);
       reference.note(title, choice.meaning);
       Codec<A>::tables(reference, path, A{}, title);
     }

@@ -57,9 +57,12 @@ struct Codec<T> {
   // Those of a base first.
   using Members =
       boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
-  static constexpr auto keys = keys_with_names<T, Members>();
+  // A function and no static member: that would be one object of the whole process (STB_GNU_UNIQUE) for two plugins that
+  // have a T of the same name each.
+  static consteval auto table() { return keys_with_names<T, Members>(); }
 
   static consteval bool keys_match_members() {
+    constexpr auto keys = table();
     std::size_t i = 0;
     bool same = true;
     boost::mp11::mp_for_each<Members>([&](auto member) {
@@ -74,6 +77,7 @@ struct Codec<T> {
 
   static bool read(T& out, const Node& node, const Path& path, Problems& problems,
                    std::string_view tag = {}) {
+    constexpr auto keys = table();
     bool good = check_keys(node, path, keys, tag, problems);
     std::size_t i = 0;
     boost::mp11::mp_for_each<Members>([&](auto member) {
@@ -105,6 +109,7 @@ struct Codec<T> {
 
   static void tables(Reference& reference, const std::string& path, const T& value,
                      std::string_view title = {}) {
+    constexpr auto keys = Codec::table();
     Table table{title.empty() ? path : std::string(title), {}};
     std::size_t i = 0;
     boost::mp11::mp_for_each<Members>([&](auto member) {

@@ -11,13 +11,20 @@
 namespace d9d {
 namespace {
 
-void tell(std::vector<std::string>& words, const std::map<std::string, std::uint64_t>& keys,
+void tell(std::vector<std::string>& words, const std::map<std::string, std::uint64_t, std::less<>>& keys,
           std::string_view thing) {
   for (const auto& [key, count] : keys)
     words.push_back(fmt::format("\"{}\" of {}", key, counted(count, thing)));
 }
 
 }  // namespace
+
+void UnreadFields::add_of_rows(std::string_view key, std::uint64_t rows) {
+  if (rows == 0) return;
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) rows_.emplace(key, rows);
+  if (found != rows_.end()) found->second += rows;
+}
 
 void UnreadFields::add_of_conversation(const RowJson& messages, const RowJson& tools,
                                        const RowJson& documents,

@@ -13,7 +13,8 @@ namespace d9d {
 
 class UnreadFields {
  public:
-  void add_of_row(std::string_view key) { ++rows_[std::string(key)]; }
+  void add_of_row(std::string_view key) { add_of_rows(key, 1); }
+  void add_of_rows(std::string_view key, std::uint64_t rows);
   // What messages have beside role and content, tools and documents, where `reads` does not know them. Nulls are nothing.
   void add_of_conversation(const RowJson& messages, const RowJson& tools, const RowJson& documents,
                            const std::function<bool(std::string_view)>& reads);
@@ -21,9 +22,9 @@ class UnreadFields {
   void say() const;
 
  private:
-  std::map<std::string, std::uint64_t> rows_;    // by key, how many have it
-  std::map<std::string, std::uint64_t> beside_;  // tools, documents
-  std::map<std::string, std::uint64_t> messages_;
+  std::map<std::string, std::uint64_t, std::less<>> rows_;    // by key, how many have it
+  std::map<std::string, std::uint64_t, std::less<>> beside_;  // tools, documents
+  std::map<std::string, std::uint64_t, std::less<>> messages_;
 };
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #include "runtime/data/corpus/megatron_corpus.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/corpus/checked_ids.hpp"
 
 namespace d9d {
 
@@ -14,12 +15,7 @@ void MegatronCorpus::read(std::uint64_t first, std::span<std::int64_t> out) cons
   D9D_CHECK(first + out.size() <= num_tokens(), "tokens {} to {} of {}", first, first + out.size(),
             num_tokens());
   read_integers(type(), tokens_.bytes().data() + first * bytes_of(type()), out);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    D9D_REQUIRE(out[i] >= 0, "{}: token {} is {}, expected 0 or more", name_, first + i, out[i]);
-    D9D_REQUIRE(!ids_below_ || out[i] < *ids_below_,
-                "{}: token {} is {}, but model_provider.model.vocab_size is {}; raise it, or mend the file",
-                name_, first + i, out[i], *ids_below_);
-  }
+  require_ids(*this, first, out, ids_below_, name_);
 }
 
 }  // namespace d9d

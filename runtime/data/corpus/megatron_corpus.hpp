@@ -22,6 +22,10 @@ class MegatronCorpus final : public TokenCorpus {
   std::uint64_t begin_of(std::uint64_t document) const override { return index_.begin_of(document); }
   void read(std::uint64_t first, std::span<std::int64_t> out) const override;
   bool has_unchecked_ids() const override { return ids_below_.has_value(); }
+  // The number of the document in the .bin file.
+  std::optional<RowPlace> place_of(std::uint64_t document) const override {
+    return RowPlace{name_, document, false};
+  }
 
  private:
   const std::string name_;  // of the .bin file

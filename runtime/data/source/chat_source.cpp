@@ -80,6 +80,8 @@ class Conversations {
                 "counts in the loss");
   }
 
+  UnreadFields& unread() { return unread_; }
+
  private:
   static constexpr std::size_t window = 128;  // conversations that the template may be ahead
 
@@ -194,8 +196,9 @@ void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer
                         const UseMadeDocument& use) {
   Conversations conversations(config, tokenizer, use);
   try {
-    for_each_record(config.files, config.format, chat_columns(config),
-                    [&](const Record& row) { conversations.add(row); });
+    for_each_record(
+        config.files, config.format, chat_columns(config), [&](const Record& row) { conversations.add(row); },
+        &conversations.unread());
     conversations.finish();
   } catch (const std::exception&) {
     throw;

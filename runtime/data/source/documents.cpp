@@ -7,6 +7,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/file/json_rows.hpp"
+#include "runtime/data/source/unread_columns.hpp"
 #include "runtime/data/table/tables.hpp"
 
 namespace d9d {
@@ -86,21 +87,38 @@ void use_text(const std::string& file, DocumentUnit unit, std::uint64_t bytes_be
   }
 }
 
-// The rows of a file and those without a text.
+// Rows, and those without a text.
 struct RowCount {
   std::uint64_t all = 0, empty = 0;
 
-  void say(const std::string& file, const std::string& field) const {
-    if (all > 0 && all == empty)
-      log::warn("data.files: {} is left out: none of its {} has a text under \"{}\" (data.text_field)", file,
-                counted(all, "row"), field);
+  // At the end of a file, to be added to those of the files before.
+  void add_file(const RowCount& of_file, const std::string& file, const std::string& field) {
+    if (of_file.all > 0 && of_file.all == of_file.empty) {
+      return log::warn("data.files: {} is left out: none of its {} has a text under \"{}\" (data.text_field)",
+                       file, counted(of_file.all, "row"), field);
+    }
+    all += of_file.all;
+    empty += of_file.empty;
+  }
+  void say(const std::string& field) const {
+    if (empty > 0)
+      log::info("data.files: {} of {} have no text under \"{}\" and are left out", empty, counted(all, "row"),
+                field);
   }
 };
 
+// What is told when all files were read.
+struct Told {
+  RowCount rows;
+  UnreadFields unread;
+};
+
 void use_json(const std::string& file, bool is_array, const std::string& field, std::uint64_t bytes_before,
-              const UseDocument& use) {
+              const UseDocument& use, Told& told) {
   RowCount rows;
   for_each_json_row(file, is_array, [&](const JsonRow& row) {
+    for (const auto& [key, value] : row.object.items())
+      if (key != field && !value.is_null()) told.unread.add_of_row(key);
     const auto found = row.object.find(field);
     const bool fits = found != row.object.end() && (found->is_string() || found->is_null());
     D9D_REQUIRE(fits, "{}: no text under \"{}\"; name the key with data.text_field (the row has {})",
@@ -113,17 +131,19 @@ void use_json(const std::string& file, bool is_array, const std::string& field, 
     }
     use({*document, row.place, false, bytes_before + row.bytes_read});
   });
-  rows.say(file, field);
+  told.rows.add_file(rows, file, field);
 }
 
 void use_table(const std::string& file, TableFormat format, const std::string& column,
-               std::uint64_t bytes_before, const UseDocument& use) {
+               std::uint64_t bytes_before, const UseDocument& use, Told& told) {
   std::error_code error;
   const auto bytes = std::filesystem::file_size(file, error);
   D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
   RowCount rows;
+  UnreadColumns left(file, format, {column}, told.unread);
   for_each_table_text(file, format, column, [&](std::string_view text, const TableRow& row) {
     ++rows.all;
+    left.add_row();
     if (text.empty()) {
       ++rows.empty;
       return;
@@ -131,7 +151,7 @@ void use_table(const std::string& file, TableFormat format, const std::string& c
     const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
     use({text, {file, row.number, false}, false, bytes_before + read});
   });
-  rows.say(file, column);
+  told.rows.add_file(rows, file, column);
 }
 
 }  // namespace
@@ -158,18 +178,21 @@ TextDataConfig with_found_files(TextDataConfig config) {
 
 void for_each_document(const TextDataConfig& config, const UseDocument& use) {
   std::uint64_t bytes_before = 0;
+  Told told;
   const DataFiles files = find_files(config);
   for (const std::string& name : files.paths) {
     if (const auto table = table_format_of(files.format)) {
-      use_table(name, *table, config.text_field, bytes_before, use);
+      use_table(name, *table, config.text_field, bytes_before, use, told);
     } else if (files.format == FileFormat::text) {
       use_text(name, config.document, bytes_before, use);
     } else {
-      use_json(name, files.format == FileFormat::json, config.text_field, bytes_before, use);
+      use_json(name, files.format == FileFormat::json, config.text_field, bytes_before, use, told);
     }
     std::error_code ignored;  // it was read
     bytes_before += std::filesystem::file_size(name, ignored);
   }
+  told.rows.say(config.text_field);
+  told.unread.say();
 }
 
 }  // namespace d9d

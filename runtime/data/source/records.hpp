@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/log.hpp"
+#include "runtime/data/chat/unread_fields.hpp"
 #include "runtime/data/file/table_files.hpp"
 #include "runtime/data/row_format.hpp"
 #include "runtime/data/row_json.hpp"
@@ -43,10 +44,11 @@ struct Record {
   std::uint64_t bytes_read = 0;  // of all files, up to about its end
   RowPlace place{};
 };
-// `files` as find_data_files() takes them. Of tables only the named columns are read. Input errors: those of the file's
-// format, a line that is no object.
+// `files` as find_data_files() takes them. Of tables only the named columns are read; `unread` gets the others. Input
+// errors: those of the file's format, a line that is no object.
 using UseRecord = std::function<void(const Record&)>;
 void for_each_record(const std::vector<std::string>& files, std::optional<RowFormat> format,
-                     const std::vector<std::string>& columns, const UseRecord& use);
+                     const std::vector<std::string>& columns, const UseRecord& use,
+                     UnreadFields* unread = nullptr);
 
 }  // namespace d9d

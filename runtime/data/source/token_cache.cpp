@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/counted_files.hpp"
 #include "runtime/data/corpus/megatron_writer.hpp"
+#include "runtime/data/corpus/row_files.hpp"
 #include "runtime/data/digest.hpp"
 
 namespace d9d {
@@ -93,15 +94,18 @@ std::string prefix_in(const fs::path& folder) {
 void write_tokens(const TokenRecipe& recipe, const fs::path& folder, const TokenProgress& progress) {
   const std::uint64_t all = bytes_of_files(recipe);
   MegatronWriter writer(prefix_in(folder), recipe.vocab_size);
+  RowFilesWriter rows(prefix_in(folder), recipe.files);
   std::optional<CountedWriter> counted;
   if (recipe.some_count) counted.emplace(prefix_in(folder));
   recipe.make([&](const MadeDocument& document) {
     writer.add_document(document.ids);
+    if (!document.ids.empty()) rows.add(document.place);
     if (counted) counted->add(*document.counted);
     progress(document.bytes_read, all);
   });
   D9D_REQUIRE(writer.num_tokens() > 0, "data.files: there is no text in them");
   writer.finish();
+  rows.finish();
   if (counted) counted->finish();
 }
 
@@ -120,7 +124,8 @@ std::shared_ptr<const TokenCorpus> find_tokens(const TokenRecipe& recipe) {
   if (!recipe.cache || !fs::is_directory(*recipe.cache)) return nullptr;
   const fs::path folder = folder_of(recipe, origin_of(recipe, Notes::are_read));
   if (!fs::exists(folder)) return nullptr;
-  return open_counted_files(prefix_in(folder), recipe.ids_below);
+  return with_rows(open_counted_files(prefix_in(folder), {}), prefix_in(folder), recipe.files,
+                   recipe.ids_below);
 }
 
 PreparedTokens prepare_tokens(const TokenRecipe& recipe, const TokenProgress& progress) {

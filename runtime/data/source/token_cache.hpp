@@ -1,8 +1,9 @@
 #pragma once
 // Token ids made once: a folder in which each set of texts has a folder of its own, named by what the ids are
 // made of (tokenizer.json, the texts, and the keys that choose documents), with tokens.bin and tokens.idx in
-// Megatron's format, and tokens.counted where not all of them count in the loss. A folder appears whole, by a rename, so any number of processes and hosts may make and
-// read it at once.
+// Megatron's format, tokens.rows that says of which rows they were made (folders of before have none), and tokens.counted
+// where not all of them count in the loss. A folder appears whole, by a rename, so any number of processes and hosts may
+// make and read it at once.
 
 #include <cstdint>
 #include <functional>

@@ -12,6 +12,7 @@
 #include "runtime/data/file/json_rows.hpp"
 #include "runtime/data/source/records.hpp"
 #include "runtime/data/source/token_cache.hpp"
+#include "runtime/data/source/unread_columns.hpp"
 
 namespace d9d {
 namespace {
@@ -54,8 +55,19 @@ std::optional<std::vector<std::int64_t>> mask_of(const Record& row, const TokenL
   return mask;
 }
 
-void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use) {
+// The columns that a section of this kind reads.
+std::vector<std::string> columns_read(const TokenListsDataConfig& config) {
+  std::vector<std::string> columns{config.ids_field};
+  if (config.labels_field) columns.push_back(*config.labels_field);
+  if (config.mask_field) columns.push_back(*config.mask_field);
+  return columns;
+}
+
+void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use, UnreadFields& unread) {
+  const std::vector<std::string> columns = columns_read(config);
   for_each_record(config.files, config.format, {}, [&](const Record& row) {
+    for (const auto& [key, value] : row.columns.items())
+      if (std::ranges::find(columns, key) == columns.end() && !value.is_null()) unread.add_of_row(key);
     const auto ids = integers_at(row, config.ids_field, "data.ids_field");
     std::vector<std::int64_t> labels;
     if (config.labels_field) labels = integers_at(row, *config.labels_field, "data.labels_field");
@@ -66,17 +78,20 @@ void use_json_lists(const TokenListsDataConfig& config, const UseListRow& use) {
   });
 }
 
-void use_table_lists(const TokenListsDataConfig& config, TableFormat format, const UseListRow& use) {
+void use_table_lists(const TokenListsDataConfig& config, TableFormat format, const UseListRow& use,
+                     UnreadFields& unread) {
   std::uint64_t bytes_before = 0;
   for (const std::string& file : config.files) {
     std::error_code error;
     const auto bytes = std::filesystem::file_size(file, error);
     D9D_REQUIRE(!error, "cannot open {}: {}", file, error.message());
+    UnreadColumns left(file, format, columns_read(config), unread);
     for_each_table_ids(
         file, format, {config.ids_field, config.labels_field, config.mask_field},
         [&](const TableIds& lists, const TableRow& row) {
           const auto read = static_cast<std::uint64_t>(row.read * static_cast<double>(bytes));
           const RowPlace place{file, row.number, false};
+          left.add_row();
           use({lists.ids, lists.labels, lists.mask, text_of(place), bytes_before + read, place});
         });
     bytes_before += bytes;
@@ -146,9 +161,24 @@ void make_lists(const TokenListsDataConfig& config, std::optional<std::int64_t> 
     use({ids, config.labels_field ? &counted : nullptr, row.bytes_read, row.place});
   };
   const auto table = table_format_of(*config.format);
-  if (table == TableFormat::parquet || table == TableFormat::arrow)
-    return use_table_lists(config, *table, use_row);
-  use_json_lists(config, use_row);
+  UnreadFields unread;
+  if (table == TableFormat::parquet || table == TableFormat::arrow) {
+    use_table_lists(config, *table, use_row, unread);
+  } else {
+    use_json_lists(config, use_row, unread);
+  }
+  unread.say();
+}
+
+void say_unread(const TokenListsDataConfig& config) {
+  UnreadFields unread;
+  const std::vector<std::string> read = columns_read(config);
+  for (const std::string& file : config.files) {
+    const TableOutline outline = outline_of_table(file, TableFormat::arrow);
+    for (const auto& [name, type] : outline.columns)
+      if (std::ranges::find(read, name) == read.end()) unread.add_of_rows(name, outline.rows);
+  }
+  unread.say();
 }
 
 std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& given,
@@ -158,7 +188,10 @@ std::shared_ptr<const TokenCorpus> read_lists(const TokenListsDataConfig& given,
   const TokenRecipe recipe = token_lists_recipe(config, ids_below, wishes);
   if (config.format != RowFormat::arrow || config.labels_field) return corpus_of(recipe);
   auto found = find_tokens(recipe);
-  if (!found) found = map_arrow_ids(recipe.files, config.ids_field, ids_below, config.mask_field);
+  if (!found) {
+    found = map_arrow_ids(recipe.files, config.ids_field, ids_below, config.mask_field);
+    if (found) say_unread(config);
+  }
   if (!found) return corpus_of(recipe);
   return chosen_documents(std::move(found), recipe.rows);
 }

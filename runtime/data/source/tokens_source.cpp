@@ -26,9 +26,13 @@ NpyArray open_tokens(const TokensDataConfig& config) {
 
 void require_floats(const NpyArray& array, const char* key) {
   D9D_REQUIRE(
-      !is_integer(array.type()),
+      is_float(array.type()),
       "{}: {} holds {}, expected floats, NaN where a token has none (numpy: array.astype(\"float32\"))", key,
       array.path().string(), name_of(array.type()));
+}
+
+void require_flags(const NpyArray& array, const char* key) {
+  if (array.type() != NpyType::boolean) require_integers(array, key);
 }
 
 std::optional<NpyArray> open_beside(const std::optional<std::string>& path, const char* key,
@@ -50,7 +54,7 @@ TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::in
       labels_(open_beside(config.labels, "data.labels", tokens_)),
       targets_(open_beside(config.targets, "data.targets", tokens_, require_floats)),
       positions_(open_beside(config.position_ids, "data.position_ids", tokens_)),
-      mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_)),
+      mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_, require_flags)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
       ids_below_(ids_below) {

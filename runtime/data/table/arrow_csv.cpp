@@ -172,6 +172,10 @@ void for_each_csv_record(const std::string& file, TableFormat format, const std:
   });
 }
 
+std::vector<std::string> columns_of_csv(const std::string& file, TableFormat format) {
+  return CsvReader(file, format).names();
+}
+
 TableOutline outline_of_csv(const std::string& file, TableFormat format) {
   CsvReader reader(file, format);
   TableOutline outline;

@@ -13,6 +13,7 @@ void for_each_csv_text(const std::string& file, TableFormat format, const std::s
                        const UseTableText& use);
 void for_each_csv_record(const std::string& file, TableFormat format, const std::vector<std::string>& columns,
                          const UseTableRecord& use);
+std::vector<std::string> columns_of_csv(const std::string& file, TableFormat format);
 TableOutline outline_of_csv(const std::string& file, TableFormat format);
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "runtime/base/log.hpp"
+#include "runtime/data/corpus/checked_ids.hpp"
 #include "runtime/data/table/arrow_batches.hpp"
 #include "runtime/data/table/arrow_values.hpp"
 #include "runtime/data/table/table_readers.hpp"
@@ -40,7 +41,7 @@ class ArrowIdCorpus final : public TokenCorpus {
       const std::uint64_t skipped = first - batch->first_token;
       const std::uint64_t here = std::min<std::uint64_t>(out.size(), batch->tokens() - skipped);
       batch->lists.read(skipped, out.first(here));
-      check(*batch, first, out.first(here));
+      require_ids(*this, first, out.first(here), ids_below_, files_[batch->file]);
       if (batch->mask) require_tokens(*batch, skipped, here);
       out = out.subspan(here);
       first += here;
@@ -48,12 +49,18 @@ class ArrowIdCorpus final : public TokenCorpus {
     }
   }
   bool has_unchecked_ids() const override { return ids_below_.has_value(); }
+  std::optional<RowPlace> place_of(std::uint64_t document) const override {
+    if (document >= num_documents_) return std::nullopt;
+    const Batch& batch = *std::prev(std::ranges::upper_bound(batches_, document, {}, &Batch::first_document));
+    return RowPlace{files_[batch.file], batch.first_row + (document - batch.first_document), false};
+  }
 
  private:
   struct Batch {
     std::uint64_t first_document;
     std::uint64_t first_token;
     std::size_t file;
+    std::uint64_t first_row;  // in the file
     IntegerLists lists;
     std::shared_ptr<arrow::RecordBatch> kept;  // where its bytes are not the file's
     std::optional<IntegerLists> mask{};
@@ -75,8 +82,9 @@ class ArrowIdCorpus final : public TokenCorpus {
     for_each_mapped_batch(mapped, file, names, [&](const auto& batch, std::uint64_t first) {
       const std::string where = fmt::format("{}: column \"{}\", rows from {}", file, column, first);
       require_ok(batch->Validate(), where);
-      Batch added{num_documents_, num_tokens_, index, IntegerLists(*batch->GetColumnByName(column), where),
-                  nullptr};
+      Batch added{
+          num_documents_, num_tokens_, index, first, IntegerLists(*batch->GetColumnByName(column), where),
+          nullptr};
       if (added.tokens() == 0) return;
       const auto is_in_file = [&bytes](const IntegerLists& lists) {
         return lists.is_within(
@@ -99,7 +107,9 @@ class ArrowIdCorpus final : public TokenCorpus {
   }
 
   void add_mask(const arrow::RecordBatch& batch, const std::string& where, Batch& added) {
-    added.mask.emplace(*batch.GetColumnByName(*mask_), fmt::format("{}, \"{}\" (data.mask_field; null: none)", where, *mask_));
+    added.mask.emplace(*batch.GetColumnByName(*mask_),
+                       fmt::format("{}, \"{}\" (data.mask_field; null: none)", where, *mask_),
+                       ListValues::flags);
     D9D_REQUIRE(added.mask->rows() == added.lists.rows() &&
                     added.mask->begin_of(added.mask->rows()) == added.tokens(),
                 "{}: \"{}\" has {} values, expected {}: one for each id (data.mask_field)", where, *mask_,
@@ -124,23 +134,9 @@ class ArrowIdCorpus final : public TokenCorpus {
   void require_tokens(const Batch& batch, std::uint64_t first, std::uint64_t count) const {
     const std::uint64_t place = first_padding(*batch.mask, first, count);
     D9D_REQUIRE(place == count,
-                "{}: token {} of a batch is padding (\"{}\" is 0), and the first rows have none; make files "
-                "without it with data.cache and `d9d-node data prepare`, or set data.mask_field to null to "
-                "train on it",
-                files_[batch.file], first + place, *mask_);
-  }
-
-  void check(const Batch& batch, std::uint64_t first, std::span<const std::int64_t> ids) const {
-    const auto is_good = [&](std::int64_t id) { return id >= 0 && (!ids_below_ || id < *ids_below_); };
-    const auto bad = std::ranges::find_if_not(ids, is_good);
-    if (bad == ids.end()) return;
-    const auto place = first + static_cast<std::uint64_t>(bad - ids.begin()) - batch.first_token;
-    D9D_REQUIRE(*bad >= 0, "{}: token {} of a batch is {}, expected 0 or more", files_[batch.file], place,
-                *bad);
-    throw Error(ErrorKind::input,
-                fmt::format("{}: token {} of a batch is {}, but model_provider.model.vocab_size is {}; raise "
-                            "it, or mend the file",
-                            files_[batch.file], place, *bad, *ids_below_));
+                "{} is padding (\"{}\" is 0), and the first rows have none; make files without it with "
+                "data.cache and `d9d-node data prepare`, or set data.mask_field to null to train on it",
+                place_of_token(*this, batch.first_token + first + place, files_[batch.file]), *mask_);
   }
 
   const std::vector<std::string> files_;

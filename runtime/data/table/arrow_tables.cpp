@@ -86,7 +86,8 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
     const IntegerLists masks =
         has_mask ? IntegerLists(
                        *batch->GetColumnByName(*columns.mask),
-                       fmt::format("{}: column \"{}\" (data.mask_field; null: none)", file, *columns.mask))
+                       fmt::format("{}: column \"{}\" (data.mask_field; null: none)", file, *columns.mask),
+                       ListValues::flags)
                  : id_lists;
     for (std::uint64_t row = 0; row < id_lists.rows(); ++row) {
       read(id_lists, row, ids);
@@ -97,6 +98,10 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
       use(lists, rows.at(row));
     }
   });
+}
+
+std::vector<std::string> arrow_tables::columns(const std::string& file, TableFormat format) {
+  return is_csv(format) ? columns_of_csv(file, format) : schema_of_table(file, format).columns->field_names();
 }
 
 TableOutline arrow_tables::outline(const std::string& file, TableFormat format) {

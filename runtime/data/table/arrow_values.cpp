@@ -9,6 +9,7 @@
 #include <arrow/result.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/util/bit_util.h>
 
 #include <functional>
 #include <optional>
@@ -95,12 +96,6 @@ const std::byte* values_of(const arrow::Array& array, std::size_t size) {
   const auto& buffer = array.data()->buffers[1];
   if (!buffer) return nullptr;
   return reinterpret_cast<const std::byte*>(buffer->data()) + static_cast<std::size_t>(array.offset()) * size;
-}
-
-void require_integers(const arrow::Array& values, const std::string& where) {
-  D9D_REQUIRE(integers_of(*values.type()), "{}: lists of the type {}, expected integers", where,
-              values.type()->ToString());
-  D9D_REQUIRE(values.null_count() == 0, "{}: a null among the integers of a list", where);
 }
 
 Json json_integer(const arrow::Array& array, NpyType type, std::int64_t row) {
@@ -197,8 +192,8 @@ Json record_of(const arrow::RecordBatch& batch, std::int64_t row) {
   return record;
 }
 
-IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where)
-    : rows_(static_cast<std::uint64_t>(array.length())) {
+IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where, ListValues allowed)
+    : rows_(static_cast<std::uint64_t>(array.length())), allowed_(allowed) {
   switch (array.type_id()) {
     case arrow::Type::LIST:
       narrow_ = as<arrow::ListArray>(array).raw_value_offsets();
@@ -223,11 +218,18 @@ IntegerLists::IntegerLists(const arrow::Array& array, const std::string& where)
   }
 }
 
+void IntegerLists::require_values(const arrow::Array& values, const std::string& where) const {
+  const bool flags = allowed_ == ListValues::flags && values.type_id() == arrow::Type::BOOL;
+  D9D_REQUIRE(flags || integers_of(*values.type()), "{}: lists of the type {}, expected integers{}", where,
+              values.type()->ToString(), allowed_ == ListValues::flags ? " or booleans" : "");
+  D9D_REQUIRE(values.null_count() == 0, "{}: a null among the {} of a list", where,
+              flags ? "booleans" : "integers");
+}
+
 void IntegerLists::set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where) {
   if (lists.null_count() > 0) return copy_lists(lists, where);
   length_ = static_cast<std::uint64_t>(lists.value_length());
-  require_integers(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()),
-                   where);
+  require_values(*lists.values()->Slice(lists.value_offset(0), lists.length() * lists.value_length()), where);
   set_values(*lists.values()->Slice(lists.value_offset(0)));
 }
 
@@ -237,7 +239,7 @@ void IntegerLists::set_lists(const Lists& lists, const std::string& where) {
   if (rows_ > 0) check_places(where);
   if (lists.null_count() > 0) return copy_lists(lists, where);
   const auto begin = static_cast<std::int64_t>(place_of(0));
-  require_integers(*lists.values()->Slice(begin, static_cast<std::int64_t>(place_of(rows_)) - begin), where);
+  require_values(*lists.values()->Slice(begin, static_cast<std::int64_t>(place_of(rows_)) - begin), where);
   set_values(*lists.values());
 }
 
@@ -262,13 +264,19 @@ void IntegerLists::copy_lists(const Lists& lists, const std::string& where) {
             places->back());
   own_places_ = std::move(places);
   wide_ = own_places_->data();
-  require_integers(*own_values_, where);
+  require_values(*own_values_, where);
   set_values(*own_values_);
 }
 
 void IntegerLists::set_values(const arrow::Array& values) {
-  type_ = integers_of(*values.type()).value();
   num_values_ = static_cast<std::uint64_t>(values.length());
+  if (values.type_id() == arrow::Type::BOOL) {
+    first_bit_ = static_cast<std::uint64_t>(values.offset());
+    const auto& buffer = values.data()->buffers[1];
+    values_ = buffer ? reinterpret_cast<const std::byte*>(buffer->data()) : nullptr;
+    return;
+  }
+  type_ = integers_of(*values.type()).value();
   values_ = values_of(values, bytes_of(type_));
 }
 
@@ -300,6 +308,13 @@ void IntegerLists::read(std::uint64_t first, std::span<std::int64_t> out) const 
   D9D_CHECK(place_of(0) + first + out.size() <= num_values_, "integers {} to {} of {}", first,
             first + out.size(), num_values_);
   if (out.empty()) return;
+  if (first_bit_) {
+    const auto* const bits = reinterpret_cast<const std::uint8_t*>(values_);
+    const std::uint64_t begin = *first_bit_ + place_of(0) + first;
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = arrow::bit_util::GetBit(bits, static_cast<std::int64_t>(begin + i)) ? 1 : 0;
+    return;
+  }
   read_integers(type_, values_ + (place_of(0) + first) * bytes_of(type_), out);
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,12 +28,16 @@ RowJson record_of(const arrow::RecordBatch& batch, std::int64_t row);
 bool is_text(const arrow::DataType& type);
 std::string_view text_value(const arrow::Array& array, std::int64_t row);
 
+// What may be in lists of integers; `flags` are booleans as well, read as 0 and 1.
+enum class ListValues { integers, flags };
+
 // The lists of an array, [rows]; a null is an empty list, whatever values its places name. Points into the array's
 // buffers where its lists follow each other there; else their integers are copied.
 class IntegerLists {
  public:
-  // Input errors begin with `where`: no lists of integers, nulls among the integers, or places that are out of order.
-  IntegerLists(const arrow::Array& array, const std::string& where);
+  // Input errors begin with `where`: no lists of such values, nulls among them, or places that are out of order.
+  IntegerLists(const arrow::Array& array, const std::string& where,
+               ListValues allowed = ListValues::integers);
 
   std::uint64_t rows() const { return rows_; }
   // Integers before list `row` <= rows() of this array.
@@ -51,9 +56,11 @@ class IntegerLists {
   void set_lists(const Lists& lists, const std::string& where);
   std::uint64_t place_of(std::uint64_t row) const;
   void set_values(const arrow::Array& values);
+  void require_values(const arrow::Array& values, const std::string& where) const;
   void check_places(const std::string& where) const;
 
   std::uint64_t rows_ = 0;
+  ListValues allowed_;
   // Where they are copied.
   std::shared_ptr<const std::vector<std::int64_t>> own_places_;
   std::shared_ptr<const arrow::Array> own_values_;
@@ -62,6 +69,7 @@ class IntegerLists {
   std::uint64_t length_ = 0;
   std::uint64_t num_values_ = 0;
   const std::byte* values_ = nullptr;
+  std::optional<std::uint64_t> first_bit_;  // of booleans, which are bits: where in `values_` they begin
   NpyType type_ = NpyType::int64;
 };
 

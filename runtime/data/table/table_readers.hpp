@@ -11,6 +11,7 @@ struct TableReaders {
   decltype(&for_each_table_record) for_each_record;
   decltype(&for_each_table_ids) for_each_ids;
   decltype(&map_arrow_ids) map_ids;
+  decltype(&columns_of_table) columns;
   decltype(&outline_of_table) outline;
 };
 
@@ -29,6 +30,7 @@ void for_each_ids(const std::string& file, TableFormat format, const IdColumns& 
 std::shared_ptr<const TokenCorpus> map_ids(const std::vector<std::string>& files, const std::string& column,
                                            std::optional<std::int64_t> ids_below,
                                            const std::optional<std::string>& mask);
+std::vector<std::string> columns(const std::string& file, TableFormat format);
 TableOutline outline(const std::string& file, TableFormat format);
 }  // namespace arrow_tables
 

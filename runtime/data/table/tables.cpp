@@ -68,6 +68,10 @@ std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>&
   return readers(files.front()).map_ids(files, column, ids_below, mask);
 }
 
+std::vector<std::string> columns_of_table(const std::string& file, TableFormat format) {
+  return readers(file).columns(file, format);
+}
+
 TableOutline outline_of_table(const std::string& file, TableFormat format) {
   return readers(file).outline(file, format);
 }

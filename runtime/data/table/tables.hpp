@@ -63,7 +63,9 @@ std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>&
                                                  std::optional<std::int64_t> ids_below,
                                                  const std::optional<std::string>& mask = {});
 
-// What a file holds, without its rows.
+std::vector<std::string> columns_of_table(const std::string& file, TableFormat format);
+
+// What a file holds, without its rows; CSV is read for it.
 struct TableOutline {
   std::uint64_t rows = 0;
   std::uint64_t pieces = 0;                                    // row groups or batches

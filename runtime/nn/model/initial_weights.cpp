@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/base/error.hpp"
@@ -46,10 +47,6 @@ void for_each_run(const Slice& block, const std::vector<std::int64_t>& shape, Ru
   }
 }
 
-void fill_normal(const RandomStream& stream, std::uint64_t first, std::size_t length, float* out) {
-  stream.fill_normal(first, length, out);
-}
-
 void fill_uniform(const RandomStream& stream, std::uint64_t first, std::size_t length, float* out) {
   for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<float>(2 * stream.uniform(first + i) - 1);
 }
@@ -63,19 +60,35 @@ void fill_log_uniform(const RandomStream& stream, std::uint64_t first, std::size
   }
 }
 
-void draw(const StageParameter& parameter, std::uint64_t seed, float* out) {
-  const RandomStream stream(seed, "init:" + parameter.name);
-  const auto fill = parameter.initial.kind == Initial::Kind::uniform ? fill_uniform : fill_normal;
+// Elements [first, first + length) of the global tensor.
+void draw_run(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
+              std::size_t length, float* out) {
   const float factor = parameter.initial.value;
-  const bool log_uniform = parameter.initial.kind == Initial::Kind::log_uniform;
+  switch (parameter.initial.kind) {
+    case Initial::Kind::constant:
+      std::fill_n(out, length, factor);
+      return;
+    case Initial::Kind::log_uniform:
+      return fill_log_uniform(stream, first, length, factor, out);
+    case Initial::Kind::uniform:
+      fill_uniform(stream, first, length, out);
+      break;
+    case Initial::Kind::normal:
+      stream.fill_normal(first, length, out);
+      break;
+  }
+  for (std::size_t i = 0; i < length; ++i) out[i] *= factor;
+}
+
+RandomStream stream_of(const StageParameter& parameter, std::uint64_t seed) {
+  return {seed, "init:" + parameter.name};
+}
+
+void draw(const StageParameter& parameter, std::uint64_t seed, float* out) {
+  const RandomStream stream = stream_of(parameter, seed);
   for_each_run(parameter.layout.local_slice(), parameter.layout.global_shape(),
                [&](std::uint64_t first, std::size_t length) {
-                 if (log_uniform) {
-                   fill_log_uniform(stream, first, length, factor, out);
-                 } else {
-                   fill(stream, first, length, out);
-                   for (std::size_t i = 0; i < length; ++i) out[i] *= factor;
-                 }
+                 draw_run(parameter, stream, first, length, out);
                  out += length;
                });
 }
@@ -96,6 +109,18 @@ void draw_initial_weights(const std::vector<StageParameter>& parameters, std::ui
     draw(parameter, seed, drawn.data_ptr<float>());
     if (!in_place) values.copy_(drawn);
   }
+}
+
+at::Tensor drawn_rows_of(const StageParameter& parameter, std::int64_t first, std::uint64_t seed) {
+  std::vector<std::int64_t> shape = parameter.layout.global_shape();
+  D9D_CHECK(!shape.empty() && first >= 0 && first <= shape[0], "row {} of {}", first, parameter.name);
+  shape[0] -= first;
+  at::Tensor rows = at::empty(shape, at::kFloat);
+  const std::int64_t before =
+      shape[0] == 0 ? 0 : rows.numel() / shape[0] * first;  // elements of the rows that are left out
+  draw_run(parameter, stream_of(parameter, seed), static_cast<std::uint64_t>(before),
+           static_cast<std::size_t>(rows.numel()), rows.data_ptr<float>());
+  return rows;
 }
 
 }  // namespace d9d

@@ -15,4 +15,7 @@ namespace d9d {
 // parameter's dtype. Parameters must be contiguous; on another device they are copied.
 void draw_initial_weights(const std::vector<StageParameter>& parameters, std::uint64_t seed);
 
+// The rows from `first` on of the whole parameter, as draw_initial_weights() draws them: fp32 [rows - first, ...].
+at::Tensor drawn_rows_of(const StageParameter& parameter, std::int64_t first, std::uint64_t seed);
+
 }  // namespace d9d

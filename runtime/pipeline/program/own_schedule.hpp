@@ -6,9 +6,12 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "runtime/base/config/section.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/pipeline/action.hpp"
 #include "runtime/pipeline/program/topology.hpp"
 
@@ -43,9 +46,14 @@ auto of_own(const OwnSchedule& schedule, Call&& call) {
   try {
     return call();
   } catch (const std::exception& error) {
+    // Where d9d found it is of no use to who wrote the schedule.
+    std::string_view what = error.what();
+    const auto* const ours = dynamic_cast<const Error*>(&error);
+    if (ours != nullptr && !ours->where().empty() && what.starts_with(ours->where() + ": "))
+      what.remove_prefix(ours->where().size() + 2);
     throw Error(ErrorKind::input,
                 fmt::format("the schedule \"{}\" of a plugin makes no program that can run: {}",
-                            schedule.name, error.what()));
+                            schedule.name, shortened(what)));
   }
 }
 

@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::optional<double> loss_of(const Disk& disk, const FoundCheckpoint& found) {
+std::optional<EvaluationValue> value_of(const Disk& disk, const FoundCheckpoint& found) {
   try {
-    return evaluation_loss(read_manifest(disk, found.path).extra);
+    return evaluation_value(read_manifest(disk, found.path).extra);
   } catch (const Error&) {
     return std::nullopt;  // whoever resumes or lists says what is wrong with it
   }
@@ -29,20 +29,39 @@ std::optional<double> evaluation_loss(const std::string& extra) {
   return json.at(where).get<double>();
 }
 
-EvaluationLosses evaluation_losses(const Disk& disk, const std::string& directory,
-                                   const std::set<std::uint64_t>& damaged_steps) {
-  EvaluationLosses losses;
-  for (const FoundCheckpoint& found : find_checkpoints(disk, directory)) {
-    if (damaged_steps.contains(found.step)) continue;
-    if (const auto loss = loss_of(disk, found)) losses[found.step] = *loss;
+std::optional<EvaluationValue> evaluation_value(const std::string& extra) {
+  const auto json = nlohmann::json::parse(extra, nullptr, false);
+  const nlohmann::json::json_pointer where("/ranks/0/evaluation_metric");
+  if (!json.is_discarded() && json.contains(where)) {
+    const auto& metric = json.at(where);
+    if (metric.is_object() && metric.contains("value") && metric["value"].is_number())
+      return EvaluationValue{metric["value"].get<double>(), metric.value("name", ""),
+                             metric.value("higher_is_better", false)};
   }
-  return losses;
+  const auto loss = evaluation_loss(extra);
+  return loss ? std::optional(EvaluationValue{.value = *loss}) : std::nullopt;
 }
 
-std::optional<std::uint64_t> best_of(const EvaluationLosses& losses) {
+EvaluationValues evaluation_values(const Disk& disk, const std::string& directory,
+                                   const std::set<std::uint64_t>& damaged_steps) {
+  EvaluationValues values;
+  for (const FoundCheckpoint& found : find_checkpoints(disk, directory)) {
+    if (damaged_steps.contains(found.step)) continue;
+    if (const auto value = value_of(disk, found)) values[found.step] = *value;
+  }
+  return values;
+}
+
+std::optional<std::uint64_t> best_of(const EvaluationValues& values) {
   std::optional<std::uint64_t> best;
-  for (const auto& [step, loss] : losses)
-    if (!best || loss < losses.at(*best)) best = step;
+  if (values.empty()) return best;
+  const EvaluationValue& newest = values.rbegin()->second;
+  for (const auto& [step, each] : values) {
+    if (each.name != newest.name || each.higher_is_better != newest.higher_is_better) continue;
+    const bool is_better = !best || (newest.higher_is_better ? each.value > values.at(*best).value
+                                                             : each.value < values.at(*best).value);
+    if (is_better) best = step;
+  }
   return best;
 }
 

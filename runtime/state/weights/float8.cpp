@@ -14,21 +14,33 @@ std::int64_t num_blocks_of(std::int64_t size, std::int64_t block) {
   return (size + block - 1) / block;
 }
 
-std::array<float, 256> all_values() {
+float value_e4m3(int exponent, int mantissa) {
+  if (exponent == 15 && mantissa == 7) return std::numeric_limits<float>::quiet_NaN();
+  return exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                       : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+}
+
+float value_e5m2(int exponent, int mantissa) {
+  if (exponent == 31)
+    return mantissa == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  return exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -16)
+                       : std::ldexp(static_cast<float>(4 + mantissa), exponent - 17);
+}
+
+std::array<float, 256> all_values(Float8Format format) {
   std::array<float, 256> values{};
   for (int bits = 0; bits < 256; ++bits) {
-    const int exponent = bits >> 3 & 15, mantissa = bits & 7;
-    float value = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
-                                : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
-    if (exponent == 15 && mantissa == 7) value = std::numeric_limits<float>::quiet_NaN();
+    const float value = format == Float8Format::e4m3 ? value_e4m3(bits >> 3 & 15, bits & 7)
+                                                     : value_e5m2(bits >> 2 & 31, bits & 3);
     values[static_cast<std::size_t>(bits)] = (bits & 128) != 0 ? -value : value;
   }
   return values;
 }
 
-const std::array<float, 256>& values_of_float8() {
-  static const std::array<float, 256> values = all_values();
-  return values;
+const std::array<float, 256>& values_of_float8(Float8Format format) {
+  static const std::array<float, 256> of_e4m3 = all_values(Float8Format::e4m3);
+  static const std::array<float, 256> of_e5m2 = all_values(Float8Format::e5m2);
+  return format == Float8Format::e4m3 ? of_e4m3 : of_e5m2;
 }
 
 // 0 where there is none.
@@ -69,9 +81,9 @@ Slice scales_of(const Slice& box, const ScaleBlocks& blocks) {
   return scales;
 }
 
-void dequantise(const std::uint8_t* values, const float* scales, const Slice& box, const ScaleBlocks& blocks,
-                float* into) {
-  const std::array<float, 256>& table = values_of_float8();
+void dequantise(Float8Format format, const std::uint8_t* values, const float* scales, const Slice& box,
+                const ScaleBlocks& blocks, float* into) {
+  const std::array<float, 256>& table = values_of_float8(format);
   if (is_empty(box)) return;
   if (blocks.empty()) {
     *into = table[*values] * *scales;

@@ -21,8 +21,7 @@ constexpr double top_p_unsaid = 1.0;
 // Keys that change what is chosen, and the value that changes nothing.
 const std::array<std::pair<const char*, GenerationJson>, 10>& not_done() {
   static const std::array<std::pair<const char*, GenerationJson>, 10> keys{
-      {{"repetition_penalty", 1.0},
-       {"no_repeat_ngram_size", 0},
+      {{"no_repeat_ngram_size", 0},
        {"encoder_repetition_penalty", 1.0},
        {"min_p", 0.0},
        {"typical_p", 1.0},
@@ -30,7 +29,8 @@ const std::array<std::pair<const char*, GenerationJson>, 10>& not_done() {
        {"eta_cutoff", 0.0},
        {"num_beams", 1},
        {"suppress_tokens", nullptr},
-       {"bad_words_ids", nullptr}}};
+       {"bad_words_ids", nullptr},
+       {"stop_strings", nullptr}}};
   return keys;
 }
 
@@ -63,6 +63,9 @@ GivenSampling sampling_in(const Disk& disk, const std::string& directory) {
       GenerationJson::parse(read_text(disk, path, generation_bytes_max), nullptr, false);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path);
   name_what_is_not_done(json, path, given);
+  given.repetition_penalty = number_in(json, "repetition_penalty", 1.0, path);
+  D9D_REQUIRE(*given.repetition_penalty > 0, "{}: repetition_penalty is {}, expected a number above 0", path,
+              *given.repetition_penalty);
   const auto samples = json.find("do_sample");
   if (samples == json.end() || samples->is_null()) return given;
   D9D_REQUIRE(samples->is_boolean(), "{}: do_sample is {}, expected true or false", path, samples->dump());

@@ -14,7 +14,8 @@ struct GivenSampling {
   std::optional<double> temperature;
   std::optional<std::int64_t> top_k;
   std::optional<double> top_p;
-  std::vector<std::string> words;  // what the file asks for and is not done, a sentence each
+  std::optional<double> repetition_penalty;  // whether it samples or not
+  std::vector<std::string> words;            // what the file asks for and is not done, a sentence each
 };
 
 // As transformers: with do_sample true its temperature (1 where it says none), top_k (50) and top_p (1); false is

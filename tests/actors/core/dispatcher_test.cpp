@@ -105,6 +105,32 @@ TEST_F(DispatcherTest, AnActorCountsWhatItTellsAnewInEachEpoch) {
   EXPECT_EQ(world.told().back().header.sequence, 1U);
 }
 
+// Somebody says on another connection, under the name of another sender, a number that this one has not used yet.
+TEST_F(DispatcherTest, NumbersOfAnotherConnectionUseUpNone) {
+  const auto say_on = [&](std::uint64_t connection, std::uint64_t sequence) {
+    Frame frame = encode<wire::ReduceBucket>(
+        {.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = sequence}, [](auto) {});
+    frame.stamp_connection(connection);
+    world.deliver(frame);
+    world.run();
+  };
+  say_on(7, 1'000'000);
+
+  for (const std::uint64_t sequence : {1, 2, 2}) say_on(6, sequence);
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 3U);
+  EXPECT_EQ(refused(), 1U) << "the second 2";
+}
+
+// Ticks are heard whatever number they bear: none of them may use up those of other messages.
+TEST_F(DispatcherTest, AMessageThatFormsAnEpochUsesUpNoNumber) {
+  deliver<wire::Tick>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = 1'000'000});
+  deliver<wire::ReduceBucket>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = 1});
+
+  EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 1U);
+  EXPECT_EQ(refused(), 0U);
+}
+
 TEST_F(DispatcherTest, SendersCountForThemselves) {
   deliver<wire::ReduceBucket>({.epoch = 2, .sender = other_id, .receiver = echo_id, .sequence = 7});
   deliver<wire::ReduceBucket>({.epoch = 2, .sender = {Role::probe, 3}, .receiver = echo_id, .sequence = 1});

@@ -16,7 +16,8 @@ using ::testing::Not;
 TEST(PeerWords, TellASilentPeerFromAClosedConnection) {
   const caf::error lost = caf::exit_reason::remote_link_unreachable;
 
-  EXPECT_THAT(why_gone(lost, 10s, 10s), HasSubstr("gave no sign of life for 10 s"));
+  EXPECT_THAT(why_gone(lost, 10s, 10s),
+              AllOf(HasSubstr("gave no sign of life for 10 s"), HasSubstr("node.heartbeat_ms: raise it")));
   EXPECT_THAT(why_gone(lost, 900ms, 10s), HasSubstr("closed the connection"));
 }
 

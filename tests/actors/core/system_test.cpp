@@ -72,7 +72,8 @@ class Asker final : public Actor {
     ask(nullptr);
   }
   void dialed(wire::Dialed::Reader message) {
-    D9D_CHECK(message.getOk(), "no connection: {}", std::string(message.getReason()));
+    D9D_CHECK(message.getOk(), "no connection: {}{}", std::string(message.getReason()),
+              message.getStranger() ? "; a stranger" : "");
     world().book.enter_node(0, attached());
     world().book.set_node_of([](ActorId) { return 0; });
     ask(host().mailbox());
@@ -202,6 +203,110 @@ TEST(ActorCore, ActorsOfTwoProcessesTalkThroughTheNetwork) {
 
   EXPECT_EQ(wait_for(heard.buckets), (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
   stop(here, first_id);
+  stop(there, second_id);
+  EXPECT_TRUE(near.await_all(patience));
+  EXPECT_TRUE(far.await_all(patience));
+}
+
+// Node 0 as far as joining goes: what is told before the Join never comes, what is told after it does.
+class Registrar final : public Actor {
+ public:
+  Registrar(World& world, std::promise<std::uint16_t>* port, std::vector<std::uint32_t>* heard)
+      : Actor(world), port_(port), heard_(heard) {}
+  void started() override { port_->set_value(host().publish("127.0.0.1", 0)); }
+  void behavior(Handlers& handlers) override {
+    handlers.on_any_epoch(this, &Registrar::join);
+    handlers.on(this, &Registrar::reduce_bucket);
+  }
+  void join(wire::Join::Reader) {
+    world().connections.admit(connection());
+    tell_via<wire::BucketReduced>(attached(), sender(), [](auto) {});
+  }
+  void reduce_bucket(wire::ReduceBucket::Reader message) {
+    heard_->push_back(message.getBucket());
+    tell_via<wire::BucketReduced>(attached(), sender(),
+                                  [&](auto reply) { reply.setBucket(message.getBucket()); });
+  }
+
+ private:
+  std::promise<std::uint16_t>* port_;
+  std::vector<std::uint32_t>* heard_;
+};
+
+class Joiner final : public Actor {
+ public:
+  Joiner(World& world, std::uint16_t port, std::promise<std::uint32_t>* answered)
+      : Actor(world), port_(port), answered_(answered) {}
+  void started() override { host().dial("127.0.0.1", port_, 0); }
+  void behavior(Handlers& handlers) override {
+    handlers.on_any_epoch(this, &Joiner::dialed);
+    handlers.on(this, &Joiner::bucket_reduced);
+  }
+  void dialed(wire::Dialed::Reader message) {
+    D9D_CHECK(message.getOk(), "no connection: {}", std::string(message.getReason()));
+    peer_ = attached();
+    reduce(1);
+    tell_via<wire::Join>(
+        peer_, registrar_id, [](auto) {}, host().mailbox());
+  }
+  void bucket_reduced(wire::BucketReduced::Reader message) {
+    if (message.getBucket() == 0) return reduce(2);
+    answered_->set_value(message.getBucket());
+  }
+
+  static constexpr ActorId registrar_id{Role::coordinator, 0};
+
+ private:
+  void reduce(std::uint32_t bucket) {
+    tell_via<wire::ReduceBucket>(
+        peer_, registrar_id, [&](auto reduce) { reduce.setBucket(bucket); }, host().mailbox());
+  }
+  std::uint16_t port_;
+  std::promise<std::uint32_t>* answered_;
+  MailboxPtr peer_;
+};
+
+TEST(ActorCore, AProcessThatHasNotJoinedMaySayJoinAndNothingElse) {
+  SystemClock clock;
+  World here{.clock = clock}, there{.clock = clock};
+  net::Gate near_gate(nullptr, {.awaits_membership = true}), far_gate(nullptr, {.awaits_membership = true});
+  std::vector<std::uint32_t> heard;
+  std::promise<std::uint16_t> opened;
+  std::promise<std::uint32_t> answered;
+  ActorSystem near(here, {.gate = &near_gate}), far(there, {.gate = &far_gate});
+  far.spawn_root(Joiner::registrar_id, Threading::pool,
+                 [&](World& w) { return std::make_unique<Registrar>(w, &opened, &heard); });
+  const std::uint16_t port = wait_for(opened);
+
+  near.spawn_root(first_id, Threading::pool,
+                  [&](World& w) { return std::make_unique<Joiner>(w, port, &answered); });
+
+  EXPECT_EQ(wait_for(answered), 2U);
+  stop(here, first_id);
+  stop(there, Joiner::registrar_id);
+  EXPECT_TRUE(near.await_all(patience));
+  EXPECT_TRUE(far.await_all(patience));
+  EXPECT_EQ(heard, std::vector<std::uint32_t>{2});
+  EXPECT_EQ(there.refused, 0U) << "nothing counts against the sender";
+}
+
+TEST(ActorCore, AProcessThatDoesNotKnowTheSecretIsTold) {
+  SystemClock clock;
+  World here{.clock = clock}, there{.clock = clock};
+  net::Gate near_gate(nullptr, {.secret = {net::SecretKind::token, "guess"}}),
+      far_gate(nullptr, {.secret = {net::SecretKind::token, "open sesame"}});
+  std::promise<std::uint16_t> opened;
+  Heard heard;
+  ActorSystem near(here, {.gate = &near_gate}), far(there, {.gate = &far_gate});
+  far.spawn_root(second_id, Threading::pool, [&](World& w) { return std::make_unique<Echo>(w, &opened); });
+  const std::uint16_t port = wait_for(opened);
+  std::promise<std::string> told;
+
+  near.spawn_root(
+      first_id, Threading::pool, [&](World& w) { return std::make_unique<Asker>(w, &heard, 1, port); },
+      [&](ErrorKind, const std::string& report) { told.set_value(report); });
+
+  EXPECT_NE(wait_for(told).find("the job token (node.job_token) differs; a stranger"), std::string::npos);
   stop(there, second_id);
   EXPECT_TRUE(near.await_all(patience));
   EXPECT_TRUE(far.await_all(patience));

@@ -159,17 +159,19 @@ TEST(ProcessPlace, OfTheFirstHostsProcessesTheFirstListensAndTheOthersJoinIt) {
   EXPECT_EQ(options_of_worker({}, job, {{0, 2}, 77}, "").listen, "127.0.0.1:0");
 }
 
-TEST(ProcessPlace, OfOneCommandShareAToken) {
+TEST(ProcessPlace, OfOneCommandShareItsSecretWhereItHasTheWholeJob) {
   const JobConfig job = job_of(4, 2);
-  const auto token = [&](int index, std::uint64_t command, const RunOptions& options = {}) {
-    return options_of_worker(options, job, {{index, 2}, command}, "127.0.0.1:5000").token;
+  const auto secret = [&](int index, const RunOptions& options = {}) {
+    return options_of_worker(options, job, {{index, 2}, 77, "random"}, "127.0.0.1:5000").secret;
   };
 
-  EXPECT_EQ(token(0, 77).size(), 16U);
-  EXPECT_EQ(token(1, 77), token(0, 77));
-  EXPECT_NE(token(1, 78), token(0, 77));
-  EXPECT_EQ(token(0, 77, {.ranks = 2}), "") << "other hosts join and do not know it";
-  EXPECT_EQ(token(0, 77, {.join = "10.0.0.1:1", .ranks = 2}), "");
+  for (const int index : {0, 1}) {
+    EXPECT_EQ(secret(index).kind, net::SecretKind::command);
+    EXPECT_EQ(secret(index).text, "random");
+  }
+  EXPECT_EQ(secret(0, {.ranks = 2}).kind, net::SecretKind::none) << "other hosts join and do not know it";
+  EXPECT_EQ(secret(0, {.join = "10.0.0.1:1", .ranks = 2}).kind, net::SecretKind::none);
+  EXPECT_EQ(secret(1, {.secret = {net::SecretKind::token, "the user's"}}).text, "the user's");
 }
 
 TEST(ProcessPlace, OnAnotherHostAllJoinWhereTheUserSays) {

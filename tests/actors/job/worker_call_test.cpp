@@ -15,11 +15,12 @@ namespace {
 TEST(WorkerCall, SaysToAProcessWhatItsCommandDecided) {
   const WorkerCall call{{{1, 4}, 0xfeedfacecafebeefU}, "[::1]:29500"};
 
-  const auto read = worker_call({{worker_variable, text_of(call)}});
+  const auto read = worker_call({{worker_variable, text_of(call)}, {secret_variable, "hush"}});
 
   ASSERT_TRUE(read);
   EXPECT_EQ(read->worker.share, (Share{1, 4}));
   EXPECT_EQ(read->worker.command, call.worker.command);
+  EXPECT_EQ(read->worker.secret, "hush");
   EXPECT_EQ(read->join, "[::1]:29500");
   EXPECT_EQ(read->report, -1);
   EXPECT_FALSE(worker_call({}));
@@ -52,11 +53,13 @@ TEST(WorkerCall, IsTakenOnceAndReportsOnce) {
   ASSERT_EQ(::pipe(ends.data()), 0);
   const Variables variables{{worker_variable, "0/2/5/"}, {report_variable, std::to_string(ends[1])}};
   ::setenv(worker_variable, "0/2/5/", 1);
+  ::setenv(secret_variable, "hush", 1);
 
   const auto call = take_worker_call(variables);
   report_ready(*call, "127.0.0.1:7");
 
   EXPECT_EQ(std::getenv(worker_variable), nullptr);
+  EXPECT_EQ(std::getenv(secret_variable), nullptr);
   std::array<char, 64> text{};
   EXPECT_EQ(::read(ends[0], text.data(), text.size()), 12);
   EXPECT_STREQ(text.data(), "127.0.0.1:7\n");

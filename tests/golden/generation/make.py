@@ -1,5 +1,6 @@
 """Writes tests/golden/generation/expect.json: what transformers' `generate` makes greedily of the models of the other golden
-folders, a prompt at a time, with its cache, in fp32.
+folders, a prompt at a time, with its cache, in fp32; and repetition.json: the same with a repetition_penalty, which counts
+the tokens of the prompt as well.
 
 Usage: python make.py   (torch, transformers >= 5; see origin.md for versions)
 """
@@ -31,16 +32,21 @@ CASES = {
 }
 
 
-def greedy(model, prompt, new_tokens):
+# folder: penalty; below 1 it rewards what was there already.
+PENALTIES = {"qwen3/dense_tied": 1.3, "qwen3/moe": 1.5, "dense_families/llama": 0.8, "gemma3_text/capped": 2.0,
+             "latent_families/deepseek_v3": 1.2, "qwen3_next/mixed": 1.7}
+
+
+def greedy(model, prompt, new_tokens, **more):
     made = model.generate(
         torch.tensor([prompt]), do_sample=False, max_new_tokens=new_tokens, min_new_tokens=new_tokens, use_cache=True,
         attention_mask=torch.ones(1, len(prompt), dtype=torch.long), pad_token_id=0, eos_token_id=None,
-        output_logits=True, return_dict_in_generate=True)
-    tops = torch.stack(made.logits)[:, 0].topk(2).values
+        output_scores=True, return_dict_in_generate=True, **more)
+    tops = torch.stack(made.scores)[:, 0].topk(2).values  # behind all processors
     return made.sequences[0, len(prompt):].tolist(), (tops[:, 0] - tops[:, 1]).min().item()
 
 
-def case(name, lengths, new_tokens):
+def case(name, lengths, new_tokens, **more):
     model = AutoModelForCausalLM.from_pretrained(HERE.parent / name, dtype=torch.float32, attn_implementation="eager",
                                                  experts_implementation="eager")
     model.eval()
@@ -50,14 +56,19 @@ def case(name, lengths, new_tokens):
         gap = 0
         while gap < GAP:
             prompt = rng.integers(4, model.config.vocab_size, length).tolist()
-            made, gap = greedy(model, prompt, new_tokens)
+            made, gap = greedy(model, prompt, new_tokens, **more)
         prompts.append(prompt)
         tokens.append(made)
     print(name, tokens[0], gap)
-    return dict(prompts=prompts, tokens=tokens)
+    return dict(prompts=prompts, tokens=tokens, **more)
+
+
+def write(name, expect):
+    lines = [f'"{name}": {json.dumps(of)}' for name, of in expect.items()]
+    (HERE / name).write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":
-    expect = {name: case(name, *of) for name, of in CASES.items()}
-    lines = [f'"{name}": {json.dumps(of)}' for name, of in expect.items()]
-    (HERE / "expect.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write("expect.json", {name: case(name, *of) for name, of in CASES.items()})
+    write("repetition.json", {name: case(name, *CASES[name], repetition_penalty=penalty)
+                              for name, penalty in PENALTIES.items()})

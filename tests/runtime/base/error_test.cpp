@@ -49,5 +49,14 @@ TEST(Error, OfLibTorchIsToldWithoutItsStack) {
   EXPECT_EQ(caught.what, "mat1 and mat2 do not fit");
 }
 
+TEST(Error, ABugNamesItsPlaceInTheProjectAndNotOnTheMachineThatBuiltIt) {
+  try {
+    D9D_CHECK(false, "that");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("tests/runtime/base/error_test.cpp:")) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace d9d

@@ -52,6 +52,21 @@ TEST(Npy, AnArrayWithAnEmptyDimensionHasNoBytesHoweverLargeTheOthersAre) {
   EXPECT_EQ(npy_error(folder.write("none.npy", file_with(header, 0))), "no error");
 }
 
+// numpy.save of an array of bool.
+TEST(Npy, ReadsBooleansAsNoughtAndOne) {
+  const Folder folder;
+  std::string file = file_with("{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }", 3);
+  file[file.size() - 2] = 1;
+  const NpyArray array(folder.write("flags.npy", file));
+
+  std::vector<std::int64_t> values(3);
+  array.read(0, values);
+
+  EXPECT_THAT(values, testing::ElementsAre(0, 1, 0));
+  EXPECT_FALSE(is_integer(array.type()));
+  EXPECT_FALSE(is_float(array.type()));
+}
+
 TEST(Npy, ReadsAHeaderWithOtherSpacesAndOrder) {
   const NpyHeader header = parse_npy_header("{\"shape\":(5,),'fortran_order':False,'descr':'<f4'}  \n");
 

@@ -23,6 +23,9 @@ Deadline soon() {
   return std::chrono::steady_clock::now() + std::chrono::seconds(60);
 }
 
+// No test waits for it.
+constexpr std::chrono::seconds patient{600};
+
 // Keeps what it is given; echoes nothing.
 class Keeper final : public Taker {
  public:
@@ -117,11 +120,95 @@ TEST_F(GateTest, LetsADiallerWaitForATaker) {
   Gate gate;
   gate.listen("127.0.0.1", 0);
   DialOptions options = to(gate, nullptr);
-  options.deadline = std::chrono::steady_clock::now() + milliseconds(200);
+  options.redial_after = std::chrono::hours(1);  // behind the deadline: the first answer is the last one
   EXPECT_THAT(error_of(options), HasSubstr("does not take part in the job yet"));
 
   Keeper keeper(gate);
-  EXPECT_EQ(error_of(to(gate, nullptr)), "no error");
+  EXPECT_EQ(error_of(options), "no error");
+}
+
+TEST_F(GateTest, TakesADiallerThatComesBackWhenTheJobHasFormed) {
+  Gate gate(nullptr, {.awaits_membership = true});
+  gate.listen("127.0.0.1", 0);
+  Keeper keeper(gate);
+  Secrets member({}, true);
+  member.enter_membership("formed");
+  DialOptions options = to(gate, nullptr);
+  options.secrets = &member;
+  options.redial_after = std::chrono::hours(1);
+  EXPECT_THAT(error_of(options), HasSubstr("does not take part in the job yet"));
+
+  gate.secrets().enter_membership("formed");
+
+  EXPECT_EQ(error_of(options), "no error");
+}
+
+TEST_F(GateTest, RefusesWhoDoesNotKnowTheJobsSecretAndSaysSo) {
+  const auto certified = tls(authority_);
+  for (const Tls* secret : {static_cast<const Tls*>(nullptr), certified.get()}) {
+    Gate gate(secret != nullptr ? certified : nullptr, {.secret = {SecretKind::token, "open sesame"}});
+    gate.listen("127.0.0.1", 0);
+    Keeper keeper(gate);
+    const Secrets right({SecretKind::token, "open sesame"}), guess({SecretKind::token, "guess"});
+    DialOptions options = to(gate, secret);
+
+    EXPECT_THAT(error_of(options), HasSubstr("the job has a job token"));
+    options.secrets = &guess;
+    EXPECT_THROW(dial(options), StrangerError);
+    EXPECT_EQ(error_of(options), "it belongs to another job, or to another start of this one");
+    options.hello.purpose = Purpose::joining;
+    EXPECT_EQ(error_of(options), "the job token (node.job_token) differs");
+    options.hello.purpose = Purpose::tensors;
+    EXPECT_FALSE(keeper.has_any());
+    options.secrets = &right;
+    EXPECT_EQ(error_of(options), "no error");
+  }
+}
+
+TEST_F(GateTest, TellsWhoWantsToJoinThatItIsNotNodeZero) {
+  Gate gate(nullptr, {.takes_joins = false});
+  gate.listen("127.0.0.1", 0);
+  DialOptions options = to(gate, nullptr);
+  options.hello.purpose = Purpose::joining;
+
+  EXPECT_THAT(error_of(options), HasSubstr("this is not node 0 of the job"));
+}
+
+// Says yes to everything, as somebody might who has taken the port of a node that is gone.
+class Impostor {
+ public:
+  explicit Impostor(std::string says) : says_(std::move(says)), listener_(listen_on("127.0.0.1", 0)) {
+    thread_ = std::thread([this] {
+      wait_for(listener_.get(), POLLIN, soon());
+      const Fd socket(accept(listener_.get(), nullptr, nullptr));
+      send(socket.get(), says_.data(), says_.size(), MSG_NOSIGNAL);
+      char some[256];
+      while (recv(socket.get(), some, sizeof(some), 0) > 0) {
+      }
+    });
+  }
+  ~Impostor() { thread_.join(); }
+  std::uint16_t port() const { return port_of(listener_.get()); }
+
+ private:
+  const std::string says_;
+  const Fd listener_;
+  std::thread thread_;
+};
+
+TEST_F(GateTest, ADiallerTrustsNobodyWhoCannotProveTheSecret) {
+  const Secrets secrets({SecretKind::token, "open sesame"});
+  const std::string yes = frame_of(Answer{Verdict::yes});
+  // Without a challenge the key would be none: also a proof made with nothing but zeros is none.
+  const std::string zeros = proof_frame(proof_of(Key{}, Side::accepts, {}));
+  for (const std::string& says : {yes + zeros, challenge_frame(Nonce{}) + yes + zeros,
+                                  challenge_frame(Nonce{}) + yes + proof_frame(Proof{})}) {
+    const Impostor impostor(says);
+    const DialOptions options{
+        .host = "127.0.0.1", .port = impostor.port(), .secrets = &secrets, .hello = {}, .deadline = soon()};
+
+    EXPECT_THROW(dial(options), StrangerError);
+  }
 }
 
 TEST_F(GateTest, RefusesUnderTlsWhoHasNoCertificateOfTheJob) {
@@ -148,11 +235,12 @@ TEST_F(GateTest, SaysThatTheOtherSideHasNoTls) {
 
 TEST_F(GateTest, GivesGarbageNothingAndClosesIt) {
   for (const auto& secret : {std::shared_ptr<const Tls>(), tls(authority_)}) {
-    Gate gate(secret, {.patience = milliseconds(500)});
+    Gate gate(secret, {.patience = patient});
     gate.listen("127.0.0.1", 0);
     Keeper keeper(gate);
-    for (const std::string& text : {std::string(5000, '\0'), std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
-                                    std::string("\x16\x03\x01\x02garbage, not a handshake at all")}) {
+    for (const std::string& text :
+         {std::string(5000, '\0'), std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+          std::string("\x16\x03\x01\x00\x05 garbage, not a handshake at all", 36)}) {
       const Fd socket = connect_to("127.0.0.1", gate.port(), soon());
       say(socket, text);
 
@@ -167,20 +255,43 @@ TEST_F(GateTest, ClosesWhoSaysNothingInTime) {
   gate.listen("127.0.0.1", 0);
   const Fd silent = connect_to("127.0.0.1", gate.port(), soon());
   const Fd half = connect_to("127.0.0.1", gate.port(), soon());
-  say(half, frame_of(Hello{}).substr(0, 14));
+  const Fd unproved = connect_to("127.0.0.1", gate.port(), soon());
+  // On a busy machine it may be closed already.
+  const std::string hello = frame_of(Hello{});
+  send(half.get(), hello.data(), 14, MSG_NOSIGNAL);
+  send(unproved.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
 
   EXPECT_EQ(all_of(silent), "");
   EXPECT_EQ(all_of(half), "");
+  EXPECT_LE(all_of(unproved).size(), hello_head_bytes + proof_body_bytes);
 }
 
 TEST_F(GateTest, ClosesTheOldestOfTooManyWhoSayNothing) {
-  Gate gate(nullptr, {.patience = std::chrono::seconds(600), .newcomers_max = 3});
+  Gate gate(nullptr, {.patience = patient, .newcomers_max = 3});
   gate.listen("127.0.0.1", 0);
   Keeper keeper(gate);
   std::vector<Fd> silent;
   for (int i = 0; i < 4; ++i) silent.push_back(connect_to("127.0.0.1", gate.port(), soon()));
 
   EXPECT_EQ(all_of(silent.front()), "");
+  EXPECT_EQ(error_of(to(gate, nullptr)), "no error");
+}
+
+// A hello is quickly said: those who say one and prove nothing are as many as those who say nothing at all.
+TEST_F(GateTest, ClosesTheOldestOfTooManyWhoProveNothing) {
+  Gate gate(nullptr, {.patience = patient, .newcomers_max = 3});
+  gate.listen("127.0.0.1", 0);
+  Keeper keeper(gate);
+  std::vector<Fd> unproved;
+  std::string challenge(hello_head_bytes + proof_body_bytes, '\0');
+  for (int i = 0; i < 50; ++i) {
+    unproved.push_back(connect_to("127.0.0.1", gate.port(), soon()));
+    say(unproved.back(), frame_of(Hello{.purpose = Purpose::tensors}));
+    const auto channel = make_channel(Fd(dup(unproved.back().get())), nullptr, Side::dials);
+    ASSERT_TRUE(read_fully(*channel, challenge.data(), challenge.size(), soon())) << "it is challenged";
+  }
+
+  for (int i = 0; i < 47; ++i) EXPECT_EQ(all_of(unproved[static_cast<std::size_t>(i)]), "") << "and closed";
   EXPECT_EQ(error_of(to(gate, nullptr)), "no error");
 }
 

@@ -13,8 +13,13 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return bytes;
 }
 
-const Hello some_hello{
-    .purpose = Purpose::tensors, .job = "abc", .group = "pp[0,1]/norm@1", .opened = 3, .from = 1};
+const Hello some_hello{.purpose = Purpose::tensors,
+                       .secret = SecretKind::token,
+                       .nonce = fresh_nonce(),
+                       .job = "abc",
+                       .group = "pp[0,1]/norm@1",
+                       .opened = 3,
+                       .from = 1};
 
 TEST(Hello, ComesBackAsItWasSaid) {
   const auto frame = bytes_of(frame_of(some_hello));
@@ -25,6 +30,8 @@ TEST(Hello, ComesBackAsItWasSaid) {
 
   ASSERT_TRUE(back);
   EXPECT_EQ(back->purpose, Purpose::tensors);
+  EXPECT_EQ(back->secret, SecretKind::token);
+  EXPECT_EQ(back->nonce, some_hello.nonce);
   EXPECT_EQ(back->job, "abc");
   EXPECT_EQ(back->group, "pp[0,1]/norm@1");
   EXPECT_EQ(back->opened, 3U);

@@ -112,5 +112,39 @@ TEST_F(PhaseLossesTest, AskForCarryWhereAPhaseIsForwardAlone) {
   EXPECT_THAT(test::error_of([&] { two.carry({7, 0, {}, {}}); }), HasSubstr("has no carry()"));
 }
 
+struct FailingTask final : AddingTask {
+  Loss compute_loss(const LossContext& context) const override {
+    if (context.microbatch == 1) throw std::runtime_error("no progress");
+    return AddingTask::compute_loss(context);
+  }
+  void update_metrics(const LossContext&, Compose&) const override {
+    ++updates;
+    throw std::runtime_error("quota");
+  }
+  mutable int updates = 0;
+};
+
+TEST_F(PhaseLossesTest, NameThePluginsTaskThatThrowsInItsLoss) {
+  const auto failing = std::make_shared<FailingTask>();
+  PhaseLosses named({failing, StepPhases(), true, &metrics, cpu_device(), "mine"});
+  std::vector<MicrobatchTensors> microbatches(2);
+  named.begin_step(microbatches);
+
+  EXPECT_THAT(test::error_of([&] { compute(named, 1, 1); }),
+              HasSubstr("compute_loss of the task \"mine\" threw: no progress"));
+}
+
+// Numbers for people: training goes on.
+TEST_F(PhaseLossesTest, LeaveOutTheMetricsOfAPluginsTaskThatThrowsInThem) {
+  const auto failing = std::make_shared<FailingTask>();
+  PhaseLosses named({failing, StepPhases(), true, &metrics, cpu_device(), "mine"});
+  std::vector<MicrobatchTensors> microbatches(2);
+  named.begin_step(microbatches);
+
+  EXPECT_EQ(compute(named, 0, 3), 3);
+  EXPECT_EQ(compute(named, 0, 4), 4);
+  EXPECT_EQ(failing->updates, 1);
+}
+
 }  // namespace
 }  // namespace d9d

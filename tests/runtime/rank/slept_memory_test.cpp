@@ -29,6 +29,15 @@ std::uint64_t resident() {
   return pages * 4096;
 }
 
+// The open file of this process that had this name: it has none any more.
+std::string nameless(const std::string& path) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry, ignored) == path + " (deleted)") return entry.path();
+  }
+  return "no file of that name";
+}
+
 struct SleptMemoryTest : ::testing::Test {
   SleptMemoryTest() : values(zeroed_flat_buffer(count, at::kFloat, at::kCPU)) {
     values.copy_(at::arange(count, at::kFloat));
@@ -52,13 +61,14 @@ TEST_F(SleptMemoryTest, GoesAndComesBackBitForBitUnderAllItsViews) {
   EXPECT_EQ(memory.sleep(file()), static_cast<std::uint64_t>(count) * 4);
   EXPECT_TRUE(memory.is_asleep());
   EXPECT_LT(resident() + (28 << 20), full);
-  EXPECT_EQ(std::filesystem::file_size(file()), static_cast<std::uint64_t>(count) * 4);
+  EXPECT_EQ(std::filesystem::file_size(nameless(file())), static_cast<std::uint64_t>(count) * 4);
+  EXPECT_FALSE(std::filesystem::exists(file())) << "whatever ends the process, nothing is left";
   memory.wake();
 
   EXPECT_EQ(view.data_ptr(), address);
   EXPECT_TRUE(view.equal(before));
   EXPECT_TRUE(values.equal(at::arange(count, at::kFloat)));
-  EXPECT_FALSE(std::filesystem::exists(file()));
+  EXPECT_EQ(nameless(file()), "no file of that name");
   EXPECT_EQ(memory.sleep(file()), static_cast<std::uint64_t>(count) * 4) << "once more";
   memory.wake();
 }
@@ -73,7 +83,7 @@ TEST_F(SleptMemoryTest, OfZerosNeedsNoFile) {
   memory.sleep(file());
 
   EXPECT_LT(resident() + (60 << 20), full);
-  EXPECT_EQ(std::filesystem::file_size(file()), static_cast<std::uint64_t>(count) * 4);
+  EXPECT_EQ(std::filesystem::file_size(nameless(file())), static_cast<std::uint64_t>(count) * 4);
   memory.wake();
   EXPECT_EQ(gradients.abs().sum().item<float>(), 0);
 }
@@ -121,7 +131,7 @@ TEST_F(SleptMemoryTest, StaysWhereTheFileCannotBeWrittenAndIsNotTakenFromADamage
   EXPECT_FALSE(memory.is_asleep());
   EXPECT_EQ(values[5].item<float>(), 5);
   memory.sleep(file());
-  std::fstream(file(), std::ios::in | std::ios::out | std::ios::binary).seekp(4000).put('x');
+  std::fstream(nameless(file()), std::ios::in | std::ios::out | std::ios::binary).seekp(4000).put('x');
 
   EXPECT_THAT(test::error_of([&] { memory.wake(); }), HasSubstr("is not what was written"));
 }

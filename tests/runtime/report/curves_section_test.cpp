@@ -26,10 +26,36 @@ TEST(CurvesSection, DrawsTheNumbersEveryRunHasAndWhatElseVaries) {
   EXPECT_EQ(test::markup_problem(html), "");
   EXPECT_THAT(html, AllOf(HasSubstr(">Loss <"), HasSubstr(">Gradient norm <"), HasSubstr(">Learning rate<"),
                           HasSubstr(">Throughput <"), HasSubstr(">Expert load: max_over_mean <"),
-                          HasSubstr(">accuracy<"), HasSubstr("first 8, last 2; lowest 2 at step 7")));
+                          HasSubstr(">Accuracy<"), HasSubstr("first 8, last 2; lowest 2 at step 7")));
   EXPECT_THAT(html, HasSubstr("first 2, last 3; lowest 2 at step 6")) << "memory in GiB";
-  EXPECT_THAT(html, AllOf(Not(HasSubstr("fixed by step")), HasSubstr("<td>metrics/fixed</td>")))
+  EXPECT_THAT(html, AllOf(Not(HasSubstr("Fixed by step")), HasSubstr("<td>Fixed</td><td>metrics/fixed</td>")))
       << "what does not vary is only in the table";
+}
+
+TEST(CurvesSection, DrawsAnEvaluationBesideTraining) {
+  test::RunMaker run;
+  run.steps(5);
+  std::ofstream(run.folder() / "metrics.jsonl", std::ios::app)
+      << "{\"step\":5,\"evaluation/loss\":4.5,\"evaluation/seconds\":2,\"evaluation/metrics/perplexity\":90,"
+         "\"metrics/perplexity\":55}\n";
+
+  const std::string html = curves_section(run.look());
+
+  EXPECT_EQ(test::markup_problem(html), "");
+  EXPECT_THAT(html, AllOf(HasSubstr("training: 8 \u2192 4"), HasSubstr("evaluation: 4.5 throughout"),
+                          HasSubstr("data-points=\"[[[1,8],[2,7],[3,6],[4,5],[5,4]],[[5,4.5]]]\""),
+                          HasSubstr("<circle class=\"line line-1 dot\"")))
+      << "of one evaluation a point";
+  EXPECT_THAT(html, AllOf(HasSubstr(">Perplexity<"), HasSubstr("evaluation: 90 throughout"),
+                          HasSubstr(">Time of an evaluation, s<"), Not(HasSubstr("evaluation/loss by step")),
+                          Not(HasSubstr("evaluation/metrics/perplexity by step"))));
+}
+
+TEST(CurvesSection, OfAnEvaluationAloneNamesItSo) {
+  test::RunMaker run;
+  std::ofstream(run.folder() / "metrics.jsonl") << "{\"step\":5,\"evaluation/metrics/f1_score\":0.5}\n";
+
+  EXPECT_THAT(curves_section(run.look()), HasSubstr(">F1 score of the evaluation<"));
 }
 
 TEST(CurvesSection, GathersTheLayersOfExpertsInOneChart) {

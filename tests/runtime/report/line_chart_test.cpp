@@ -86,6 +86,17 @@ TEST(LineChart, HasALegendOfSeveralLinesAndOfASmoothedOne) {
   EXPECT_THAT(one, Not(HasSubstr("class=\"legend\"")));
 }
 
+TEST(LineChart, SmoothsTheFirstLineAndDotsASparseOne) {
+  Curve sparse{"evaluation", {10, 20, 40}, {3, 4, 5}};
+
+  const std::string html = line_chart({.title = "t", .lines = {ramp(40, 1, 1), sparse}, .smooth = true});
+
+  EXPECT_THAT(html,
+              AllOf(HasSubstr("class=\"raw\""), HasSubstr("loss, mean of neighbours"),
+                    HasSubstr("key-1\"></i>evaluation"), HasSubstr("<circle class=\"line line-1 dot\"")));
+  EXPECT_EQ(test::markup_problem(html), "");
+}
+
 TEST(LineChart, DrawsTheRangeOfALongCurve) {
   const std::string html = line_chart({.title = "t", .lines = {ramp(5000, 1, 1)}});
 

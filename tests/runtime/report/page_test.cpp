@@ -37,6 +37,29 @@ TEST(Page, ShowsAWholeRunAndIsXml) {
                           HasSubstr("Written 2023-11-14 22:13 UTC by d9d-node 0.1.0")));
 }
 
+TEST(Page, OfARunAtWorkTellsWhenItEndsAndHowItDoesNow) {
+  test::RunMaker run;
+  run.steps(4).started(0, test::job_of("tiny", 24));
+  std::ofstream(run.folder() / "metrics.jsonl", std::ios::app)
+      << "{\"step\":5,\"loss\":4,\"time\":1000,\"step_seconds\":0.5}\n{\"step\":6,\"loss\":2,\"time\":1301,"
+         "\"step_seconds\":0.5}\n";
+  RunFolder looked = run.look();
+  looked.is_running = looked.has_log = true;
+  PageOptions options{.now = 1.7e9, .log = "/log", .asks_for_sleep = true};
+
+  const std::string html = report_page(looked, options);
+  EXPECT_EQ(test::markup_problem(html), "");
+  EXPECT_THAT(html, AllOf(HasSubstr("<dt>time left, about</dt><dd>9.0 s</dd>"),
+                          HasSubstr("<dt>mean loss of the last 5 min</dt><dd>2 (4 before)</dd>"),
+                          HasSubstr("<a href=\"/log\">Log</a>"), HasSubstr(">Sleep</button>")));
+
+  options.is_asleep = true;
+  EXPECT_THAT(report_page(looked, options),
+              AllOf(HasSubstr("<b>Asleep</b>"), Not(HasSubstr("time left")), HasSubstr(">Wake</button>"),
+                    Not(HasSubstr(">Sleep</button>"))));
+  EXPECT_THAT(report_page(run.look(), {}), AllOf(Not(HasSubstr("time left")), Not(HasSubstr(">Log<"))));
+}
+
 TEST(Page, NeedsNothingFromElsewhere) {
   test::RunMaker run;
   run.steps(2).started(0, test::job_of("r", 2));

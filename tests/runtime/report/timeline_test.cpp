@@ -12,7 +12,9 @@
 namespace d9d {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // What a run would have recorded, action by action.
 class TracedRun {
@@ -29,6 +31,13 @@ class TracedRun {
                                 .category = trace::Category::compute});
     recording_.names.push_back(name);
   }
+  void ended(int step, int rank, double begin, double end) {
+    recording_.spans.push_back({.start_ns = nanoseconds(begin),
+                                .end_ns = nanoseconds(end),
+                                .actor = steps_track(rank),
+                                .step = step,
+                                .category = trace::Category::step});
+  }
   const trace::Recording& recording() {
     std::sort(recording_.spans.begin(), recording_.spans.end(),
               [](const trace::Span& a, const trace::Span& b) { return a.start_ns < b.start_ns; });
@@ -39,6 +48,10 @@ class TracedRun {
   static std::int64_t nanoseconds(double ms) { return 1'000'000'000 + static_cast<std::int64_t>(1e6 * ms); }
   std::uint32_t track(int rank, int stage) {
     recording_.actors.push_back({"compute stage " + std::to_string(stage), rank});
+    return static_cast<std::uint32_t>(recording_.actors.size() - 1);
+  }
+  std::uint32_t steps_track(int rank) {
+    recording_.actors.push_back({std::string(trace::steps_track), rank});
     return static_cast<std::uint32_t>(recording_.actors.size() - 1);
   }
   trace::Recording recording_;
@@ -99,6 +112,36 @@ TEST(Timeline, TakesALaterStepWithFullBackwardsForNoLessWhole) {
   run.action(2, 0, "0B0", 21, 23);
 
   EXPECT_EQ(measure_step(run.recording(), {}).step, 2);
+}
+
+// Two batches after each step, through the same stages.
+TEST(Timeline, LeavesOutTheEvaluationAfterAStep) {
+  TracedRun run;
+  for (const int step : {1, 2}) {
+    const double begin = 100 * step;
+    add_step(run, step, 0, begin);
+    for (const int rank : {0, 1}) {
+      run.ended(step, rank, begin, begin + 30);
+      for (const double at : {40, 50})
+        run.action(step, rank, rank == 0 ? "0F0" : "1F0", begin + at + 2 * rank, begin + at + 2 + 2 * rank);
+    }
+  }
+
+  const MeasuredStep step = measure_step(run.recording(), {});
+
+  EXPECT_EQ(step.step, 2);
+  EXPECT_DOUBLE_EQ(step.measured.makespan, 24);
+  EXPECT_EQ(step.measured.ranks[0].size(), 4U);
+}
+
+TEST(Timeline, OfFilesOfTwoStartsSaysSo) {
+  TracedRun run;
+  add_step(run, 3, 0, 0);
+  add_step(run, 3, 0, 1000);
+
+  EXPECT_THAT(
+      test::error_of([&] { measure_step(run.recording(), 3); }, ErrorKind::input),
+      AllOf(HasSubstr("appears twice"), HasSubstr("files of one start only"), Not(HasSubstr("all nodes"))));
 }
 
 TEST(Timeline, TakesOneOfSeveralReplicas) {

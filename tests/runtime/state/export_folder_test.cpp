@@ -48,6 +48,23 @@ TEST_F(ExportFolder, HoldsTheNewModelAndNothingOfTheOldOne) {
   EXPECT_EQ(text_of("README.md"), "old");
 }
 
+TEST_F(ExportFolder, LeavesAReadmeThatSomebodyWroteWhereItIsToldTo) {
+  disk.make_directories(target);
+  write_text(disk, join_path(target, "README.md"), "mine");
+  const auto write = [&](const std::string& folder) {
+    write_model(disk, folder, "new");
+    for (const char* name : {"README.md", "LICENSE"}) write_text(disk, join_path(folder, name), "carried");
+  };
+
+  write_model_folder(disk, target, write, OtherFiles::kept);
+  EXPECT_EQ(text_of("README.md"), "mine");
+  EXPECT_EQ(text_of("LICENSE"), "carried");
+  EXPECT_THAT(files_in(target), ElementsAre("LICENSE", "README.md", "config.json", "model.safetensors"));
+
+  write_model_folder(disk, target, write);
+  EXPECT_EQ(text_of("README.md"), "carried");
+}
+
 TEST_F(ExportFolder, AFullDiskLeavesNothingOfTheNewModelAndAllOfTheOldOne) {
   const auto fail = [](const std::string& folder) {
     test::FullDisk full(5);

@@ -43,5 +43,28 @@ TEST(EvaluationRules, TakeTheRowsThatTrainingHoldsOut) {
   EXPECT_EQ(error_of({data(", validation: {fraction: 0.1}"), evaluation}), "no error");
 }
 
+TEST(EvaluationRules, WantToKnowWhichWayAMetricIsBetter) {
+  const auto job = [](const std::string& more) {
+    return error_of(
+        {evaluation("source: synthetic, sequence_length: 32, vocab_size: 512", ", batches: 4" + more)});
+  };
+
+  for (const char* known : {"loss", "perplexity", "accuracy", "mine/accuracy"})
+    EXPECT_EQ(job(std::string(", stop_after: 2, metric: ") + known), "no error") << known;
+  EXPECT_THAT(job(", metric: f1"), HasSubstr("evaluation.higher_is_better: missing"));
+  EXPECT_EQ(job(", metric: f1, higher_is_better: true"), "no error");
+  EXPECT_THAT(job(", higher_is_better: true"),
+              HasSubstr("evaluation.higher_is_better: true, but a lower loss"));
+  EXPECT_THAT(job(", stop_after: 0"), HasSubstr("evaluation.stop_after"));
+  EXPECT_THAT(job(", min_delta: -1"), HasSubstr("evaluation.min_delta"));
+}
+
+TEST(EvaluationRules, TakeAHigherAccuracyAndALowerPerplexityForBetter) {
+  EXPECT_EQ(higher_is_better({.metric = "accuracy"}), true);
+  EXPECT_EQ(higher_is_better({.metric = "perplexity"}), false);
+  EXPECT_EQ(higher_is_better({.metric = "accuracy", .higher_is_better = false}), false);
+  EXPECT_EQ(higher_is_better({.metric = "mean"}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace d9d

@@ -40,6 +40,41 @@ TEST_F(AdaptedCheckpoint, IsNoAdapterWhereOtherParametersTrainThatItsFormatCanno
   EXPECT_THAT(error_with(R"(.*experts.*)"), HasSubstr("trains too"));
 }
 
+// The export of an adapter of all experts of a golden folder, and what was said.
+std::string said_at_export(const std::string& name) {
+  const GoldenModel golden = golden_model(name);
+  PosixDisk disk;
+  const Scratch folder;
+  const FamilyAdapter adapter(golden.model,
+                              LoraConfig{R"(.*experts\.(gate|up|down)_proj)", {.r = 2, .alpha = 3}, {}},
+                              golden_folder(name), disk);
+  const auto stage = stage_of(golden);
+  adapter.adapt(*stage);
+  std::vector<NamedSlice> slices;
+  for (const StageParameter& parameter : stage->parameters()) {
+    if (!parameter.of_adapter) continue;
+    const Shape shape = parameter.tensor.sizes().vec();
+    slices.push_back({"param", parameter.name, shape, whole(shape), parameter.tensor.detach().zero_()});
+  }
+  EXPECT_FALSE(slices.empty()) << name;
+  disk.make_directories(folder / "tmp");
+  const ShardReport report = ShardWriter(disk).write(folder / "tmp", "0", slices);
+  commit_checkpoint(disk, folder / "tmp", folder / "save-1", with_reports({.step = 1}, {report}));
+  disk.make_directories(folder / "adapter");
+  testing::internal::CaptureStderr();
+  adapter.export_adapter(disk, *CheckpointReader::open(disk, folder / "save-1"), folder / "adapter");
+  return testing::internal::GetCapturedStderr();
+}
+
+// peft's table of experts that it fuses has the other families and lacks this one.
+TEST(AdapterOfExperts, SaysWherePeftDoesNotReadIt) {
+  EXPECT_THAT(said_at_export("sparse_families/qwen2_moe"),
+              testing::AllOf(HasSubstr("peft 0.21 does not read adapters of this family's experts"),
+                             HasSubstr("export_to and `d9d-node convert` merge them")));
+  for (const char* name : {"moe", "sparse_families/mixtral", "latent_families/deepseek_v3"})
+    EXPECT_THAT(said_at_export(name), testing::Not(HasSubstr("does not read"))) << name;
+}
+
 // A classifier on the body of a language model, as peft saved it: a new head and a norm beside the adapters.
 class ClassifierAdapter : public Heads {
  protected:

@@ -4,6 +4,8 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runtime/task/inference_task.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
@@ -22,6 +24,7 @@ std::vector<std::int64_t> texts_over_two_stages(const GenerateOptions& options) 
                    {"prompt_room", at::scalar_tensor(4, at::kLong)},
                    {microbatch_number, at::scalar_tensor(3, at::kLong)}};
   TensorMap between{{"input_ids", at::tensor({5L, 9L, 0L, 0L, 7L, 9L, 6L, 3L, 1L, 1L, 1L, 1L}).view({3, 4})}};
+  if (options.repetition_penalty != 1) shared["prompts"] = between.at("input_ids");
   for (std::int64_t pass = 0; pass < options.max_new_tokens; ++pass) {
     shared[pass_number] = at::scalar_tensor(pass, at::kLong);
     between = last.forward(first.forward(between, shared), shared);
@@ -43,6 +46,28 @@ TEST(GeneratingPart, MakesTheTextsOfAWholeModel) {
   EXPECT_EQ(std::vector(made.begin(), made.begin() + 5), expected[0]);
   EXPECT_EQ(std::vector(made.begin() + 5, made.begin() + 10), expected[1]);
   EXPECT_EQ(std::vector(made.begin() + 10, made.end()), std::vector<std::int64_t>(5, -1)) << "of no sample";
+}
+
+TEST(GeneratingPart, PenalisesRepetitionsAndEndsBehindSeveralTokensAsAWholeModel) {
+  GenerateOptions options;
+  options.max_new_tokens = 6;
+  options.temperature = 0;
+  options.repetition_penalty = 1.6;
+  const auto whole = stage_of(golden_model("moe"));
+  whole->set_training(false);
+  const auto expected = Generator(*whole, options, 10).generate({{0, {5, 9}}, {1, {7, 9, 6, 3}}});
+  options.ends_here = [&](std::span<const std::int64_t> text) {
+    return text.size() >= 2 && std::ranges::equal(text.last(2), std::span(expected[1]).subspan(1, 2));
+  };
+
+  for (const bool in_step : {false, true}) {
+    options.in_step = in_step;
+    const auto made = texts_over_two_stages(options);
+    EXPECT_EQ(std::vector(made.begin(), made.begin() + 6), expected[0]) << in_step;
+    EXPECT_EQ(std::vector(made.begin() + 6, made.begin() + 12),
+              (std::vector<std::int64_t>{expected[1][0], expected[1][1], expected[1][2], -1, -1, -1}))
+        << in_step;
+  }
 }
 
 TEST(GeneratingPart, ATextThatHasEndedIsNotComputedFurther) {

@@ -46,6 +46,12 @@ TEST_F(GenerationRules, NameWhatCannotBe) {
   job_.trainer.batching.cut_to_longest = true;
   EXPECT_THAT(paths(), ElementsAre("inference.batching.cut_to_longest"));
   job_.trainer.batching.cut_to_longest = false;
+  job_.task = GenerationConfig{.max_new_tokens = 20, .repetition_penalty = 0};
+  EXPECT_THAT(paths(), ElementsAre("task.repetition_penalty"));
+  job_.task = GenerationConfig{.max_new_tokens = 20, .stop_texts = {"\n\n"}};
+  EXPECT_THAT(paths(), ElementsAre("task.stop_texts")) << "no tokenizer";
+  job_.task = GenerationConfig{.max_new_tokens = 20, .stop_texts = {""}};
+  EXPECT_THAT(paths(), ElementsAre("task.stop_texts", "task.stop_texts"));
   job_.task = GenerationConfig{.max_new_tokens = 21, .top_p = 0};
   EXPECT_THAT(paths(), ElementsAre("task.top_p", "task.max_new_tokens"));
   job_.task = GenerationConfig{.max_new_tokens = 1};

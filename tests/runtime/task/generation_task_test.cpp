@@ -54,6 +54,41 @@ TEST(GenerationTask, GoesOnWithEachSample) {
   }
 }
 
+TEST(GenerationTask, EndsATextBehindAStopOfSeveralTokens) {
+  const TemporaryFolder folder;
+  const Tokenizer tokenizer = Tokenizer::from_file(D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json");
+  GenerationTaskOptions options = options_of(5, 7);
+  const std::shared_ptr<StageModule> stage = stage_of(golden_model("moe"));
+  stage->set_training(false);
+  const auto whole = Generator(*stage, options.generate, 9).generate({{10, {5, 9, 2}}}).front();
+  const std::vector<std::int32_t> two{static_cast<std::int32_t>(whole[1]),
+                                      static_cast<std::int32_t>(whole[2])};
+  const std::string stop = tokenizer.decode(two);
+  ASSERT_GT(tokenizer.encode(stop, false).size(), 1U);
+  options.tokenizer = tokenizer;
+  options.stops =
+      std::make_shared<const StopTexts>(tokenizer, std::vector<std::string>{stop}, "task.stop_texts");
+  options.generate.ends_here = [stops = options.stops](std::span<const std::int64_t> text) {
+    return stops->end(text);
+  };
+  options.generate.repetition_penalty = 1.0001;  // prompts go along
+  GenerationTask task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), 1, options);
+  const TensorMap batch = batch_of_three();
+
+  const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
+  task.process_outputs(
+      {1, 0, task.running(stage, {})->forward(made.inputs, made.shared), made.state, {10, 11, -1}});
+  task.finalize();
+
+  std::ifstream file(folder.path() / "results" / "00000.jsonl");
+  std::string line;
+  std::getline(file, line);
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_EQ(first["tokens"].get<std::vector<std::int64_t>>(),
+            std::vector<std::int64_t>(whole.begin(), whole.begin() + 3));
+  EXPECT_TRUE(first["text"].get<std::string>().ends_with(stop)) << first;
+}
+
 TEST(GenerationTask, TakesTheFirstDocumentOfARowForThePrompt) {
   const TemporaryFolder folder;
   const GenerationTask task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), 1,

@@ -5,6 +5,7 @@
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -20,9 +21,15 @@ namespace {
 using Texts = std::vector<std::vector<std::int64_t>>;
 using testing::HasSubstr;
 
+nlohmann::json golden_file(const std::string& name) {
+  return nlohmann::json::parse(std::ifstream(D9D_SOURCE_DIR "/tests/golden/generation/" + name));
+}
 const nlohmann::json& golden_texts() {
-  static const nlohmann::json texts =
-      nlohmann::json::parse(std::ifstream(D9D_SOURCE_DIR "/tests/golden/generation/expect.json"));
+  static const nlohmann::json texts = golden_file("expect.json");
+  return texts;
+}
+const nlohmann::json& golden_repetitions() {
+  static const nlohmann::json texts = golden_file("repetition.json");
   return texts;
 }
 std::vector<std::string> golden_names() {
@@ -44,13 +51,15 @@ struct GoldenTexts {
   GenerateOptions greedy;
   std::int64_t room = 0;
 
-  explicit GoldenTexts(const std::string& name) : tokens(golden_texts().at(name).at("tokens").get<Texts>()) {
-    for (const auto& ids : golden_texts().at(name).at("prompts").get<Texts>()) {
+  explicit GoldenTexts(const std::string& name) : GoldenTexts(&golden_texts().at(name)) {}
+  explicit GoldenTexts(const nlohmann::json* expected) : tokens(expected->at("tokens").get<Texts>()) {
+    for (const auto& ids : expected->at("prompts").get<Texts>()) {
       room = std::max(room, std::ssize(ids) + std::ssize(tokens[0]));
       prompts.push_back({prompts.size(), ids});
     }
     greedy.temperature = 0;
     greedy.max_new_tokens = std::ssize(tokens[0]);
+    greedy.repetition_penalty = expected->value("repetition_penalty", 1.0);
   }
 };
 
@@ -130,6 +139,35 @@ TEST_P(GeneratedTexts, WaitForADeviceOnceAPass) {
   EXPECT_EQ(waits, golden.tokens.front().size());
 }
 
+TEST(Generator, PenalisesRepetitionsAsTransformers) {
+  for (const auto& [name, expected] : golden_repetitions().items()) {
+    const GoldenTexts golden(&expected);
+    const auto stage = stage_of(model_named(name));
+    stage->set_training(false);
+
+    EXPECT_EQ(Generator(*stage, golden.greedy, golden.room).generate(golden.prompts), golden.tokens) << name;
+    GenerateOptions unpenalised = golden.greedy;
+    unpenalised.repetition_penalty = 1;
+    EXPECT_NE(Generator(*stage, unpenalised, golden.room).generate(golden.prompts), golden.tokens) << name;
+  }
+}
+
+TEST(Generator, EndsATextBehindSeveralTokensInStepAsWell) {
+  const GoldenTexts golden("qwen3/moe");
+  const auto stage = stage_of(model_named("qwen3/moe"));
+  stage->set_training(false);
+  const std::vector<std::int64_t> stop(golden.tokens[0].begin() + 2, golden.tokens[0].begin() + 5);
+  GenerateOptions options = golden.greedy;
+  options.ends_here = [&](std::span<const std::int64_t> text) {
+    return text.size() >= stop.size() && std::ranges::equal(text.last(stop.size()), stop);
+  };
+  for (const bool in_step : {false, true}) {
+    options.in_step = in_step;
+    const Texts texts = Generator(*stage, options, golden.room).generate(golden.prompts);
+    EXPECT_EQ(texts[0], std::vector(golden.tokens[0].begin(), golden.tokens[0].begin() + 5)) << in_step;
+  }
+}
+
 TEST(Generator, DrawsForASampleTheSameInAnyBatch) {
   const GoldenTexts golden("qwen3/moe");
   const auto stage = stage_of(model_named("qwen3/moe"));
@@ -189,6 +227,9 @@ TEST(Generator, RefusesWhatCannotBe) {
   expect_error("prompt 2 has no tokens", [&] { Generator(*stage, options, 8).generate({{2, {}}}); });
   options.top_p = 0;
   expect_error("top_p is 0", [&] { Generator(*stage, options, 8); });
+  options = {};
+  options.repetition_penalty = 0;
+  expect_error("repetition_penalty is 0", [&] { Generator(*stage, options, 8); });
   const auto dynamic = stage_of(model_named("dense_families/llama_dynamic"));
   expect_error("RoPE of type dynamic", [&] { Generator(*dynamic, {}, 25); });
 }

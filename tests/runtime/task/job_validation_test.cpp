@@ -77,6 +77,11 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
       {{"node.listen=29500"}, {"\"29500\" is not HOST:PORT"}},
       {{"node.listen=0.0.0.0:29500"},
        {"can be reached from other hosts and there is no TLS", "node.insecure"}},
+      {{"node.status=0.0.0.0:8080"},
+       {"node.status: 0.0.0.0:8080 can be reached from other hosts and nothing protects it",
+        "node.insecure"}},
+      {{"node.status=[::]:0"}, {"node.status: [::]:0 can be reached from other hosts"}},
+      {{"node.status=8080"}, {"node.status: \"8080\" is not HOST:PORT"}},
       {{"node.listen=::1:29500"}, {"\"::1:29500\" is not HOST:PORT", "[fd00::1]:29500"}},
       {{"node.advertise=host:70000"}, {"node.advertise: \"host:70000\" is not HOST or HOST:PORT"}},
       {{"task.name=causal_lmm"},
@@ -84,10 +89,38 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
       {{"optimizer.name=adamv"}, {"optimizer.name: \"adamv\" is not known", "adamw"}},
       {{"lr_scheduler={name: piecewise, scheduler: {initial_multiplier: 1, phases: []}}"},
        {"lr_scheduler: a learning-rate schedule without phases"}},
-      {{"lr_scheduler={name: piecewise, scheduler: {initial_multiplier: 1, phases: [{mode: steps, steps: 21, "
-        "target_multiplier: 0, curve: linear}]}}"},
-       {"ends at step 21, beyond the 20 steps"}},
+      {{"lr_scheduler={name: cosine, warmup_steps: 2, warmup_ratio: 0.1}"},
+       {"lr_scheduler: warmup_steps and warmup_ratio say the same; give one of them"}},
   });
+}
+
+TEST(JobValidation, WarnsOfAScheduleThatATrialCuts) {
+  const auto warnings = [](const std::string& steps) {
+    return load({"lr_scheduler={name: cosine, warmup_steps: 20}", "trainer.schedule.total_steps=" + steps})
+        .warnings;
+  };
+
+  EXPECT_THAT(warnings("20"), IsEmpty());
+  EXPECT_THAT(
+      warnings("19"),
+      ElementsAre(
+          AllOf(HasSubstr("lr_scheduler: phase 0 of the learning rate ends at step 20, beyond the 19 steps"),
+                HasSubstr("right for a trial"))));
+}
+
+// One word for what every family calls otherwise; a model that trains none of them is no mistake.
+TEST(JobValidation, TakesNormsAndBiasesByOneWord) {
+  const std::string rules = "rules: [{match: norms_and_biases, weight_decay: 0}]";
+  const LoadedJob loaded = load({"optimizer={name: adamw, lr: 1, weight_decay: 0.1, " + rules + "}"});
+
+  const auto groups = optimizer_groups(loaded.job, *loaded.model);
+
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].settings.weight_decay, 0.1);
+  EXPECT_EQ(groups[1].settings.weight_decay, 0);
+  EXPECT_EQ(groups[1].tensors,
+            4 * 4 + 1);  // of 4 layers: two norms of the stream, of queries, of keys; and the last
+  EXPECT_TRUE(rule_issues({{.match = "norms_and_biases", .weight_decay = 0}}, {"head.weight"}).empty());
 }
 
 TEST(JobValidation, RefusesRulesThatNoParameterFollows) {

@@ -69,6 +69,29 @@ TEST_F(ResultTensorsTest, LeaveOutRowsThatStandForNoSampleAndFillListsUp) {
   EXPECT_TRUE(tensors.take().empty());
 }
 
+class PlacedSamples final : public SampleSource {
+  std::optional<std::uint64_t> num_samples() const override { return 9; }
+  std::int64_t sequence_length() const override { return 1; }
+  Sample at(std::uint64_t /*index*/) const override { return {}; }
+  std::vector<RowPlace> places_of(std::uint64_t index) const override {
+    if (index == 8) return {{"a.jsonl", 9, true}, {"b.parquet", 0}};
+    return {{"b.parquet", index}};
+  }
+};
+
+TEST_F(ResultTensorsTest, SayTheRowsOfFilesThatSamplesWereMadeOf) {
+  ResultTensors tensors(results(), 0, ResultTensors::usual_bytes, std::make_shared<PlacedSamples>());
+  tensors.add(row(3));
+  tensors.add({{8, -1}, {{"embedding", at::full({2, 2}, 0.5F)}}});
+  tensors.flush();
+
+  const SafetensorsReader file = reader("00000-000000000003.safetensors");
+  EXPECT_EQ(file.header().metadata.at("source_files"),
+            R"([{"file":"b.parquet","rows_from":0},{"file":"a.jsonl","rows_from":1}])");
+  EXPECT_TRUE(file.read("source_file").equal(at::tensor({0L, -1L, 1L, 0L}).view({2, 2})));
+  EXPECT_TRUE(file.read("source_row").equal(at::tensor({3L, -1L, 9L, 0L}).view({2, 2})));
+}
+
 TEST_F(ResultTensorsTest, AreWrittenWhenMuchOfThemWaits) {
   ResultTensors tensors(results(), 0, 32);
   for (const int sample : {1, 2, 3}) tensors.add(row(sample));

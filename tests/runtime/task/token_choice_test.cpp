@@ -35,6 +35,13 @@ TEST(ChooseToken, TakesTheFirstOfTheMostLikelyAtTemperatureZero) {
   EXPECT_EQ(choose_token(std::vector<float>{1, 4, 2, 4}, {.temperature = 0}, 0.99), 1);
 }
 
+// By hand: transformers' RepetitionPenaltyLogitsProcessor.
+TEST(ChooseToken, PenalisesATokenOnceHoweverOftenItOccurs) {
+  std::vector<float> logits{2, -2, 0, 5, -1};
+  penalise(logits, std::vector<std::int64_t>{0, 1, 0}, std::vector<std::int64_t>{1, 2}, 2.0);
+  EXPECT_EQ(logits, (std::vector<float>{1, -4, 0, 5, -1}));
+}
+
 TEST(ChooseToken, DrawsByProbability) {
   expect_shares(shares(logits_of(probabilities), {}), probabilities);
 }

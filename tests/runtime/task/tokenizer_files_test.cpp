@@ -137,6 +137,48 @@ TEST_F(TokenizerFilesOf, AModelOfSentencePieceIsCarriedUnderItsName) {
       << "the general class reads tokenizer.json only";
 }
 
+// Through a checkpoint into an export, as `convert` copies them.
+TEST_F(TokenizerFilesOf, WhatElseLiesInTheModelsFolderIsCarried) {
+  const std::string source = folder("source", {{"config.json", "{}"},
+                                               {"LICENSE", "free"},
+                                               {"README.md", "# Model"},
+                                               {"model.safetensors", "weights"},
+                                               {"generation_config.json", R"({"top_p": 0.8})"},
+                                               {"preprocessor_config.json", "{}"}});
+  const std::string own = folder("own", {{"tokenizer.json", vocabulary_}, {"notes.txt", "private"}});
+  const std::vector<std::string> key{"trainer.model_stage_factory.source_checkpoint=" + source};
+  for (const std::string& data :
+       {text_data(own + "/tokenizer.json"), std::string("source: synthetic, vocab_size: 512")}) {
+    const std::string checkpoint = folder("save-1", {}), exported = folder("export", {});
+
+    write_tokenizer_files(disk_, checkpoint, files_of(job(data, key)));
+    add_tokenizer_files(disk_, exported, tokenizer_files_in(disk_, checkpoint));
+
+    EXPECT_EQ(read_text(disk_, exported + "/LICENSE", 100), "free") << data;
+    EXPECT_EQ(read_text(disk_, exported + "/README.md", 100), "# Model");
+    EXPECT_EQ(json::parse(read_text(disk_, exported + "/generation_config.json", 1000))["top_p"], 0.8);
+    EXPECT_EQ(read_text(disk_, exported + "/preprocessor_config.json", 100), "{}");
+    for (const char* name : {"model.safetensors", "config.json", "notes.txt", "carried.LICENSE"})
+      EXPECT_FALSE(disk_.exists(exported + "/" + name)) << name;
+    disk_.remove_all(checkpoint);
+    disk_.remove_all(exported);
+  }
+}
+
+TEST_F(TokenizerFilesOf, TheTemplateOfAFileTakesThePlaceOfTheTokenizers) {
+  const std::string own = folder("own", {{"tokenizer.json", vocabulary_},
+                                         {"tokenizer_config.json", R"({"chat_template": "old", "x": 1})"},
+                                         {"mine.jinja", "{{ messages }}"}});
+  const std::string chat = "source: chat, files: [a], tokenizer: " + own + "/tokenizer.json";
+
+  const TokenizerFiles files = files_of(job(chat + ", chat_template: " + own + "/mine.jinja"));
+
+  EXPECT_EQ(files.at("chat_template.jinja"), "{{ messages }}");
+  EXPECT_EQ(json::parse(files.at("tokenizer_config.json"))["x"], 1);
+  EXPECT_FALSE(json::parse(files.at("tokenizer_config.json")).contains("chat_template"));
+  EXPECT_EQ(json::parse(files_of(job(chat)).at("tokenizer_config.json"))["chat_template"], "old");
+}
+
 TEST_F(TokenizerFilesOf, NothingIsCarriedWhereNoTokenizerIsKnown) {
   EXPECT_THAT(files_of(job("source: synthetic, vocab_size: 512")), IsEmpty());
 }

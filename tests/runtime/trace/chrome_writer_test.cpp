@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -6,6 +7,7 @@
 #include "runtime/trace/chrome_writer.hpp"
 #include "runtime/trace/track_order.hpp"
 #include "tests/runtime/trace/trace_fixture.hpp"
+#include "tests/support/trace_rules.hpp"
 
 namespace d9d::trace {
 namespace {
@@ -302,7 +304,95 @@ TEST_F(Chrome, RefusesATraceThatWasCutShort) {
   writer.finish();
   std::filesystem::resize_file(file(), std::filesystem::file_size(file()) / 2);
 
-  EXPECT_THROW(read_chrome_trace(file()), Error);
+  try {
+    read_chrome_trace(file());
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("Copy it again"));
+  }
+}
+
+// What a reader may rely on is looked for in the file; so that the look itself is one, files that break it.
+TEST_F(Chrome, KeepsTheRulesOfItsReaders) {
+  Recording late = two_stages();
+  late.spans[3].start_ns = 1'000;
+  ChromeWriter writer(file(), {.job = "j"});
+  writer.add(two_stages(), 0, "host-a");
+  writer.add(late);
+  writer.finish();
+
+  EXPECT_THAT(test::broken_trace_rules(parsed(file())), testing::IsEmpty());
+  for (const auto& path : export_for_profilers(read_chrome_trace(file()), folder_ / "profilers"))
+    EXPECT_THAT(test::broken_trace_rules(parsed(path)), testing::IsEmpty()) << path;
+}
+
+TEST_F(Chrome, WhatBreaksARuleOfTheReadersIsFound) {
+  const std::string named = R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},
+      {"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"t"}},)";
+  const auto broken = [&](const std::string& events) {
+    return test::broken_trace_rules(json::parse("{\"traceEvents\":[" + named + events + "]}"));
+  };
+  const auto slice = [](const char* ts, const char* dur, const char* tid = "2") {
+    return std::string(R"({"ph":"X","name":"a","pid":1,"tid":)") + tid + R"(,"ts":)" + ts + R"(,"dur":)" +
+           dur + "}";
+  };
+  const auto flow = [](const char* phase, const char* ts) {
+    return std::string(R"(,{"ph":")") + phase + R"(","bp":"e","name":"m","id":7,"pid":1,"tid":2,"ts":)" + ts +
+           "}";
+  };
+
+  EXPECT_THAT(broken(slice("0", "5") + "," + slice("1", "2") + flow("s", "1") + flow("f", "2")),
+              testing::IsEmpty());
+  EXPECT_THAT(broken(slice("-1", "5")), testing::SizeIs(1));
+  EXPECT_THAT(broken(slice("0", "-5")), testing::SizeIs(1));
+  EXPECT_THAT(broken(slice("0", "5", "3")), testing::SizeIs(1));
+  EXPECT_THAT(broken(slice("0", "5") + "," + slice("3", "4")), testing::SizeIs(1));
+  EXPECT_THAT(broken(slice("0", "5") + flow("s", "3") + flow("f", "2")), testing::SizeIs(1));
+  EXPECT_THAT(broken(slice("0", "5") + flow("s", "3")), testing::SizeIs(1));
+  EXPECT_THAT(broken(slice("0", "5") + flow("s", "3") + flow("f", "9")), testing::SizeIs(1));
+}
+
+TEST_F(Chrome, ReadsNamesThatComeBehindTheSlicesTheyName) {
+  ChromeWriter writer(file(), {.job = "j"});
+  writer.add(two_stages());
+  writer.finish();
+  json document = parsed(file());
+  auto& events = document.at("traceEvents");
+  std::stable_partition(events.begin(), events.end(),
+                        [](const json& event) { return event.at("ph") != "M"; });
+  std::ofstream(file("behind.json")) << document;
+
+  const LoadedTrace before = read_chrome_trace(file()), behind = read_chrome_trace(file("behind.json"));
+
+  ASSERT_EQ(behind.recording.spans.size(), before.recording.spans.size());
+  for (std::size_t i = 0; i < before.recording.spans.size(); ++i)
+    EXPECT_EQ(behind.recording.actors[behind.recording.spans[i].actor],
+              before.recording.actors[before.recording.spans[i].actor]);
+}
+
+TEST_F(Chrome, RefusesTimesThatAreNone) {
+  ChromeWriter writer(file(), {.job = "j"});
+  writer.add(two_stages());
+  writer.finish();
+  const auto message_of = [&](const char* key, double value, const char* phase) {
+    json document = parsed(file());
+    for (json& event : document.at("traceEvents")) {
+      if (event.at("ph") == phase) event[key] = value;
+    }
+    std::ofstream(file("changed.json")) << document;
+    try {
+      read_chrome_trace(file("changed.json"));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+
+  EXPECT_THAT(message_of("dur", -3, "X"), testing::HasSubstr("a slice has dur -3.0; expected at least 0"));
+  EXPECT_THAT(message_of("ts", 1e300, "X"),
+              testing::HasSubstr("a slice has ts 1e+300; expected microseconds"));
+  EXPECT_THAT(message_of("ts", -1e300, "C"), testing::HasSubstr("expected microseconds"));
+  EXPECT_THAT(message_of("tid", 99, "X"), testing::HasSubstr("no thread_name says what tid 99"));
 }
 
 }  // namespace

@@ -118,9 +118,20 @@ TEST(LrBuilder, NamesTheRemedyOfAnImpossiblePhase) {
   EXPECT_THAT(
       error_of([&] { PiecewiseLrBuilder(0, 10).for_steps(8, 1, curve).until_percentage(0.5, 1, curve); }),
       HasSubstr("(step 5) begins at step 8"));
-  EXPECT_THAT(error_of([&] { PiecewiseLrBuilder(0, 10).for_steps(11, 1, curve); }),
-              HasSubstr("beyond the 10 steps"));
   EXPECT_THAT(error_of([&] { PiecewiseLrBuilder(0, 10).for_steps(0, 1, curve); }), HasSubstr("at least 1"));
+}
+
+// A trial of a long job sees the begin of its schedule, with the values of the long one.
+TEST(LrBuilder, CutsAPhaseThatIsLongerThanTheJob) {
+  const PiecewiseLr lr = PiecewiseLrBuilder(0.0, 20)
+                             .for_steps(50, 1.0, LinearCurve{})
+                             .until_percentage(0.9, 1.0, LinearCurve{})
+                             .fill_rest(0.1, CosineCurve{})
+                             .build();
+
+  ASSERT_EQ(lr.phases().size(), 1u);
+  EXPECT_DOUBLE_EQ(lr.multiplier(10), 0.2);
+  EXPECT_DOUBLE_EQ(lr.multiplier(19), 0.38);
 }
 
 LrSchedulerConfig read(const std::string& text) {

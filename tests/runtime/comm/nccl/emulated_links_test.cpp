@@ -92,7 +92,7 @@ TEST(EmulatedLinks, EndAlsoWhereAMemberReadsNothing) {
                      {.came =
                           [&, left = leave.get_future().share()](const EmulatedFrame&) {
                             hears = true;
-                            left.wait_for(std::chrono::seconds(20));
+                            left.wait();
                           },
                       .gone = [](int) {},
                       .work = [] { return false; }});
@@ -102,10 +102,8 @@ TEST(EmulatedLinks, EndAlsoWhereAMemberReadsNothing) {
   while (!hears) std::this_thread::yield();
   second.tell(0, 2, 10'000'000);
 
-  const auto begin = std::chrono::steady_clock::now();
-  second.end(true);
+  second.end(true);  // or the test would not end
 
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
   leave.set_value();
 }
 

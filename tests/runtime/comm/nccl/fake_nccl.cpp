@@ -150,6 +150,7 @@ int forget(Comm comm) {
   const CommPtr found = state().find(comm);
   if (!found) return invalid_argument;
   found->aborted = true;
+  state().enders.insert(std::this_thread::get_id());
   state().comms.erase(comm);
   state().changed.notify_all();
   return success;

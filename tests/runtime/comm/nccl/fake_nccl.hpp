@@ -28,6 +28,8 @@ class FakeNccl {
   // The caller's stream of the device does nothing until resume().
   void hold_compute(int device);
   void resume();
+  // Whether the calling thread has destroyed or aborted a communicator, which may block in NCCL.
+  bool caller_has_ended_one() const;
 
   struct State;
 

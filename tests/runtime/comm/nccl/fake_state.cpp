@@ -231,4 +231,9 @@ void FakeNccl::resume() {
   state_->changed.notify_all();
 }
 
+bool FakeNccl::caller_has_ended_one() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->enders.contains(std::this_thread::get_id());
+}
+
 }  // namespace d9d::nccl

@@ -27,6 +27,7 @@ struct FakeNccl::State {
   std::map<int, std::uint64_t> tickets, turn;  // of launches, by device
   std::map<int, int> failing;                  // launches that are left until one fails
   std::set<int> stalled;
+  std::set<std::thread::id> enders;  // of communicators
   bool over = false;
   std::uint64_t ids = 0;
 

@@ -51,14 +51,12 @@ TEST(Watch, EndsWhatRunsWhenItIsAborted) {
 
   launch_sum(world.all(0));  // rank 1 does not come
   world.all(0).wait();
-  const auto before = std::chrono::steady_clock::now();
   world.all(0).abort("node 1 is gone");
-  const auto called_for = std::chrono::steady_clock::now() - before;
 
-  EXPECT_LT(called_for, milliseconds(100));  // it does not end the communicator itself
   EXPECT_TRUE(world.fake().synchronize(0));
   EXPECT_THAT(found_after(world, 0),
               HasSubstr("environment: wait of group all[0,1] (nccl): aborted: node 1 is gone"));
+  EXPECT_FALSE(world.fake().caller_has_ended_one()) << "the watch ends it, which may block";
 }
 
 }  // namespace

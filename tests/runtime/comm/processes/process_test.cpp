@@ -108,7 +108,6 @@ void meet_and_stay(Communicator& group) {
 }
 
 void expect_rank_1_is_lost(const char* operation, const std::function<void()>& call) {
-  const auto begin = std::chrono::steady_clock::now();
   try {
     call();
     FAIL() << "nothing thrown";
@@ -119,7 +118,6 @@ void expect_rank_1_is_lost(const char* operation, const std::function<void()>& c
     EXPECT_THAT(error.what(), connection_ended());
     EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("[/")));
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, process_timeout / 2);
 }
 
 TEST(SocketsBetweenProcesses, NoticeAPeerThatIsKilled) {

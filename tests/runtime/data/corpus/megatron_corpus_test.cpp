@@ -46,7 +46,7 @@ TEST(MegatronCorpus, RefusesIdsThatTheModelDoesNotHaveWhenTheyAreRead) {
 
   corpus.read(0, ids);
   EXPECT_THAT(test::error_of([&] { corpus.read(1, ids); }, ErrorKind::input),
-              HasSubstr("int32.bin: token 7 is 9, but model_provider.model.vocab_size is 9"));
+              HasSubstr("int32.bin, row 3: token 0 is 9, but model_provider.model.vocab_size is 9"));
 }
 
 TEST(MegatronCorpus, RefusesNumbersThatAreNoIds) {

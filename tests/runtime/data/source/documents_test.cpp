@@ -77,6 +77,21 @@ TEST(Documents, SayHowFarTheyHaveReadInAllFiles) {
   EXPECT_THAT(read, ElementsAre(3, 7, 8 + 5));
 }
 
+TEST(Documents, SayHowManyRowsOfAllFilesHaveNoText) {
+  const Folder folder;
+  const TextDataConfig config =
+      jsonl_or_text({folder.write("a.jsonl", "{\"text\": \"one\"}\n{\"text\": null}\n"),
+                     folder.write("b.jsonl", "{\"text\": \"\"}\n{\"text\": \"two\"}\n"),
+                     folder.write("c.jsonl", "{\"text\": null}\n")});
+
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(documents_of(config), ElementsAre("one", "two"));
+  const std::string said = testing::internal::GetCapturedStderr();
+
+  EXPECT_THAT(said, HasSubstr(R"(2 of 4 rows have no text under "text" and are left out)"));
+  EXPECT_THAT(said, HasSubstr("c.jsonl is left out: none of its 1 row has a text"));
+}
+
 TEST(Documents, OfRowsNameTheKeysThatARowHasAndPassOverNulls) {
   const Folder folder;
   TextDataConfig config = jsonl_or_text(

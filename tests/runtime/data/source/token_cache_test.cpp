@@ -60,6 +60,14 @@ TEST_F(TokenCache, GivesTheSamplesOfTheTextItself) {
   EXPECT_GE(progress_.first, progress_.second - 1) << "but the end of the last line";
 }
 
+TEST_F(TokenCache, KnowsTheRowsOfItsDocuments) {
+  prepare();
+  const auto corpus = find_tokens(recipe());
+  ASSERT_EQ(corpus->num_documents(), 4U);
+  EXPECT_EQ(text_of(*corpus->place_of(1)), folder_.path("a.txt") + ":2");
+  EXPECT_EQ(text_of(*corpus->place_of(2)), folder_.path("b.txt") + ":1");
+}
+
 TEST_F(TokenCache, IsMadeOnceForTheSameTextsWhereverTheyLie) {
   const std::string prefix = prepare().prefix;
   EXPECT_FALSE(prepare().made);

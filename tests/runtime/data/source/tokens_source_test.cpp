@@ -98,6 +98,21 @@ TEST(TokensSource, TakesPaddingForNoTokens) {
             (Sample{{0, 0, 0, 0}, {-100, -100, -100, -100}, {0, 0, 0, 0}, {}, {false, false, false, false}}));
 }
 
+TEST(TokensSource, TakesMasksOfBooleansAndOfBytes) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {1, 4}, {0, 2, 3, 0});
+  const std::string_view flags("\0\1\1\0", 4);
+  for (const char* dtype : {"|b1", "|u1"}) {
+    const std::string mask = folder.write("m.npy", test::npy_bytes(dtype, {1, 4}, flags));
+    const Sample sample = TokensSource({.tokens = tokens, .attention_mask = mask}).at(0);
+    EXPECT_EQ(sample.token_mask, (std::vector<bool>{false, true, true, false})) << dtype;
+    EXPECT_THAT(sample.labels, testing::ElementsAre(-100, 3, -100, -100)) << dtype;
+  }
+  const std::string mask = folder.write("m.npy", test::npy_bytes("|b1", {1, 4}, flags));
+  EXPECT_THAT(tokens_error({.tokens = mask}), HasSubstr("holds bool, expected integers"));
+  EXPECT_THAT(tokens_error({.tokens = tokens, .targets = mask}), HasSubstr("holds bool, expected floats"));
+}
+
 TEST(TokensSource, TakesLabelsOfPaddingAway) {
   const Folder folder;
   const std::string tokens = array(folder, "t.npy", {1, 4}, {0, 2, 3, 0});

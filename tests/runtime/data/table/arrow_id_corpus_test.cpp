@@ -52,9 +52,43 @@ TEST_F(ArrowIdCorpus, RefusesIdsThatTheModelLacksWhenTheyAreRead) {
   std::vector<std::int64_t> two(2);
   corpus->read(0, two);
   EXPECT_THAT(test::error_of([&] { corpus->read(2, two); }, ErrorKind::input),
-              HasSubstr("a.arrow: token 1 of a batch is 700, but model_provider.model.vocab_size is 512"));
+              HasSubstr("a.arrow, row 1: token 1 is 700, but model_provider.model.vocab_size is 512"));
   EXPECT_THAT(test::error_of([&] { corpus->read(4, std::span(two).first(1)); }, ErrorKind::input),
-              HasSubstr("is -1, expected 0 or more"));
+              HasSubstr("a.arrow, row 2: token 0 is -1, expected 0 or more"));
+}
+
+TEST_F(ArrowIdCorpus, KnowsTheRowsOfItsDocuments) {
+  const auto corpus = map_arrow_ids(
+      {write("a.arrow", {{{1, 2}, {}}, {{}}, {{3}, {4}}}), write("b.arrow", {{{5}}})}, "input_ids", 10);
+  std::vector<std::string> rows;
+  for (std::uint64_t i = 0; i < corpus->num_documents(); ++i) rows.push_back(text_of(*corpus->place_of(i)));
+  EXPECT_THAT(rows, ElementsAre(folder_.path("a.arrow") + ", row 0", folder_.path("a.arrow") + ", row 1",
+                                folder_.path("a.arrow") + ", row 3", folder_.path("a.arrow") + ", row 4",
+                                folder_.path("b.arrow") + ", row 0"));
+}
+
+// What `datasets` makes of `attention_mask` as a list of bool.
+TEST_F(ArrowIdCorpus, TakesMasksOfBooleansAndOfBytes) {
+  const auto flags = [](const std::vector<std::vector<std::int64_t>>& rows) {
+    return test::ids_column<arrow::BooleanBuilder>(rows);
+  };
+  const auto bytes = [](const std::vector<std::vector<std::int64_t>>& rows) {
+    return test::ids_column<arrow::UInt8Builder>(rows);
+  };
+  const auto map = [&](const test::Column& mask, test::Layout layout) {
+    const auto batch =
+        test::batch_of({{"input_ids", test::ids_column({{1, 2, 3}, {4, 5}, {6}})}, {"attention_mask", mask}});
+    return map_arrow_ids({test::write_arrow(folder_.path("m.arrow"), {batch->Slice(1)}, layout)}, "input_ids",
+                         10, "attention_mask");
+  };
+  for (const auto layout : {test::Layout::stream, test::Layout::compressed_stream}) {
+    const auto whole = map(flags({{0, 0, 0}, {1, 1}, {1}}), layout);
+    ASSERT_NE(whole, nullptr);
+    EXPECT_THAT(all_of(*whole), ElementsAre(4, 5, 6));
+    EXPECT_EQ(map(flags({{1, 1, 1}, {1, 0}, {1}}), layout), nullptr) << "padded, so not mapped";
+    EXPECT_NE(map(bytes({{0, 0, 0}, {1, 1}, {1}}), layout), nullptr);
+    EXPECT_EQ(map(bytes({{1, 1, 1}, {1, 0}, {1}}), layout), nullptr);
+  }
 }
 
 TEST_F(ArrowIdCorpus, KeepsWhatACompressedFileHolds) {

@@ -63,6 +63,27 @@ TEST_F(ArrowTables, GiveIdsWithLabels) {
   }
 }
 
+TEST_F(ArrowTables, GiveMasksOfBooleansAndOfBytes) {
+  const auto masks_of = [&](const test::Column& mask) {
+    const auto batch = test::batch_of({{"input_ids", test::ids_column({{1, 2}, {}, {3}})}, {"mask", mask}});
+    const std::string file = test::write_parquet(folder_.path("m.parquet"), {batch}, 2);
+    std::vector<std::vector<std::int64_t>> masks;
+    for_each_table_ids(file, TableFormat::parquet, {"input_ids", std::nullopt, "mask"},
+                       [&](const TableIds& row, const TableRow&) {
+                         masks.emplace_back(row.mask->begin(), row.mask->end());
+                       });
+    return masks;
+  };
+  const std::vector<std::vector<std::int64_t>> rows{{0, 1}, {}, {1}};
+  EXPECT_EQ(masks_of(test::ids_column<arrow::BooleanBuilder>(rows)), rows);
+  EXPECT_EQ(masks_of(test::ids_column<arrow::UInt8Builder>(rows)), rows);
+  EXPECT_THAT(
+      test::error_of([&] { masks_of(test::ids_column<arrow::DoubleBuilder>(rows)); }, ErrorKind::input),
+      HasSubstr(
+          "column \"mask\" (data.mask_field; null: none): lists of the type double, expected integers or "
+          "booleans"));
+}
+
 TEST_F(ArrowTables, GiveTheNamedColumnsThatTheyHave) {
   std::vector<std::string> records;
   for_each_table_record(
@@ -79,6 +100,7 @@ TEST_F(ArrowTables, GiveTheNamedColumnsThatTheyHave) {
 }
 
 TEST_F(ArrowTables, HaveAnOutline) {
+  EXPECT_THAT(columns_of_table(arrow(), TableFormat::arrow), ElementsAre("text", "input_ids", "labels"));
   const TableOutline outline = outline_of_table(parquet(), TableFormat::parquet);
   EXPECT_EQ(outline.rows, 3U);
   EXPECT_EQ(outline.pieces, 2U);

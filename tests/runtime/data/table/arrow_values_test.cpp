@@ -46,6 +46,16 @@ TEST(ArrowValues, AreListsOfAnyIntegers) {
               ElementsAre(ElementsAre(3, 4), ElementsAre(5, 6)));
 }
 
+TEST(ArrowValues, AreFlagsWhereBooleansMayBe) {
+  const auto column = test::ids_column<arrow::BooleanBuilder>({{1, 0, 1}, {}, {0, 1}, {1}});
+  EXPECT_THAT(rows_of(IntegerLists(*column, "here", ListValues::flags)),
+              ElementsAre(ElementsAre(1, 0, 1), ElementsAre(), ElementsAre(0, 1), ElementsAre(1)));
+  EXPECT_THAT(rows_of(IntegerLists(*column->Slice(2, 1), "here", ListValues::flags)),
+              ElementsAre(ElementsAre(0, 1)));
+  EXPECT_THAT(test::error_of([&] { const IntegerLists lists(*column, "here"); }, ErrorKind::input),
+              HasSubstr("here: lists of the type bool, expected integers"));
+}
+
 TEST(ArrowValues, RefuseListsOfOtherThingsAndPlacesOutOfOrder) {
   const auto refusal_of = [](const test::Column& column) {
     return test::error_of([&] { const IntegerLists lists(*column, "a.arrow"); }, ErrorKind::input);

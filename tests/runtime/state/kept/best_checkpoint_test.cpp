@@ -19,7 +19,7 @@ class BestCheckpoint : public ::testing::Test {
                       {.step = step, .extra = R"({"ranks":{"0":)" + rank_state + "}}"});
   }
   std::optional<std::uint64_t> best(const std::set<std::uint64_t>& damaged = {}) {
-    return best_of(evaluation_losses(disk_, folder_.path().string(), damaged));
+    return best_of(evaluation_values(disk_, folder_.path().string(), damaged));
   }
   std::string linked() const {
     return std::filesystem::canonical(folder_.path() / best_link_name).filename().string();
@@ -91,6 +91,20 @@ TEST_F(BestCheckpoint, IsKeptBesideTheNewestAndNoOther) {
   ASSERT_EQ(left.size(), 2U);
   EXPECT_EQ(left[0].step, 4U);
   EXPECT_EQ(left[1].step, 3U);
+}
+
+TEST_F(BestCheckpoint, IsByTheMetricThatEvaluationsAreComparedBy) {
+  const auto by = [](double value, const char* more) {
+    return R"({"evaluation_loss":)" + std::to_string(10 - value) +
+           R"(,"evaluation_metric":{"name":"accuracy","value":)" + std::to_string(value) + more + "}}";
+  };
+  save(1, by(0.5, R"(,"higher_is_better":true)"));
+  save(2, by(0.75, R"(,"higher_is_better":true)"));
+  save(3, by(0.25, R"(,"higher_is_better":true)"));
+  EXPECT_EQ(best(), 2U);
+
+  save(4, by(0.4, R"(,"higher_is_better":false)"));
+  EXPECT_EQ(best(), 4U) << "what is compared otherwise counts no more";
 }
 
 }  // namespace

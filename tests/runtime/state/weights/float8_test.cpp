@@ -2,6 +2,7 @@
 #include "runtime/state/weights/float8.hpp"
 
 #include <ATen/ops/allclose.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
@@ -108,6 +109,28 @@ TEST_F(Float8Weights, AreSaidAndTheirScalesHaveNoNames) {
   EXPECT_FALSE(files.names().contains("one.input_scale"));
   ASSERT_EQ(files.notes().size(), 1U);
   EXPECT_THAT(files.notes().front(), HasSubstr("holds 6 tensors of 8 bits (F8_E4M3), with scales"));
+}
+
+// Against torch's float8_e5m2, every value there is.
+TEST_F(Float8Weights, OfF8E5M2AreThoseOfTorch) {
+  const test::Scratch scratch;
+  std::string header = R"({"w":{"dtype":"F8_E5M2","shape":[16,16],"data_offsets":[0,256]}})";
+  const std::uint64_t length = header.size();
+  std::ofstream file(scratch.path() + "/model.safetensors", std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&length), sizeof length);
+  file << header;
+  const at::Tensor bytes = at::arange(256, at::kByte).view({16, 16});
+  file.write(static_cast<const char*>(bytes.const_data_ptr()), 256);
+  file.close();
+
+  const ModelFiles files(disk_, scratch.path());
+
+  const at::Tensor expected = bytes.view(at::kFloat8_e5m2).to(at::kFloat);
+  EXPECT_TRUE(at::allclose(files.read("w"), expected, 0, 0, /*equal_nan=*/true));
+  EXPECT_TRUE(at::equal(files.read("w").isinf(), expected.isinf()));
+  EXPECT_THAT(files.notes().front(), HasSubstr("holds 1 tensor of 8 bits (F8_E5M2), without scales"));
+  EXPECT_THAT(error_of([&] { SafetensorsReader(disk_, scratch.path() + "/model.safetensors"); }),
+              HasSubstr("F8_E5M2"));
 }
 
 // Whoever does not know about scales would take the bytes for numbers.

@@ -38,6 +38,16 @@ TEST_F(GivenSamplingIn, AFolderIsThatOfTransformers) {
   EXPECT_EQ(sampling(R"({"do_sample": false})").temperature, 0.0);
 }
 
+TEST_F(GivenSamplingIn, AFolderPenalisesRepetitionsWhetherItSamplesOrNot) {
+  for (const char* samples : {"", R"("do_sample": false, )", R"("do_sample": true, )"}) {
+    const GivenSampling given = sampling(std::string("{") + samples + R"("repetition_penalty": 1.05})");
+    EXPECT_EQ(given.repetition_penalty, 1.05) << samples;
+    EXPECT_THAT(given.words, IsEmpty());
+  }
+  EXPECT_THAT(test::error_of([&] { sampling(R"({"repetition_penalty": 0})"); }, ErrorKind::input),
+              HasSubstr("repetition_penalty is 0, expected a number above 0"));
+}
+
 TEST_F(GivenSamplingIn, AFolderThatNamesItsEndsAloneIsNone) {
   const GivenSampling given = sampling(R"({"eos_token_id": 2, "top_p": 0.9})");
 
@@ -47,10 +57,12 @@ TEST_F(GivenSamplingIn, AFolderThatNamesItsEndsAloneIsNone) {
 }
 
 TEST_F(GivenSamplingIn, AFolderSaysWhatIsNotDone) {
-  const GivenSampling given = sampling(R"({"do_sample": true, "repetition_penalty": 1.05, "num_beams": 1})");
+  const GivenSampling given =
+      sampling(R"({"do_sample": true, "no_repeat_ngram_size": 3, "num_beams": 1, "stop_strings": ["a"]})");
 
-  EXPECT_THAT(given.words,
-              ElementsAre(HasSubstr("asks for repetition_penalty = 1.05, which is not done here")));
+  EXPECT_THAT(given.words, ElementsAre(HasSubstr(
+                               "asks for no_repeat_ngram_size = 3, stop_strings = [\"a\"], which is not done "
+                               "here")));
   EXPECT_THAT(test::error_of([&] { sampling(R"({"do_sample": true, "top_k": "many"})"); }, ErrorKind::input),
               HasSubstr("top_k is \"many\", expected a number"));
 }

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/task/hugging_face_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 TensorMap parameters_of(StageModule& stage) {
@@ -44,6 +46,32 @@ TEST(NewRows, GiveALargerVocabularyTheMeanOfItsRows) {
     }
     EXPECT_THAT(config_differences(disk_, golden_folder(folder), config),
                 testing::Contains(HasSubstr("3 new rows")));
+  }
+}
+
+// As the whole model is drawn from the seed; on a part of the mesh the same.
+TEST(NewRows, AreDrawnAsTheModelIsWhereTheJobSaysSo) {
+  const PosixDisk disk;
+  for (const char* folder : {"moe", "dense_tied"}) {
+    Qwen3Config config = golden_model(folder).qwen3();
+    const std::int64_t rows = config.vocab_size;
+    config.vocab_size += 3;
+    const NewRows wish{NewRowValues::drawn, 11};
+    const auto stage = build_qwen3_stage(config, {}), fresh = build_qwen3_stage(config, {});
+    draw_initial_weights(fresh->parameters(), 11);
+
+    load_hugging_face_weights(disk, golden_folder(folder), config, {}, stage->parameters(), wish);
+
+    const TensorMap after = parameters_of(*stage), drawn = parameters_of(*fresh);
+    const TensorMap before = parameters_of(*load_hugging_face_model(disk, golden_folder(folder)).stage);
+    for (const char* name : {"model.embed_tokens.weight", "lm_head.weight"}) {
+      if (!after.contains(name)) continue;
+      EXPECT_TRUE(bitwise_equal(after.at(name).narrow(0, 0, rows), before.at(name))) << name;
+      EXPECT_TRUE(bitwise_equal(after.at(name).narrow(0, rows, 3), drawn.at(name).narrow(0, rows, 3)))
+          << name;
+    }
+    EXPECT_THAT(config_differences(disk, golden_folder(folder), config, wish),
+                testing::Contains(AllOf(HasSubstr("3 new rows"), HasSubstr("from the seed 11"))));
   }
 }
 

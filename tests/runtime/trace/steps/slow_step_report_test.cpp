@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/trace/slow_step.hpp"
+#include "runtime/trace/steps/slow_step.hpp"
 #include "tests/runtime/trace/two_ranks.hpp"
 
 namespace d9d::trace {

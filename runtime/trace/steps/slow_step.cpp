@@ -1,37 +1,61 @@
-#include "runtime/trace/slow_step.hpp"
+#include "runtime/trace/steps/slow_step.hpp"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "runtime/base/error.hpp"
+#include "runtime/trace/steps/alike_ranks.hpp"
+#include "runtime/trace/steps/step_bounds.hpp"
 
 namespace d9d::trace {
 namespace {
 
 using Key = std::tuple<PathKind, int, std::string, std::string>;
 
-Key key_of(const PathPart& part) {
-  const bool by_name = part.kind == PathKind::message || part.kind == PathKind::idle;
-  return {part.kind, part.rank, part.actor, by_name ? part.what : ""};
+// Of a share, by the rank on which it went by.
+struct OnRank {
+  std::int64_t ns = 0;
+  std::string actor;
+};
+struct Sums {
+  PathShare share;
+  std::map<int, OnRank> here, usual;
+};
+
+void add_path(std::map<Key, Sums>& shares, const CriticalPath& path, const AlikeRanks& alike, bool is_usual) {
+  for (const PathPart& part : path.parts) {
+    const bool by_name = part.kind == PathKind::message || part.kind == PathKind::idle;
+    const std::string what = by_name ? part.what : "";
+    Sums& sums = shares[{part.kind, alike.first(part.rank), alike.part(part.rank, part.actor), what}];
+    sums.share.kind = part.kind;
+    sums.share.what = what;
+    (is_usual ? sums.share.usual_ns : sums.share.ns) += part.length();
+    OnRank& on = (is_usual ? sums.usual : sums.here)[part.rank];
+    on.ns += part.length();
+    on.actor = part.actor;
+  }
 }
 
-std::vector<PathShare> shares_of(const CriticalPath& path, const CriticalPath* usual) {
-  std::map<Key, PathShare> shares;
-  const auto add = [&](const CriticalPath& of, std::int64_t PathShare::*sum) {
-    for (const PathPart& part : of.parts) {
-      const Key key = key_of(part);
-      PathShare& share =
-          shares.try_emplace(key, PathShare{part.kind, part.rank, part.actor, std::get<3>(key)})
-              .first->second;
-      share.*sum += part.length();
-    }
-  };
-  add(path, &PathShare::ns);
-  if (usual != nullptr) add(*usual, &PathShare::usual_ns);
+PathShare placed(Sums sums) {
+  const std::map<int, OnRank>& ranks = sums.here.empty() ? sums.usual : sums.here;
+  const auto most = std::max_element(ranks.begin(), ranks.end(),
+                                     [](const auto& a, const auto& b) { return a.second.ns < b.second.ns; });
+  sums.share.rank = most->first;
+  sums.share.actor = most->second.actor;
+  for (const auto& [rank, on] : ranks) sums.share.ranks.push_back(rank);
+  return std::move(sums.share);
+}
+
+std::vector<PathShare> shares_of(const Recording& recording, const CriticalPath& path,
+                                 const CriticalPath* usual) {
+  const AlikeRanks alike(recording);
+  std::map<Key, Sums> shares;
+  add_path(shares, path, alike, false);
+  if (usual != nullptr) add_path(shares, *usual, alike, true);
   std::vector<PathShare> sorted;
   sorted.reserve(shares.size());
-  for (auto& [key, share] : shares) sorted.push_back(std::move(share));
+  for (auto& [key, sums] : shares) sorted.push_back(placed(std::move(sums)));
   std::stable_sort(sorted.begin(), sorted.end(), [](const PathShare& a, const PathShare& b) {
     return a.ns - a.usual_ns > b.ns - b.usual_ns;
   });
@@ -57,9 +81,11 @@ std::map<int, std::int64_t> lengths_of_steps(const Recording& recording, const s
 std::map<int, std::map<int, std::int64_t>> compute_of_steps(const Recording& recording,
                                                             const std::vector<int>& steps) {
   std::map<int, std::map<int, std::int64_t>> compute;
+  const StepBounds bounds(recording);
   for (const Span& span : recording.spans) {
     const int rank = recording.actors.at(span.actor).rank;
     if (rank < 0 || !std::binary_search(steps.begin(), steps.end(), span.step)) continue;
+    if (bounds.is_between_steps(span)) continue;
     if (span.category == Category::compute) compute[span.step][rank] += span.end_ns - span.start_ns;
     if (span.category == Category::stall) compute[span.step][rank] -= span.end_ns - span.start_ns;
   }
@@ -112,7 +138,7 @@ SlowStep explain_step(const Recording& recording, std::optional<int> step) {
   const CriticalPathFinder finder(recording);
   SlowStep slow{.path = finder.find(wanted), .usual = {}, .shares = {}, .stragglers = {}};
   if (median != wanted) slow.usual = finder.find(median);
-  slow.shares = shares_of(slow.path, slow.usual ? &*slow.usual : nullptr);
+  slow.shares = shares_of(recording, slow.path, slow.usual ? &*slow.usual : nullptr);
   slow.stragglers = stragglers_of(recording, steps);
   slow.steps = static_cast<int>(steps.size());
   return slow;

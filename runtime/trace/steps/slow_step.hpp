@@ -11,14 +11,16 @@
 
 namespace d9d::trace {
 
-// Time of the path that is alike: of one kind, on one track, for messages and idleness of one name.
+// Time of the path that is alike: of one kind, on one track, for messages and idleness of one name. A track of ranks that
+// do the same work (alike_ranks.hpp) is one: the usual step's path may have gone over another replica.
 struct PathShare {
   PathKind kind = PathKind::idle;
-  int rank = -1;
-  std::string actor;
-  std::string what;  // empty: all that the track does of this kind
+  int rank = -1;      // where most of it went by in this step; in the usual one where this has none of it
+  std::string actor;  // there
+  std::string what;   // empty: all that the track does of this kind
   std::int64_t ns = 0;
   std::int64_t usual_ns = 0;  // in the usual step
+  std::vector<int> ranks;     // all of the same work that it went by on in the same step
 };
 
 // A rank that computes longer than the others.

@@ -1,13 +1,14 @@
 // The two printed forms of a SlowStep.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/count.hpp"
-#include "runtime/trace/slow_step.hpp"
+#include "runtime/trace/steps/slow_step.hpp"
 
 namespace d9d::trace {
 namespace {
@@ -25,14 +26,20 @@ std::string place_of(int rank, const std::string& actor, const std::string& what
   return place;
 }
 
+// "rank 1, compute stage 0", "ranks 0+2, compute stage 0".
+std::string place_of(const PathShare& share) {
+  if (share.ranks.size() < 2) return place_of(share.rank, share.actor, share.what);
+  std::string place = fmt::format("ranks {}, {}", fmt::join(share.ranks, "+"), share.actor);
+  return share.what.empty() ? place : place + ": " + share.what;
+}
+
 // Which one to look at, as a sentence.
 void print_verdict(const SlowStep& slow, Out out) {
   if (slow.shares.empty()) return;
   const PathShare& first = slow.shares.front();
-  fmt::format_to(out, "Most of {} is {} of {}{}: {:.3f} ms{}.\n",
-                 slow.usual ? "what it took longer" : "its time", name_of(first.kind),
-                 first.rank >= 0 ? fmt::format("rank {}, ", first.rank) : "", first.actor, in_ms(first.ns),
-                 slow.usual ? fmt::format(" instead of {:.3f}", in_ms(first.usual_ns)) : "");
+  fmt::format_to(out, "Most of {} is {} of {}: {:.3f} ms{}.\n",
+                 slow.usual ? "what it took longer" : "its time", name_of(first.kind), place_of(first),
+                 in_ms(first.ns), slow.usual ? fmt::format(" instead of {:.3f}", in_ms(first.usual_ns)) : "");
 }
 
 void print_head(const SlowStep& slow, Out out) {
@@ -56,7 +63,7 @@ void print_shares(const SlowStep& slow, std::size_t top, Out out) {
     fmt::format_to(out, "{:>10.3f} {:>10} {:>10}  {:<14} {}\n", in_ms(share.ns),
                    slow.usual ? fmt::format("{:.3f}", in_ms(share.usual_ns)) : "-",
                    slow.usual ? fmt::format("{:+.3f}", in_ms(share.ns - share.usual_ns)) : "-",
-                   name_of(share.kind), place_of(share.rank, share.actor, share.what));
+                   name_of(share.kind), place_of(share));
   }
   if (shown < slow.shares.size()) fmt::format_to(out, "  and {} more\n", slow.shares.size() - shown);
 }
@@ -116,6 +123,7 @@ std::string to_json(const SlowStep& slow) {
   for (const PathShare& share : slow.shares) {
     shares.push_back({{"kind", name_of(share.kind)},
                       {"rank", share.rank},
+                      {"ranks", share.ranks},
                       {"actor", share.actor},
                       {"what", share.what},
                       {"ns", share.ns},

@@ -1,4 +1,4 @@
-#include "runtime/trace/slow_step.hpp"
+#include "runtime/trace/steps/slow_step.hpp"
 
 #include <gmock/gmock.h>
 
@@ -44,6 +44,38 @@ TEST(SlowStep, NamesFirstWhatTookLonger) {
   for (const PathShare& share : slow.shares) sum += share.ns, usual += share.usual_ns;
   EXPECT_EQ(sum, slow.path.length());
   EXPECT_EQ(usual, slow.usual->length());
+}
+
+// Two replicas of one stage. The path of steps 1, 2 and 4 goes over rank 0, that of step 3 over rank 1.
+TEST(SlowStep, ComparesARankWithThoseThatDoTheSameWork) {
+  Story story;
+  for (const int step : {1, 2, 3, 4}) add_step(story, step, 1000 * step, step == 3 ? 400 : 90);
+  Recording recording = story.tell();
+  for (Span& span : recording.spans)
+    if (span.category == Category::compute) span.stage = 0;
+
+  const PathShare guilty = explain_step(recording, std::nullopt).shares.front();
+
+  EXPECT_EQ(guilty.kind, PathKind::compute);
+  EXPECT_EQ(guilty.rank, 1);
+  EXPECT_EQ(guilty.ranks, std::vector<int>{1});
+  EXPECT_EQ(guilty.ns, 399'000) << "to the message that its end sends";
+  EXPECT_EQ(guilty.usual_ns, 99'000) << "of rank 0, which was the later one";
+}
+
+TEST(SlowStep, CountsNoEvaluationAsCompute) {
+  Story story;
+  for (const int step : {1, 2}) {
+    add_step(story, step, 1000 * step, 150);
+    story.on("compute stage 0", 0)
+        .span(Category::compute, "0F0", 1000 * step + 500, 1000 * step + 900, step)
+        .at(0, 0);
+  }
+
+  const SlowStep slow = explain_step(story.tell(), std::nullopt);
+
+  ASSERT_EQ(slow.stragglers.size(), 1U);
+  EXPECT_EQ(slow.stragglers[0].rank, 1);
 }
 
 TEST(SlowStep, CountsInWhichStepsARankComputesLongest) {

@@ -1,0 +1,269 @@
+#include "actors/cli/start/init.hpp"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "actors/cli/start/starter_job.hpp"
+#include "actors/cli/start/tokenizer.hpp"
+#include "actors/job/host_cores.hpp"
+#include "runtime/base/config/parse.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/data/chat/template_files.hpp"
+#include "runtime/data/source/records.hpp"
+#include "runtime/data/tokenizer.hpp"
+#include "runtime/data/tokenizer/token_settings.hpp"
+#include "runtime/data/tokenizer/train/trained_tokenizer.hpp"
+#include "runtime/family/families.hpp"
+#include "runtime/family/hugging_face_config.hpp"
+#include "runtime/state/disk.hpp"
+#include "runtime/state/disk_error.hpp"
+#include "runtime/task/job_load.hpp"
+
+namespace d9d {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr double minutes_default = 4;
+constexpr double bytes_a_token = 4;  // of texts in a vocabulary that is there already
+
+struct Wish {
+  std::string folder;  // NAME as given: what is written goes there
+  std::vector<std::string> files;
+  double minutes = minutes_default;
+};
+
+// What is shown as the command: words with blanks are quoted.
+std::string shown(const Arguments& arguments, const Wish& wish) {
+  std::string text = fmt::format("d9d-node init {}", wish.folder);
+  for (const char* option : {"--model", "--text", "--data"}) {
+    for (const std::string& value : arguments.values(option)) {
+      const bool is_plain = value.find_first_of(" \t\n'\"\\$") == std::string::npos;
+      text += fmt::format(" {} {}", option, is_plain ? value : nlohmann::json(value).dump());
+    }
+  }
+  return text;
+}
+
+std::int64_t multiple_of_64(std::size_t tokens) {
+  return static_cast<std::int64_t>((tokens + 63) / 64 * 64);
+}
+
+struct Written {
+  StarterJob job;
+  std::optional<std::string> tokenizer;  // its text
+};
+
+Written from_scratch(const Arguments& arguments, const Wish& wish, const HostRoom& host) {
+  Written made;
+  const std::string field = arguments.value("--text-field").value_or("text");
+  const TextLook text = look_through(wish.files, field);
+  const std::int64_t vocab_size =
+      arguments.integer("--vocab-size", 1, vocab_size_max).value_or(vocab_size_for(text.words.bytes()));
+  const TrainedBpe trained =
+      train_bpe(text.words, {.vocab_size = vocab_size, .special_tokens = {end_of_text}});
+  made.tokenizer = tokenizer_json(trained, {end_of_text});
+  made.job.tokenizer = join_path(wish.folder, "tokenizer.json");
+  made.job.eos_token = end_of_text;
+  if (field != "text") made.job.text_field = field;
+  const auto unit = document_unit(text);
+  if (!text.has_rows) made.job.document = unit.value_or(DocumentUnit::line);
+  made.job.plan = plan_model({trained.num_tokens, multiple_of_64(trained.tokens.size()), unit.has_value()},
+                             host, wish.minutes);
+  made.job.minutes = minutes_of(made.job.plan, made.job.plan.model.parameters(), host);
+  return made;
+}
+
+struct DataAmount {
+  std::uint64_t bytes = 0;
+  std::uint64_t documents = 0;
+};
+
+DataAmount amount_of_rows(const std::vector<std::string>& files) {
+  DataAmount amount;
+  for_each_record(files, std::nullopt, {}, [&](const Record& record) {
+    ++amount.documents;
+    amount.bytes = record.bytes_read;
+  });
+  D9D_REQUIRE(amount.documents > 0, "{}: there is no row in it", fmt::join(files, ", "));
+  return amount;
+}
+
+// From the headers of the folder's files, nearly: all of them are weights.
+std::int64_t parameters_of(const std::string& folder, const nlohmann::json& config) {
+  const std::string dtype = config.value("dtype", config.value("torch_dtype", std::string("float32")));
+  std::uint64_t bytes = 0;
+  PosixDisk disk;
+  for (const DirectoryEntry& entry : disk.list(folder)) {
+    if (entry.name.ends_with(".safetensors")) bytes += entry.size;
+  }
+  D9D_REQUIRE(bytes > 0, "{} has no .safetensors file; give the folder of a Hugging Face model", folder);
+  return static_cast<std::int64_t>(bytes / (dtype == "float32" ? 4 : 2));
+}
+
+// As the model's family understands the folder's config.json; it refuses what is none of ours.
+nlohmann::json config_of(const std::string& folder) {
+  std::error_code ignored;
+  D9D_REQUIRE(fs::exists(join_path(folder, "config.json"), ignored),
+              "{} has no config.json; give the folder of a Hugging Face model", folder);
+  return nlohmann::json::parse(read_hugging_face_config(folder)->config_json());
+}
+
+// The first family whose models need nothing but the keys of the job.
+std::string family_for(StarterJob job) {
+  for (const Family* family : families()) {
+    job.family = family->name();
+    try {
+      load_job(config::parse(yaml_of(job), "job.yaml"), {});
+      return job.family;
+    } catch (const Error&) {
+      if (family == families().back()) throw;
+    }
+  }
+  return {};
+}
+
+Written tuning(const Arguments& arguments, const Wish& wish, const std::string& folder,
+               const HostRoom& host) {
+  Written made;
+  const nlohmann::json config = config_of(folder);
+  const auto tokenizer = find_tokenizer_file(folder);
+  D9D_REQUIRE(tokenizer, "{} has no tokenizer.json and no tokenizer.model; put the model's tokenizer there",
+              folder);
+  made.job.family = config.value("model_type", std::string());
+  made.job.model = StarterModel{folder, parameters_of(folder, config)};
+  made.job.is_chat = arguments.has("--data");
+  DataAmount amount;
+  bool can_hold_out = false;
+  if (made.job.is_chat) {
+    amount = amount_of_rows(wish.files);
+    can_hold_out = amount.documents >= documents_enough;
+    made.job.has_template = find_chat_template(tokenizer->string(), std::nullopt).has_value();
+    if (!made.job.has_template) made.job.eos_token = token_settings_beside(*tokenizer).eos;
+  } else {
+    const std::string field = arguments.value("--text-field").value_or("text");
+    const TextLook text = look_through(wish.files, field);
+    amount.bytes = text.words.bytes();
+    const auto unit = document_unit(text);
+    can_hold_out = unit.has_value();
+    if (!text.has_rows) made.job.document = unit.value_or(DocumentUnit::line);
+    if (field != "text") made.job.text_field = field;
+    made.job.eos_token = token_settings_beside(*tokenizer).eos;
+  }
+  const auto tokens = static_cast<std::uint64_t>(static_cast<double>(amount.bytes) / bytes_a_token) + 1;
+  made.job.plan = plan_tuning(tokens, made.job.model->parameters,
+                              config.value("max_position_embeddings", std::int64_t{512}), can_hold_out, host,
+                              wish.minutes);
+  made.job.minutes = minutes_of(made.job.plan, made.job.model->parameters, host);
+  return made;
+}
+
+// Nothing is left half-written: the job is read as `run` will read it before any file of it is there.
+void write(const Written& made, const Wish& wish, Console& console) {
+  const std::string job = join_path(wish.folder, "job.yaml"), yaml = yaml_of(made.job);
+  PosixDisk disk;
+  load_job(config::parse(yaml, job), {});
+  disk.make_directories(wish.folder);
+  try {
+    if (made.tokenizer) write_text(disk, made.job.tokenizer, *made.tokenizer);
+    write_text(disk, job, yaml);
+  } catch (const Error&) {
+    if (made.tokenizer) remove_quietly(disk, made.job.tokenizer);
+    throw;
+  }
+  console.out << yaml
+              << fmt::format("\nwritten: {}{}\ntrain:   d9d-node {}\n", job,
+                             made.tokenizer ? " and " + made.job.tokenizer : "", job)
+              << fmt::format("use it:  d9d-node generate runs/{}/export --prompt \"...\"\n", made.job.name);
+  if (made.job.plan.validation == 0)
+    console.err << "warning: the text has too few parts to hold some out, so there is no evaluation; give "
+                   "more files\n";
+}
+
+std::string name_of_run(const std::string& folder) {
+  const std::string name = fs::path(folder).filename().string();
+  D9D_REQUIRE(!name.empty() && name != "." && name != "..",
+              "init: \"{}\" is no name; use letters, digits, `-` and `_`", folder);
+  return name;
+}
+
+std::string without_last_slash(const std::string& folder) {
+  const fs::path path = fs::path(folder).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
+int init(const Arguments& arguments, Console& console, const HostRoom& host) {
+  Wish wish{.folder = without_last_slash(arguments.positional().front()),
+            .files = arguments.values("--text")};
+  const auto more = arguments.positional();
+  const bool is_chat = arguments.has("--data");
+  D9D_REQUIRE(!is_chat || wish.files.empty(), "init: give --text or --data, not both");
+  if (is_chat) wish.files = arguments.values("--data");
+  D9D_REQUIRE(!wish.files.empty(),
+              "init: what to train on? Give --text FILE, or --model FOLDER with --text FILE or "
+              "--data CONVERSATIONS.jsonl");
+  wish.files.insert(wish.files.end(), more.begin() + 1, more.end());
+  wish.minutes = arguments.number("--minutes").value_or(minutes_default);
+  D9D_REQUIRE(wish.minutes > 0, "init: --minutes {}: give more than 0", wish.minutes);
+  const auto folder = arguments.value("--model");
+  D9D_REQUIRE(folder || !is_chat,
+              "init: --data needs --model FOLDER: conversations teach a model that can write "
+              "already; to begin from nothing, give --text");
+  const std::string name = name_of_run(wish.folder);
+  std::error_code ignored;
+  D9D_REQUIRE(!fs::exists(wish.folder, ignored) || fs::is_directory(wish.folder, ignored),
+              "{} is a file, and the job gets a folder of that name; choose another name", wish.folder);
+  require_new(join_path(wish.folder, "job.yaml"));
+  if (!folder) require_new(join_path(wish.folder, "tokenizer.json"));
+  Written made = folder ? tuning(arguments, wish, *folder, host) : from_scratch(arguments, wish, host);
+  made.job.name = name;
+  made.job.command = shown(arguments, wish);
+  made.job.files = wish.files;
+  if (!folder) made.job.family = family_for(made.job);
+  write(made, wish, console);
+  return 0;
+}
+
+}  // namespace
+
+HostRoom this_host() {
+  HostRoom host{cores_of_process(HostShare{}), 0};
+  host.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t limit = 0;  // of a container; "max" reads as none
+  if (std::ifstream file("/sys/fs/cgroup/memory.max"); file >> limit)
+    host.memory_bytes = std::min(host.memory_bytes, limit);
+  return host;
+}
+
+Command init_command(const HostRoom& host) {
+  return {
+      .name = "init",
+      .positional = "NAME [FILE...]",
+      .summary = "write a first job file for a text of one's own, or to fine-tune a model",
+      .positional_min = 1,
+      .positional_max = 100'000,
+      .options = {{"--text", "FILE", "text to train on, as data.files takes it; more files may follow", true},
+                  {"--model", "FOLDER",
+                   "fine-tune this Hugging Face folder; without it a model is trained from scratch"},
+                  {"--data", "FILE", "with --model: conversations, as data.source: chat takes them", true},
+                  {"--minutes", "N", "how long the training may take, about (default 4)"},
+                  {"--vocab-size", "N",
+                   "of the tokenizer that is trained from the text; left out: by its size"},
+                  {"--text-field", "KEY", "of files of rows: the key of the text (default: text)"}},
+      .run = [host](const Arguments& arguments, Console& console) { return init(arguments, console, host); },
+      .details =
+          "Writes NAME/job.yaml and, from scratch, NAME/tokenizer.json; never over a file that is there. The "
+          "run goes to\n"
+          "runs/NAME. Paths are relative to the working directory, so start the job where this was typed.\n",
+      .examples = {"init bible --text kjv.txt", "init mine --text notes/*.md --minutes 20",
+                   "init answers --model runs/bible/export --data conversations.jsonl"}};
+}
+
+}  // namespace d9d

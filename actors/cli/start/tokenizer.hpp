@@ -1,0 +1,20 @@
+#pragma once
+// d9d-node tokenizer: trains a tokenizer on texts.
+
+#include "actors/cli/arguments.hpp"
+#include "actors/cli/start/training_text.hpp"
+#include "runtime/data/tokenizer/train/bpe_trainer.hpp"
+
+namespace d9d {
+
+inline constexpr const char* end_of_text = "<|endoftext|>";
+
+Command tokenizer_command();
+
+// What bounds a vocabulary that is asked for.
+constexpr std::int64_t vocab_size_max = 1'000'000;
+
+// Input error where something of this name is there: nothing is ever written over.
+void require_new(const std::string& path);
+
+}  // namespace d9d

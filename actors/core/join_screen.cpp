@@ -1,0 +1,89 @@
+#include "actors/core/join_screen.hpp"
+
+#include <caf/binary_deserializer.hpp>
+
+#include <fmt/format.h>
+#include <kj/exception.h>
+
+#include "actors/core/caf_packet.hpp"
+#include "messages/cluster.capnp.h"
+
+namespace d9d {
+namespace {
+
+using caf::io::basp::header;
+using caf::io::basp::message_type;
+
+// As CAF writes the types of a message: ours, and a single atom (a sign of life).
+constexpr std::string_view packet_message = "@<>+d9d.packet";
+constexpr std::string_view atom_message = "@<>+@atom";
+
+bool is_for_joining(message_type operation) {
+  switch (operation) {
+    case message_type::client_handshake:
+    case message_type::direct_message:
+    case message_type::monitor_message:
+    case message_type::heartbeat:
+      return true;
+    default:
+      return false;
+  }
+}
+
+JoinScreen::Trouble trouble_with_message(const void* data, std::size_t bytes) {
+  caf::binary_deserializer source(nullptr, static_cast<const char*>(data), bytes);
+  std::size_t stages = 0;
+  std::uint16_t number = 0;
+  std::string types;
+  if (source.begin_sequence(stages) || stages != 0 || source.begin_object(number, types))
+    return "what it says is not d9d's protocol";
+  if (types == packet_message || types == atom_message) return std::nullopt;
+  return "it has not joined, and says something else than Join";
+}
+
+bool is_join(const Frame& frame) {
+  try {
+    const Decoded decoded(frame);
+    return decoded.type() == capnp::typeId<wire::Join>() &&
+           decoded.header().receiver.role == Role::coordinator;
+  } catch (const Refused&) {
+    return false;
+  } catch (const kj::Exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+const Arrival*& Arriving::slot() {
+  thread_local const Arrival* arrival = nullptr;
+  return arrival;
+}
+
+JoinScreen::Trouble JoinScreen::trouble_with(const void* data, std::size_t bytes) {
+  if (!awaits_payload_) return trouble_with_header(data, bytes);
+  awaits_payload_ = false;
+  if (header_.operation != message_type::direct_message) return std::nullopt;
+  return trouble_with_message(data, bytes);
+}
+
+JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_t bytes) {
+  caf::binary_deserializer source(nullptr, static_cast<const char*>(data), bytes);
+  if (source(header_) || source.remaining() != 0) return "what it says is not d9d's protocol";
+  awaits_payload_ = header_.payload_len > 0;
+  if (header_.payload_len > payload_bytes_max)
+    return fmt::format("it has not joined, and begins a message of {} bytes", header_.payload_len);
+  if (header_.operation == message_type::down_message) return "";
+  // A flag asks for a service by its name, or takes over the name of another node.
+  if (!is_for_joining(header_.operation) || header_.flags != 0)
+    return "it has not joined, and says something else than Join";
+  return std::nullopt;
+}
+
+bool accept_arrival(Packet& packet, const Arrival& arrival) {
+  packet.frame.stamp_connection(arrival.connection.number());
+  if (arrival.connection.is_member()) return true;
+  return is_join(packet.frame) && packet.attached && packet.attached->node() == arrival.peer;
+}
+
+}  // namespace d9d

@@ -1,0 +1,32 @@
+#include "runtime/pipeline/watch/other_leaves.hpp"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+
+#include <unordered_set>
+
+namespace d9d {
+
+std::vector<at::Tensor> other_leaves(const std::vector<std::shared_ptr<torch::autograd::Node>>& roots,
+                                     const std::vector<at::Tensor>& known) {
+  std::unordered_set<const c10::TensorImpl*> tensors;
+  for (const at::Tensor& tensor : known) tensors.insert(tensor.unsafeGetTensorImpl());
+  std::vector<at::Tensor> others;
+  std::unordered_set<torch::autograd::Node*> seen;
+  std::vector<torch::autograd::Node*> open;
+  const auto visit = [&](torch::autograd::Node* node) {
+    if (node != nullptr && seen.insert(node).second) open.push_back(node);
+  };
+  for (const auto& root : roots) visit(root.get());
+  while (!open.empty()) {
+    torch::autograd::Node* const node = open.back();
+    open.pop_back();
+    if (const auto* const leaf = dynamic_cast<torch::autograd::AccumulateGrad*>(node)) {
+      if (!tensors.contains(leaf->variable.unsafeGetTensorImpl())) others.push_back(leaf->variable);
+    }
+    for (const auto& edge : node->next_edges()) visit(edge.function.get());
+  }
+  return others;
+}
+
+}  // namespace d9d

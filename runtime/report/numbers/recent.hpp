@@ -1,0 +1,22 @@
+#pragma once
+// How a run that is at work does: its loss of the last minutes, and how long it has still to go.
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/report/curves.hpp"
+
+namespace d9d::report {
+
+struct RecentLoss {
+  double mean = 0;               // of the window that ends with the last step
+  std::optional<double> before;  // of the window before that
+};
+
+// Nothing where no step has both a loss and its time.
+std::optional<RecentLoss> recent_loss(const Curves& curves, double window_seconds);
+
+// By the mean of the last steps, evaluations between them included. Nothing where no step has its time.
+std::optional<double> seconds_left(const Curves& curves, std::uint64_t last_step, std::uint64_t total_steps);
+
+}  // namespace d9d::report

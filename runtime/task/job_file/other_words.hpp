@@ -1,0 +1,28 @@
+#pragma once
+// The words of other frameworks (transformers' Trainer, axolotl, Megatron-LM, nanoGPT, torchtitan) for keys of a job file.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/config/problems.hpp"
+
+namespace d9d {
+
+struct OtherWord {
+  std::string_view word;
+  std::string_view keys;  // what says it here, parted by blanks; none: `note` alone is the answer
+  std::string_view note = {};
+};
+
+std::span<const OtherWord> other_words();
+std::vector<std::string_view> keys_of(const OtherWord& word);
+
+// "here: trainer.schedule.total_steps"; empty for a word that is none of them.
+std::string answer_to(std::string_view word);
+
+// The same problems. An unknown key that is such a word gets its answer for a remedy.
+config::Problems with_answers(const config::Problems& problems);
+
+}  // namespace d9d

@@ -1,0 +1,25 @@
+#pragma once
+// What a rank does between two steps and not in one: its spans bear the number of the step before. Evaluations and texts
+// run there, through the same stages.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "runtime/trace/recorder.hpp"
+
+namespace d9d::trace {
+
+class StepBounds {
+ public:
+  explicit StepBounds(const Recording& recording);
+
+  // An action of a stage that began after its rank had ended the step. False where the recording lacks the step's span.
+  bool is_between_steps(const Span& span) const;
+
+ private:
+  const Recording& recording_;
+  std::map<std::pair<int, int>, std::int64_t> ends_;  // by rank and step
+};
+
+}  // namespace d9d::trace

@@ -1,0 +1,87 @@
+// From a text to a model of one's own, and from that to one that answers, by the commands of the README.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/support/tiny_job.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class FirstModel : public testing::Test {
+ protected:
+  FirstModel() {
+    std::string text, chat;
+    for (int i = 0; i < 60; ++i) {
+      const std::string number = std::to_string(i);
+      text += "Paragraph " + number + " of a small text.\nIts second line says " + number + " again.\n\n";
+      chat += R"({"messages": [{"role": "user", "content": "What is )" + number +
+              R"(?"}, {"role": "assistant", "content": "It is )" + number + "\"}]}\n";
+    }
+    job_.folder().write("text.txt", text);
+    job_.folder().write("chat.jsonl", chat);
+  }
+  Outcome run(const std::string& job, const Words& words) { return job_.call(Words{job} + words); }
+  static Words steps(int number) { return set("trainer.schedule.total_steps", std::to_string(number)); }
+  bool exists(const std::string& name) const { return std::filesystem::exists(job_.folder().path() / name); }
+  TinyJob job_;
+};
+
+TEST_F(FirstModel, OfATextIsTrainedEvaluatedExportedAndWrites) {
+  const Outcome init = job_.call({"init", "mine", "--text", "text.txt", "--minutes", "0.2"});
+  ASSERT_EQ(init.code, 0) << init.err;
+  EXPECT_EQ(init.err, "");
+
+  const Outcome trained = run("mine/job.yaml", steps(4));
+
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(job_.losses("mine").size(), 4U);
+  EXPECT_FALSE(job_.values("mine", "evaluation/loss").empty());
+  EXPECT_TRUE(exists("runs/mine/export/model.safetensors"));
+  EXPECT_TRUE(exists("runs/mine/export/tokenizer.json"));
+  const Outcome text = job_.call({"generate", "runs/mine/export", "--prompt", "Paragraph", "--tokens", "4"});
+  EXPECT_EQ(text.code, 0) << text.err;
+}
+
+TEST_F(FirstModel, IsFineTunedOnAnotherText) {
+  ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
+  ASSERT_EQ(run("mine/job.yaml", steps(2)).code, 0);
+
+  const Outcome init = job_.call({"init", "tuned", "--model", "runs/mine/export", "--text", "text.txt"});
+
+  ASSERT_EQ(init.code, 0) << init.err;
+  EXPECT_THAT(init.out, AllOf(HasSubstr("kind: lora"), HasSubstr("eos_token: \"<|endoftext|>\"")));
+  const Outcome trained = run("tuned/job.yaml", steps(2));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(exists("runs/tuned/adapter/adapter_model.safetensors"));
+  EXPECT_TRUE(exists("runs/tuned/export/model.safetensors"));
+}
+
+TEST_F(FirstModel, IsFineTunedOnConversations) {
+  ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
+  ASSERT_EQ(run("mine/job.yaml", steps(2)).code, 0);
+
+  const Outcome init = job_.call({"init", "answers", "--model", "runs/mine/export", "--data", "chat.jsonl"});
+
+  ASSERT_EQ(init.code, 0) << init.err;
+  EXPECT_THAT(init.out, AllOf(HasSubstr("source: chat"), HasSubstr("roles:")));
+  const Outcome trained = run("answers/job.yaml", steps(2));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(exists("runs/answers/adapter/adapter_model.safetensors"));
+}
+
+TEST_F(FirstModel, HasNoEvaluationWhereTheTextIsOneLine) {
+  job_.folder().write("line.txt", "One line of a text that is all there is, and that is not much.");
+
+  const Outcome init = job_.call({"init", "line", "--text", "line.txt"});
+
+  ASSERT_EQ(init.code, 0) << init.err;
+  EXPECT_THAT(init.err, HasSubstr("too few parts to hold some out"));
+  EXPECT_EQ(run("line/job.yaml", steps(2)).code, 0);
+}
+
+}  // namespace
+}  // namespace d9d::test
