@@ -1,7 +1,9 @@
 // d9d-node: sets what the OpenMP runtime reads once, when it is loaded, and only then loads everything else.
 // Its threads would spin while they wait, and the ranks of a process would take the cores from each other.
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,6 +16,16 @@ int main(int argc, char** argv) {
   // NCCL then connects the ranks when they open a group, and not at their first call, when some of them may be in a
   // collective already and hold what CUDA would need for it (device: cuda).
   setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+  // oneMKL ends the process where there is none, with other words.
+  char* const here = getcwd(nullptr, 0);
+  if (here == nullptr) {
+    std::fprintf(stderr,
+                 "d9d-node: error: the working directory cannot be found (%s): was it removed? Change to "
+                 "another one\n",
+                 std::strerror(errno));
+    return 1;
+  }
+  std::free(here);
   void* library = dlopen("libd9d.so", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
     const char* const why = dlerror();

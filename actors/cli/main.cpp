@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <iostream>
 #include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "actors/cli/cli_main.hpp"
@@ -35,12 +33,6 @@ extern "C" int d9d_main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   hold_standard_descriptors();
-  std::error_code gone;
-  if (std::filesystem::current_path(gone).empty()) {
-    std::cerr << "d9d-node: error: the working directory cannot be found (" << gone.message()
-              << "): was it removed? Change to another one\n";
-    return 1;
-  }
   const auto tensor_bytes_max = kernels::keep_tensor_memory();
   const std::string build = build_id();
   const std::vector<std::string> line(argv, argv + argc);

@@ -35,7 +35,7 @@ class Environments : public testing::Test {
 TEST_F(Environments, AnOutputThatCannotBeWrittenIsAnError) {
   const Outcome full = within(R"("$0" check "$@" > /dev/full)");
   EXPECT_EQ(full.code, 1);
-  EXPECT_THAT(full.err, HasSubstr("the output cannot be written: No space left on device"));
+  EXPECT_THAT(full.err, HasSubstr("the output cannot be written"));
 
   const Outcome seen_enough = within(R"("$0" check "$@" | true; exit ${PIPESTATUS[0]})");
   EXPECT_EQ(seen_enough.code, 0);
