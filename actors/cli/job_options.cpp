@@ -10,7 +10,7 @@
 namespace d9d {
 
 OptionSpec set_option() {
-  return {"--set", "KEY.PATH=VALUE", "change a key of the job file; VALUE is YAML", true};
+  return {"--set", "KEY.PATH=VALUE", "change a key of the job file; VALUE stands for itself, or is YAML in quotes or brackets", true};
 }
 
 OptionSpec ranks_option() {

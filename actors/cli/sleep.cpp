@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "actors/cli/running_commands.hpp"
+#include "actors/job/job_token.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host_port.hpp"
 #include "runtime/live/http_post.hpp"
@@ -23,7 +24,6 @@ struct Wish {
   const char* action;  // of the live page
   const char* outcome;
 };
-constexpr const char* token_variable = "D9D_JOB_TOKEN";
 constexpr Wish sleep_wish{SIGTSTP, report::sleep_action, "falls asleep after the step in work"};
 constexpr Wish wake_wish{SIGCONT, report::wake_action, "wakes where it sleeps"};
 

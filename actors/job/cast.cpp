@@ -60,11 +60,6 @@ std::function<void()> signal_of(World& world, int signal) {
   return [&world, signal] { tell_signal(world, {Role::node, 0}, signal, false); };
 }
 
-// Who has it may ask the page for actions from other hosts.
-std::string page_token(const JobConfig& job) {
-  return job.node.job_token.value_or("");
-}
-
 // Beyond this host the page is protected as the connections of nodes are.
 std::optional<net::Tls> tls_of_page(const JobConfig& job) {
   if (!job.node.tls || is_loopback(status_address(job).host)) return std::nullopt;
@@ -79,7 +74,7 @@ std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process, const std::sh
                                .run_dir = output_dir(job),
                                .run = job.trainer.run.name,
                                .clock = process.world.clock,
-                               .token = page_token(job),
+                               .token = process.job_token,
                                .tls = tls ? tls->context() : nullptr,
                                .is_asleep = [ranks] { return ranks->all_sleep(); },
                                .write_trace = signal_of(process.world, SIGUSR2),

@@ -62,6 +62,7 @@ struct ProcessServices {
   TokenizerFiles tokenizer{};                     // copied into every checkpoint
   const Registry* registry = nullptr;             // of trackers that plugins bring
   std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated
+  std::string job_token{};                        // the user's secret, which his programs have; empty: none
   HostShare share{};                              // of the host, by which it takes its devices
 
   const JobConfig& job() const { return loaded.job; }

@@ -347,6 +347,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .tokenizer = std::move(prepared.tokenizer),
                         .registry = &prepared.registry,
                         .expected_memory = options.expected_memory,
+                        .job_token = options.secret.kind == net::SecretKind::token ? options.secret.text : "",
                         .share = options.share}};
 
   SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),

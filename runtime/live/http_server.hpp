@@ -1,7 +1,6 @@
 #pragma once
-// Routes behind a port: pages for GET and HEAD, actions for POST. Each answer closes its connection. What a client may
-// send, how long it may take and how many there are at once is bounded, so that slow and endless ones cost no others
-// their answers.
+// Routes behind a port: pages for GET and HEAD, actions for POST. Each answer closes its connection. The size of a request,
+// its time and the number of clients are bounded, so that slow and endless ones cost the others nothing.
 
 #include <chrono>
 #include <functional>
@@ -24,7 +23,7 @@ struct HttpLimits {
   std::size_t waiting = 8;  // for an answer of one path; others are told 503
   std::uint32_t head_bytes = 16384;
   std::size_t headers = 100;
-  std::uint64_t body_bytes = 4096;  // nobody reads it
+  std::uint64_t body_bytes = 4096;  // ignored
 };
 
 struct HttpServerOptions {
@@ -42,8 +41,7 @@ struct Caller {
 
 class HttpServer {
  public:
-  // By path. Called from the server's threads, of one path one at a time. What one throws is answered with 500 and its
-  // text.
+  // By path. Called from the server's threads, of one path one at a time. An exception is answered with 500 and its text.
   using Routes = std::map<std::string, std::function<HttpAnswer(const Caller&)>>;
 
   // Serves until it is destroyed. Environment error, with the name of the key: the address cannot be used.

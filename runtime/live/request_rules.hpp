@@ -20,10 +20,10 @@ struct Asked {
 
 struct Rules {
   std::string own_host;  // that of node.status
-  std::string token;     // of the job; empty: nobody proves anything with one
+  std::string token;     // of the job; empty: there is none
 };
 
-// An address, localhost, or `own_host`, with any port or none: a name that nobody else can point here.
+// An address, localhost, or `own_host`, with any port or none: no other name is safe from who owns it.
 bool means_this_page(const std::string& host, const std::string& own_host);
 
 // Who asks is on this host, or has the job's token ("Authorization: Bearer TOKEN").

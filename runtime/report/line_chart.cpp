@@ -216,7 +216,7 @@ std::string legend(const LineChart& chart) {
   for (std::size_t i = 0; i < chart.lines.size(); ++i) {
     const bool mean = i == 0 && is_smoothed(chart);
     const std::string name = chart.lines.size() == 1 ? "mean of neighbours" : chart.lines[i].name;
-    html += fmt::format("<li class=\"of-line\"><i class=\"key-{}\"></i>{}</li>", i,
+    html += fmt::format("<li data-line=\"{0}\"><i class=\"key-{0}\"></i>{1}</li>", i,
                         xml_text(mean && chart.lines.size() > 1 ? name + ", mean of neighbours" : name));
   }
   return html + "</ul>\n";

@@ -9,7 +9,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   const cursor = picture.querySelector(".cursor");
   const [left, right, first, last] = JSON.parse(picture.dataset.frame);
   const lines = JSON.parse(picture.dataset.points);
-  const names = lines.length > 1 ? [...figure.querySelectorAll(".legend .of-line")].map(key => key.textContent.split(",")[0] + " ") : [""];
+  const names = lines.length > 1 ? [...figure.querySelectorAll(".legend li")].filter(key => key.dataset.line).map(key => key.textContent.split(",")[0] + " ") : [""];
   const read = event => {
     const box = picture.getBoundingClientRect(), scale = picture.viewBox.baseVal.width / box.width;
     const step = first + ((event.clientX - box.left) * scale - left) / (right - left) * (last - first);

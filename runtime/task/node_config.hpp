@@ -81,7 +81,8 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
       Key{"job_token_file", "", "file with that secret on its only line, which other users cannot read"},
       Key{"status", "",
           "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
-          "it runs; who reaches the port may read them; port 0 chooses one; null: nowhere"},
+          "it runs; beyond this host it takes `tls` (then https, for who has a certificate of `tls.ca`) or "
+          "`insecure`, and its buttons (POST) take the job's token; port 0 chooses one; null: nowhere"},
       Key{"heartbeat_ms", "ms",
           "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
           config::optional, at_least(10)},

@@ -40,8 +40,8 @@ class GzipWriter {
 };
 
 // Reads gzip or plain text through std::istream.
-// Input error for a file that unpacks to more than `bytes_free` bytes and 300 times its size: no trace does, and it would
-// fill the memory.
+// Input error for a file that unpacks to more than `bytes_free` bytes and 300 times its size, which would fill the memory:
+// no trace does.
 class GzipReadBuffer final : public std::streambuf {
  public:
   explicit GzipReadBuffer(const std::filesystem::path& path, std::uint64_t bytes_free = 256 << 20);

@@ -7,16 +7,14 @@
 namespace d9d {
 namespace {
 
-constexpr auto down = VRankWriter::down;
-constexpr auto up = VRankWriter::up;
-
 void input_then_weight(VRankWriter& w, VRankWriter::Chunk chunk) {
   w.emit(w.backward_input(chunk));
   w.emit(w.weight(chunk));
 }
 
 // The numbered steps of appendix C.4, for `simulated` microbatches.
-RankProgram write_rank(int ranks, int rank, int simulated) {
+RankProgram write_zero_bubble(int ranks, int rank, int simulated) {
+  constexpr auto down = VRankWriter::down, up = VRankWriter::up;
   VRankWriter w(ranks, rank);
   for (int i = 0; i < 2 * (ranks - rank) - 1; ++i) w.emit(w.forward(down));  // 1
   for (int i = 0; i < rank; ++i) {                                           // 2
@@ -55,7 +53,7 @@ Program build_zero_bubble_v(int ranks, int microbatches) {
   const int simulated = std::max(2 * ranks - 1, microbatches);
   Program program;
   for (int rank = 0; rank < ranks; ++rank) {
-    RankProgram mine = write_rank(ranks, rank, simulated);
+    RankProgram mine = write_zero_bubble(ranks, rank, simulated);
     std::erase_if(mine, [&](const Instruction& i) { return i.parts.front().microbatch >= microbatches; });
     program.push_back(std::move(mine));
   }

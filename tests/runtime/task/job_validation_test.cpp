@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/task/optimizer_rules.hpp"
 #include "tests/runtime/task/job_text.hpp"
 
 namespace d9d {
