@@ -97,6 +97,13 @@ void add_evaluation(LineChart& chart, const Curves& curves, const std::string& n
   chart.lines.push_back({"evaluation", evaluation->steps, evaluation->values});
 }
 
+// A line without a change, beside which there is none of an evaluation that changes. One value of an evaluation is a point.
+bool is_dull(const Curve& curve, const Curve* evaluation) {
+  if (!is_constant(curve)) return false;
+  if (curve.values.size() == 1) return evaluation == nullptr && evaluated_name(curve.name).empty();
+  return evaluation == nullptr || is_constant(*evaluation);
+}
+
 // What a task or a plugin has logged, and what only evaluations have.
 std::vector<LineChart> other_charts(const Curves& curves) {
   std::vector<LineChart> charts;
@@ -106,8 +113,7 @@ std::vector<LineChart> other_charts(const Curves& curves) {
         is_known(curve.name) || not_drawn().contains(curve.name) || curve.name.starts_with(experts_prefix) ||
         curve.name.ends_with(bytes_ending) ||
         (!evaluated.empty() && curves.find(evaluated) != nullptr && !not_drawn().contains(evaluated));
-    const bool is_beside = curves.find(evaluation_prefix + curve.name) != nullptr;
-    if (told || (is_constant(curve) && evaluated.empty() && !is_beside)) continue;
+    if (told || is_dull(curve, curves.find(evaluation_prefix + curve.name))) continue;
     LineChart chart{.title = readable_name(curve.name)};
     chart.lines.push_back(curve);
     add_evaluation(chart, curves, curve.name);

@@ -33,14 +33,14 @@ namespace fs = std::filesystem;
 constexpr double minutes_default = 4;
 constexpr double bytes_a_token = 4;  // of texts in a vocabulary that is there already
 
-struct Wish {
+struct InitWish {
   std::string folder;  // NAME as given: what is written goes there
   std::vector<std::string> files;
   double minutes = minutes_default;
 };
 
 // What is shown as the command: words with blanks are quoted.
-std::string shown(const Arguments& arguments, const Wish& wish) {
+std::string shown(const Arguments& arguments, const InitWish& wish) {
   std::string text = fmt::format("d9d-node init {}", wish.folder);
   for (const char* option : {"--model", "--text", "--data"}) {
     for (const std::string& value : arguments.values(option)) {
@@ -60,7 +60,7 @@ struct Written {
   std::optional<std::string> tokenizer;  // its text
 };
 
-Written from_scratch(const Arguments& arguments, const Wish& wish, const HostRoom& host) {
+Written from_scratch(const Arguments& arguments, const InitWish& wish, const HostRoom& host) {
   Written made;
   const std::string field = arguments.value("--text-field").value_or("text");
   const TextLook text = look_through(wish.files, field);
@@ -129,7 +129,7 @@ std::string family_for(StarterJob job) {
   return {};
 }
 
-Written tuning(const Arguments& arguments, const Wish& wish, const std::string& folder,
+Written tuning(const Arguments& arguments, const InitWish& wish, const std::string& folder,
                const HostRoom& host) {
   Written made;
   const nlohmann::json config = config_of(folder);
@@ -165,7 +165,7 @@ Written tuning(const Arguments& arguments, const Wish& wish, const std::string& 
 }
 
 // Nothing is left half-written: the job is read as `run` will read it before any file of it is there.
-void write(const Written& made, const Wish& wish, Console& console) {
+void write(const Written& made, const InitWish& wish, Console& console) {
   const std::string job = join_path(wish.folder, "job.yaml"), yaml = yaml_of(made.job);
   PosixDisk disk;
   load_job(config::parse(yaml, job), {});
@@ -199,8 +199,8 @@ std::string without_last_slash(const std::string& folder) {
 }
 
 int init(const Arguments& arguments, Console& console, const HostRoom& host) {
-  Wish wish{.folder = without_last_slash(arguments.positional().front()),
-            .files = arguments.values("--text")};
+  InitWish wish{.folder = without_last_slash(arguments.positional().front()),
+                .files = arguments.values("--text")};
   const auto more = arguments.positional();
   const bool is_chat = arguments.has("--data");
   D9D_REQUIRE(!is_chat || wish.files.empty(), "init: give --text or --data, not both");

@@ -8,12 +8,12 @@
 namespace d9d {
 namespace {
 
-struct Shape {
+struct StartShape {
   int layers;
   int width;
 };
-constexpr std::array shapes{Shape{2, 64},  Shape{4, 96},  Shape{4, 128},  Shape{6, 192},
-                            Shape{6, 256}, Shape{8, 384}, Shape{10, 512}, Shape{12, 768}};
+constexpr std::array shapes{StartShape{2, 64},  StartShape{4, 96},  StartShape{4, 128},  StartShape{6, 192},
+                            StartShape{6, 256}, StartShape{8, 384}, StartShape{10, 512}, StartShape{12, 768}};
 
 constexpr double flops_of_core = 7e10;     // that training reaches on a core, small matrices among them
 constexpr double tokens_a_parameter = 3;   // a run of minutes: more parameters with fewer tokens learn more
@@ -46,7 +46,7 @@ bool fits(const ModelSize& model, const TextAmount& text, const HostRoom& host, 
          parameters * training_bytes * 2 <= static_cast<double>(host.memory_bytes);
 }
 
-ModelSize size_of(const Shape& shape, std::int64_t vocab_size) {
+ModelSize size_of(const StartShape& shape, std::int64_t vocab_size) {
   const int thirds = (shape.width * 8 / 3 + 31) / 32 * 32;
   const int head = shape.width < 256 ? 32 : 64;
   return {shape.layers, shape.width, shape.width / head, thirds, vocab_size};
@@ -94,7 +94,7 @@ std::int64_t ModelSize::parameters() const {
 StartPlan plan_model(const TextAmount& text, const HostRoom& host, double minutes) {
   StartPlan plan;
   plan.model = size_of(shapes.front(), text.vocab_size);
-  for (const Shape& shape : shapes) {
+  for (const StartShape& shape : shapes) {
     const ModelSize model = size_of(shape, text.vocab_size);
     if (fits(model, text, host, minutes)) plan.model = model;
   }

@@ -21,7 +21,7 @@ std::vector<Chapter> chapters_of(std::string_view reference) {
   std::vector<Chapter> chapters;
   for (std::size_t at = reference.find(mark); at != std::string_view::npos;) {
     const std::size_t next = reference.find(mark, at + 1);
-    const std::string_view text = reference.substr(at + 1, next == std::string_view::npos ? next : next - at);
+    const std::string_view text = reference.substr(at + 1, next == std::string_view::npos ? next : next - at - 1);
     std::string_view path = text.substr(0, text.find('\n')).substr(mark.size() - 1);
     if (path.starts_with('`')) path = path.substr(1, path.size() - 2);
     chapters.push_back({path.substr(0, path.find(' ')), text});

@@ -3,21 +3,25 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <optional>
 #include <set>
-#include <string_view>
+#include <vector>
 
 namespace d9d::trace {
 namespace {
 
-// "collective/3" -> 3.
-std::optional<std::uint64_t> number_of(const std::string& actor) {
+// "loader/3" -> {3}, "collective/3.1" -> {3, 1}; nothing for a name without numbers.
+std::vector<std::uint64_t> numbers_of(const std::string& actor) {
   const std::size_t slash = actor.rfind('/');
-  if (slash == std::string::npos) return std::nullopt;
-  std::uint64_t number = 0;
+  if (slash == std::string::npos) return {};
+  std::vector<std::uint64_t> numbers;
   const char* const end = actor.data() + actor.size();
-  const auto [stop, error] = std::from_chars(actor.data() + slash + 1, end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+  for (const char* at = actor.data() + slash + 1;; ++at) {
+    const auto [stop, error] = std::from_chars(at, end, numbers.emplace_back());
+    if (error != std::errc()) return {};
+    if (stop == end) return numbers;
+    if (*stop != '.') return {};
+    at = stop;
+  }
 }
 
 }  // namespace
@@ -31,14 +35,15 @@ AlikeRanks::AlikeRanks(const Recording& recording) {
   std::map<std::set<int>, int> first_of;
   for (const auto& [rank, mine] : stages) first_[rank] = first_of.try_emplace(mine, rank).first->second;
 
-  std::map<std::pair<int, std::string>, std::map<std::uint64_t, std::string>> numbered;  // by rank and role
+  std::map<std::pair<int, std::string>, std::map<std::vector<std::uint64_t>, std::string>>
+      numbered;  // by rank and role
   for (const ActorName& actor : recording.actors) {
-    if (const auto number = number_of(actor.name))
-      numbered[{actor.rank, actor.name.substr(0, actor.name.rfind('/'))}][*number] = actor.name;
+    if (const auto numbers = numbers_of(actor.name); !numbers.empty())
+      numbered[{actor.rank, actor.name.substr(0, actor.name.rfind('/'))}][numbers] = actor.name;
   }
   for (const auto& [of, actors] : numbered) {
     std::size_t place = 0;
-    for (const auto& [number, name] : actors)
+    for (const auto& [numbers, name] : actors)
       parts_[{of.first, name}] = fmt::format("{}/{}", of.second, place++);
   }
 }

@@ -15,7 +15,7 @@ class AlikeRanks {
 
   // The lowest of those alike; a rank without stages is alike to itself.
   int first(int rank) const;
-  // What an actor is on its rank, equal for the same one of a rank alike: of "collective/3" its place among the
+  // What an actor is on its rank, equal for the same one of a rank alike: of "collective/3.1" its place among the
   // collectives of the rank.
   std::string part(int rank, const std::string& actor) const;
 

@@ -51,6 +51,16 @@ TEST(CurvesSection, DrawsAnEvaluationBesideTraining) {
                           Not(HasSubstr("evaluation/metrics/perplexity by step"))));
 }
 
+TEST(CurvesSection, DrawsNoCountThatIsAlwaysTheSame) {
+  test::RunMaker run;
+  std::ofstream metrics(run.folder() / "metrics.jsonl");
+  for (const int step : {1, 2})
+    metrics << "{\"step\":" << step << ",\"metrics/num_tokens\":256,\"evaluation/metrics/num_tokens\":512}\n";
+  metrics.close();
+
+  EXPECT_THAT(curves_section(run.look()), Not(HasSubstr("Num tokens by step")));
+}
+
 TEST(CurvesSection, OfAnEvaluationAloneNamesItSo) {
   test::RunMaker run;
   std::ofstream(run.folder() / "metrics.jsonl") << "{\"step\":5,\"evaluation/metrics/f1_score\":0.5}\n";
