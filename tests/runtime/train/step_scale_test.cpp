@@ -57,15 +57,18 @@ TEST(StepTotals, TravelAsNumbersInOneOrderAndCostsComeLast) {
                           .sleeps = 8,
                           .roll_back = 9,
                           .texts = 10,
-                          .costs = {13, 14}};
+                          .ends = 13,
+                          .lr_changes = 14,
+                          .lr_factor = 15,
+                          .costs = {16, 17}};
 
   const std::vector<double> values = to_values(totals);
 
-  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14));
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17));
   const StepTotals back = step_totals_from(values);
   EXPECT_EQ(to_values(back), values);
   EXPECT_EQ(back.saves, 7);
-  EXPECT_THAT(back.costs, ElementsAre(13, 14));
+  EXPECT_THAT(back.costs, ElementsAre(16, 17));
 }
 
 TEST(StepTotals, AreNotReadFromAListThatIsTooShort) {

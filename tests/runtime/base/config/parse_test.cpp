@@ -36,7 +36,7 @@ TEST(Parse, MergeKeysAddWhatIsNotThere) {
 
 TEST(Parse, AMergeKeyWithoutASectionIsRefused) {
   EXPECT_THAT(refusal("a: &a 3\nb: {<<: *a}"),
-              AllOf(HasSubstr("job.yaml:2:5: b.<<"), HasSubstr("given the number 3")));
+              AllOf(HasSubstr("job.yaml:2:5: b.<<"), HasSubstr("given the integer 3")));
 }
 
 TEST(Parse, TextThatIsNotUtf8IsRefusedWithItsPlace) {
