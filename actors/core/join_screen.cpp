@@ -81,8 +81,12 @@ JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_
   // Nodes of CAF ask each other for their names by this service, which can make no actor of ours.
   if (header_.flags == header::named_receiver_flag && header_.dest_actor == names_service)
     return std::nullopt;
-  // Other flags ask for another service, or take over the name of another node.
-  if (!is_for_joining(header_.operation) || header_.flags != 0)
+  // CAF's client marks each of its handshakes so. In a job without a secret a stranger could take over a member's name by
+  // one; where there is a secret, whoever comes this far has proved it.
+  const bool shakes_hands =
+      header_.operation == message_type::client_handshake && header_.flags == header::select_connection_flag;
+  // Other flags ask for another service.
+  if (!is_for_joining(header_.operation) || (header_.flags != 0 && !shakes_hands))
     return "it has not joined, and says something else than Join";
   return std::nullopt;
 }
