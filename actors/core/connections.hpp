@@ -1,6 +1,6 @@
 #pragma once
-// The connections that bring messages of other processes: each has a number of its own, and whoever dialled this
-// process without being a member of its job may say Join on it and nothing else. One list per process, in its world.
+// The connections that bring messages of other processes. Each has a number of its own. A process that has dialled this
+// one and is no member of the job may say Join and nothing else. One list per process, in its world.
 // Thread-safe.
 
 #include <atomic>

@@ -45,7 +45,7 @@ class Dispatcher {
   Handlers handlers_;
   std::string current_message_;
   std::uint64_t refused_ = 0;
-  // Whoever speaks on one connection under a name cannot use up the numbers of its namesake on another one.
+  // Numbers count by connection and name: a name on one connection uses up no numbers of it on another.
   struct Speaker {
     std::uint64_t connection, sender;
     bool operator==(const Speaker&) const = default;

@@ -17,8 +17,8 @@ struct JobToken {
   std::vector<std::string> warnings;  // who else can read it
 };
 
-// Input error naming the place and the remedy: two places say one, it is empty, the file cannot be read, is no file, or
-// has several lines.
+// Input error naming the place and the remedy: two places say one, it is empty,
+// the file cannot be read, is no file, or has several lines.
 JobToken job_token(const NodeConfig& node, const Variables& variables);
 
 // Whether one of the overrides (--set KEY=VALUE) says it: every user of the host can read a command line.

@@ -19,7 +19,7 @@ namespace d9d {
 void tell_signal(World& world, ActorId root, int signal, bool now);
 
 // Those that a job hears. SIGINT also where the parent ignores it: a job that a script starts in the background is stopped
-// by it too. SIGHUP only where nobody ignores it, as `nohup` does.
+// by it too. Not SIGHUP under `nohup`, which ignores it.
 sigset_t signals_of_jobs();
 
 struct SignalWatchOptions {

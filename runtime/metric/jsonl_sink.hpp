@@ -17,9 +17,9 @@ class JsonlRun final : public TrackerRun {
  public:
   // `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run. Lines of later steps come
   // from a run that was killed after that checkpoint and are purged; a torn last line is repaired. Both by
-  // temporary file and rename. Lines without a step are kept; what is no JSON is moved to `path`.unreadable, with a warning,
-  // because readers stop at it. A file that another program moves or cuts while it is written is gone on with at its end,
-  // with a warning.
+  // temporary file and rename. Lines without a step are kept; what is no JSON is moved to `path`.unreadable
+  // with a warning, because readers stop at it. A file that another program moves or cuts while it is written
+  // is gone on with at its end, with a warning.
   JsonlRun(const std::filesystem::path& path, std::int64_t last_step);
   ~JsonlRun() override;
 

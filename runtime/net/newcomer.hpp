@@ -16,8 +16,8 @@ class Newcomer {
   Newcomer(Fd socket, const Tls* tls, const Secrets& secrets, Deadline deadline);
 
   enum class State { reads, writes, ready, failed };
-  // ready: it is to be told refusal(), or it has proved its hello(). failed: why() says it, empty when it left without
-  // a word.
+  // ready: it is to be told refusal(), or it has proved its hello().
+  // failed: why() says it, empty when it left without a word.
   State step();
 
   int fd() const { return fd_; }

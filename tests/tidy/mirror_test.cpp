@@ -15,7 +15,7 @@
 namespace d9d::tidy {
 namespace {
 
-constexpr std::size_t unmirrored_max = 263;  // lines of covered_by.txt; only gets smaller
+constexpr std::size_t unmirrored_max = 259;  // lines of covered_by.txt; only gets smaller
 
 const std::string loops_test_path = "tests/kernels/activation_test.cpp";
 

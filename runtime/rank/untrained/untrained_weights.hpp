@@ -1,5 +1,5 @@
 #pragma once
-// Warnings that name weights which a job would not train, though nobody froze them.
+// Warnings that name the weights a job does not train and the user has not frozen.
 
 #include <string>
 #include <vector>
