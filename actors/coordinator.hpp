@@ -80,7 +80,7 @@ class Coordinator final : public Actor {
   // A rank has done a step that the checkpoint had not; the trace of a failed job comes in a moment.
   bool trained_ = false, awaits_rescue_ = false;
   int stop_signal_ = 0;  // the job is being stopped by it
-  std::string ended_;    // why an actor or evaluation.stop_after ended it; empty: nobody did
+  std::string ended_;    // the reason of an actor or evaluation.stop_after; empty: neither ended the job
   std::uint64_t stop_step_ = 0, last_step_ = 0;
   Ending ending_;
   std::string failure_;                     // the first one whose cause may still be a node that is gone

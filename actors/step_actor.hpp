@@ -1,6 +1,6 @@
 #pragma once
-// The base of a plugin's actors that follow training: it hears of every step and evaluation, and asks for what an actor
-// may ask for.
+// The base of a plugin's actors that follow training: it hears of every step and evaluation,
+// and asks for what an actor may ask for.
 // job/own_actor.hpp has an example, and registers them.
 
 #include <cstdint>

@@ -109,7 +109,8 @@ class ChannelScribe final : public caf::io::scribe {
 
   // Of a connection that has not joined; what does not pass ends it.
   bool passes_screen(caf::execution_unit* loop, const void* data, std::size_t bytes) {
-    const auto trouble = screen_.trouble_with(data, bytes);
+    if (!screen_) screen_.emplace(published());
+    const auto trouble = screen_->trouble_with(data, bytes);
     if (!trouble) return true;
     if (!trouble->empty())
       complaints_->add(
@@ -117,13 +118,17 @@ class ChannelScribe final : public caf::io::scribe {
     io_failure(loop, caf::io::network::operation::read);
     return false;
   }
-  caf::node_id peer() {
-    return dynamic_cast<caf::io::basp_broker&>(*parent()).instance.tbl().lookup_direct(hdl());
+  caf::io::basp::instance& basp() { return dynamic_cast<caf::io::basp_broker&>(*parent()).instance; }
+  caf::node_id peer() { return basp().tbl().lookup_direct(hdl()); }
+  // The Node: a process publishes nothing else.
+  caf::actor_id published() {
+    const auto& all = basp().published_actors();
+    return all.empty() ? caf::invalid_actor_id : all.begin()->second.first->id();
   }
 
   const std::shared_ptr<Connection> connection_;
   std::shared_ptr<net::Complaints> complaints_;
-  JoinScreen screen_;
+  std::optional<JoinScreen> screen_;  // from the first bytes on
   bool launched_ = false;
   caf::io::network::stream_impl<ChannelPolicy> stream_;
 };

@@ -1,5 +1,6 @@
 #include "actors/core/join_screen.hpp"
 
+#include <caf/atom.hpp>
 #include <caf/binary_deserializer.hpp>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ using caf::io::basp::header;
 using caf::io::basp::message_type;
 
 // As CAF writes the types of a message: ours, and a single atom (a sign of life).
+constexpr auto names_service = static_cast<std::uint64_t>(caf::atom("SpawnServ"));
 constexpr std::string_view packet_message = "@<>+d9d.packet";
 constexpr std::string_view atom_message = "@<>+@atom";
 
@@ -63,7 +65,9 @@ const Arrival*& Arriving::slot() {
 JoinScreen::Trouble JoinScreen::trouble_with(const void* data, std::size_t bytes) {
   if (!awaits_payload_) return trouble_with_header(data, bytes);
   awaits_payload_ = false;
-  if (header_.operation != message_type::direct_message) return std::nullopt;
+  // Actors of CAF itself hear what they have asked for.
+  if (header_.operation != message_type::direct_message || header_.dest_actor != published_)
+    return std::nullopt;
   return trouble_with_message(data, bytes);
 }
 
@@ -74,8 +78,15 @@ JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_
   if (header_.payload_len > payload_bytes_max)
     return fmt::format("it has not joined, and begins a message of {} bytes", header_.payload_len);
   if (header_.operation == message_type::down_message) return "";
-  // A flag asks for a service by its name, or takes over the name of another node.
-  if (!is_for_joining(header_.operation) || header_.flags != 0)
+  // Nodes of CAF ask each other for their names by this service, which can make no actor of ours.
+  if (header_.flags == header::named_receiver_flag && header_.dest_actor == names_service)
+    return std::nullopt;
+  // CAF's client marks each of its handshakes so. In a job without a secret a stranger could take over a member's name by
+  // one; where there is a secret, whoever comes this far has proved it.
+  const bool shakes_hands =
+      header_.operation == message_type::client_handshake && header_.flags == header::select_connection_flag;
+  // Other flags ask for another service.
+  if (!is_for_joining(header_.operation) || (header_.flags != 0 && !shakes_hands))
     return "it has not joined, and says something else than Join";
   return std::nullopt;
 }

@@ -19,6 +19,8 @@ class JoinScreen {
  public:
   static constexpr std::size_t payload_bytes_max = std::size_t{1} << 20;  // a Join has some kilobytes of keys
 
+  // `published`: the actor that joiners reach.
+  explicit JoinScreen(caf::actor_id published) : published_(published) {}
   // Takes the pieces that CAF reads: a header, then its payload if it has one. None: CAF may have it. Else the
   // connection is to be closed, and this says why; empty: a process that was refused takes its leave.
   using Trouble = std::optional<std::string>;
@@ -27,6 +29,7 @@ class JoinScreen {
  private:
   Trouble trouble_with_header(const void* data, std::size_t bytes);
 
+  const caf::actor_id published_;
   caf::io::basp::header header_{};
   bool awaits_payload_ = false;
 };

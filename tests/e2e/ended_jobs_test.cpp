@@ -1,5 +1,5 @@
-// Jobs that are ended well before their last step: by an actor of examples/own_project, or because evaluations get no
-// better.
+// Jobs that are ended well before their last step: by an actor of examples/own_project,
+// or because evaluations get no better.
 #include <gmock/gmock.h>
 
 #include <filesystem>

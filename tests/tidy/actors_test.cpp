@@ -150,7 +150,8 @@ TEST(Messages, EveryOneIsHeardBySomebodyAndSaidBySomebody) {
   }
   said.merge(Names{"Dialed", "PeerDown", "Signalled", "Tick"});  // the host's, timers, the process
   heard.merge(Names{"Stop", "Event", "TextsGenerated"});         // every actor's; users' actors'
-  said.merge(Names{"Subscribe", "RollBack", "RecordValue", "EventsHeard"});  // users' actors'
+  said.merge(Names{"Subscribe", "RollBack", "RecordValue", "EventsHeard", "EndJob", "EventsFollowed",
+                   "ScaleLearningRate"});  // users' actors'
   for (const Source* schema : sources_under({"messages"})) {
     if (!schema->path.ends_with(".capnp")) continue;
     for (const std::string& name : all_matches(joined(*schema, any), R"((?:^|\n)struct (\w+) \{)")) {

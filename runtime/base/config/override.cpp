@@ -67,6 +67,15 @@ Node plain_value(std::string_view text) {
   return {.kind = Node::Kind::scalar, .text = std::string(text)};
 }
 
+// "[fd00::1]:29500", no list.
+bool is_address(std::string_view text) {
+  const std::size_t end = text.find("]:");
+  return text.starts_with('[') && end != std::string_view::npos && end + 2 < text.size() &&
+         text.substr(1, end - 1).find_first_not_of("0123456789abcdefABCDEF:.") == std::string_view::npos &&
+         text.substr(1, end - 1).find(':') != std::string_view::npos &&
+         text.substr(end + 2).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // A shell has taken one level of quotes away; what begins a comment, an anchor, a tag in a file is a part of the text here.
 Node value_of(std::string_view given, const std::string& origin) {
   const std::string_view text = trimmed(given);
@@ -74,7 +83,8 @@ Node value_of(std::string_view given, const std::string& origin) {
   const char first = text.empty() ? ' ' : text.front();
   const bool tagged = text.starts_with("!!");  // `!!str 5`
   constexpr std::string_view indicators = "&!*@`%#|>";
-  if (!lines && !tagged && indicators.find(first) != std::string_view::npos) return plain_value(text);
+  const bool is_plain = indicators.find(first) != std::string_view::npos || is_address(text);
+  if (!lines && !tagged && is_plain) return plain_value(text);
   Node node = parse(std::string(given), origin);
   constexpr std::string_view openings = "\"'[{";
   const bool written_as_yaml = lines || tagged || openings.find(first) != std::string_view::npos;

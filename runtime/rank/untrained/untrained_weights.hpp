@@ -1,5 +1,5 @@
 #pragma once
-// What is said of weights that a job would not train, though nobody froze them.
+// Warnings that name weights which a job would not train, though nobody froze them.
 
 #include <string>
 #include <vector>

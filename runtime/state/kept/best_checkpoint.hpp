@@ -28,8 +28,8 @@ using EvaluationValues = std::map<std::uint64_t, EvaluationValue>;  // by the st
 // Of those that were evaluated. Those of `damaged_steps` and those whose manifest cannot be read do not count.
 EvaluationValues evaluation_values(const Disk& disk, const std::string& directory,
                                    const std::set<std::uint64_t>& damaged_steps = {});
-// The step of the best one by what the newest is compared by; the older one of two that are equal. Nothing where there is
-// none.
+// The step of the best one by what the newest is compared by; the older one of two that are equal.
+// Nothing where none was evaluated.
 std::optional<std::uint64_t> best_of(const EvaluationValues& values);
 
 // A link in a folder of checkpoints, to the best one.

@@ -54,7 +54,7 @@ class JoinScreenTest : public testing::Test {
     caf::binary_serializer sink(system_, bytes);
     std::vector<caf::strong_actor_ptr> stages;
     EXPECT_FALSE(sink(stages, message));
-    JoinScreen screen;
+    JoinScreen screen(2);
     EXPECT_EQ(trouble_with(screen, {message_type::direct_message, 0, static_cast<std::uint32_t>(bytes.size()),
                                     0, 1, 2}),
               std::nullopt);
@@ -63,7 +63,7 @@ class JoinScreenTest : public testing::Test {
 
   Config config_;
   caf::actor_system system_{config_};
-  JoinScreen screen_;
+  JoinScreen screen_{2};
   const caf::actor somebody_ =
       system_.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
   const caf::strong_actor_ptr handle_ = caf::actor_cast<caf::strong_actor_ptr>(somebody_);
@@ -83,6 +83,17 @@ TEST_F(JoinScreenTest, KeepsOffWhatTellsCafAboutOtherNodesAndServices) {
     EXPECT_THAT(trouble_with(operation), Optional(HasSubstr("something else than Join")));
   EXPECT_THAT(trouble_with(message_type::direct_message, header::named_receiver_flag),
               Optional(HasSubstr("something else than Join")));
+}
+
+// CAF asks every node that it meets, and hears what it has asked for.
+TEST_F(JoinScreenTest, LetsCafLearnTheNamesOfNodes) {
+  JoinScreen screen(2);
+  const auto names = static_cast<caf::actor_id>(caf::atom("SpawnServ"));
+  EXPECT_EQ(trouble_with(screen, {message_type::direct_message, header::named_receiver_flag, 3, 0, 1, names}),
+            std::nullopt);
+  EXPECT_EQ(screen.trouble_with("any", 3), std::nullopt);
+  EXPECT_EQ(trouble_with(screen, {message_type::direct_message, 0, 3, 0, 1, 3}), std::nullopt);
+  EXPECT_EQ(screen.trouble_with("any", 3), std::nullopt);
 }
 
 TEST_F(JoinScreenTest, KeepsOffWhoTakesTheNameOfAnotherNode) {
@@ -111,7 +122,7 @@ TEST_F(JoinScreenTest, GivesAStrangerNoMemory) {
 }
 
 TEST_F(JoinScreenTest, KeepsOffWhatIsNoProtocolOfCaf) {
-  JoinScreen screen;
+  JoinScreen screen(2);
   EXPECT_THAT(screen.trouble_with("short", 5), Optional(HasSubstr("not d9d's protocol")));
   ASSERT_EQ(trouble_with(screen, {message_type::direct_message, 0, 3, 0, 1, 2}), std::nullopt);
   EXPECT_THAT(screen.trouble_with("\xff\xff\xff", 3), Optional(HasSubstr("not d9d's protocol")));

@@ -41,6 +41,16 @@ TEST(Override, KeepsTheTextAsItStands) {
   EXPECT_EQ(set("", "a= x "), R"({"a":"x"})");
 }
 
+TEST(Override, TakesAnAddressInBracketsForNoList) {
+  Node root = parse("{}", "job.yaml");
+  for (const char* address : {"[::]:0", "[fd00::1]:29500", "[::ffff:10.0.0.1]:80"}) {
+    apply_override(root, std::string("a=") + address);
+    EXPECT_EQ(root.find("a")->text, address);
+  }
+  apply_override(root, "a=[1, 2]");
+  EXPECT_EQ(root.find("a")->items.size(), 2U);
+}
+
 TEST(Override, ReadsYamlWhereItIsWritten) {
   EXPECT_EQ(set("", "a=\"run #5\""), R"({"a":"run #5"})");
   EXPECT_EQ(set("", "a='5'"), R"({"a":"5"})");

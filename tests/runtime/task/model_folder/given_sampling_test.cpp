@@ -40,7 +40,8 @@ TEST_F(GivenSamplingIn, AFolderIsThatOfTransformers) {
 
 TEST_F(GivenSamplingIn, AFolderPenalisesRepetitionsWhetherItSamplesOrNot) {
   for (const char* samples : {"", R"("do_sample": false, )", R"("do_sample": true, )"}) {
-    const GivenSampling given = sampling(std::string("{") + samples + R"("repetition_penalty": 1.05})");
+    const GivenSampling given =
+        sampling((std::string("{") + samples + R"("repetition_penalty": 1.05})").c_str());
     EXPECT_EQ(given.repetition_penalty, 1.05) << samples;
     EXPECT_THAT(given.words, IsEmpty());
   }
