@@ -14,14 +14,15 @@ using testing::HasSubstr;
 
 class KeptCheckpointsTest : public testing::Test {
  protected:
-  KeptCheckpointsTest() {
-    job_.output_dir = folder_.path().string();
-    job_.trainer.checkpointing.num_to_keep = 3;
+  static JobConfig job_in(const std::filesystem::path& folder) {
+    JobConfig job;
+    job.output_dir = folder.string();
+    job.trainer.checkpointing.num_to_keep = 3;
+    return job;
   }
   void save(std::uint64_t step, double loss) {
     const std::string name = join_path(directory(), checkpoint_name(step));
-    const std::string extra = R"({"ranks":{"0":{"evaluation":{"step":)" + std::to_string(step) +
-                              R"(,"loss":)" + std::to_string(loss) + "}}}}";
+    const std::string extra = R"({"ranks":{"0":{"evaluation_loss":)" + std::to_string(loss) + "}}}";
     disk_.make_directories(name + ".tmp-x");
     commit_checkpoint(disk_, name + ".tmp-x", name, {.step = step, .extra = extra});
     kept_.committed(step, extra);
@@ -40,7 +41,7 @@ class KeptCheckpointsTest : public testing::Test {
 
   PosixDisk disk_;
   test::TemporaryFolder folder_;
-  JobConfig job_;
+  JobConfig job_ = job_in(folder_.path());
   KeptCheckpoints kept_{disk_, job_};
 };
 

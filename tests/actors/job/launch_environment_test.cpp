@@ -273,7 +273,7 @@ TEST(LaunchEnvironment, ThePodsOfAPyTorchJobFindEachOther) {
   EXPECT_EQ(unprotected.listen, "localhost:23456");
   EXPECT_THAT(unprotected.notes, ElementsAre(AllOf(HasSubstr("MASTER_ADDR is localhost"), HasSubstr("node.tls"))));
   const RunOptions here = place(master + Variables{{"LOCAL_SIZE", "2"}, {"LOCAL_RANK", "0"}}, trusting(8));
-  EXPECT_EQ(here.listen, "127.0.0.1:23456") << "all of them are on this host";
+  EXPECT_EQ(here.listen, "localhost:23456") << "all of them are on this host";
 }
 
 TEST(LaunchEnvironment, RankZeroNeedsNoAddress) {

@@ -27,10 +27,10 @@ class JobTree : public testing::Test {
 
 TEST_F(JobTree, HomeStandsInAllKeysThatNameFiles) {
   EXPECT_EQ(settled("{output_dir: ~/runs, data: {files: [~/a.txt, ~/b/*.txt], tokenizer: ~/t.json}}"),
-            R"({"output_dir":"/home/me/runs","data":{"files":["/home/me/a.txt","/home/me/b/*.txt"],)"
-            R"("tokenizer":"/home/me/t.json"}})");
+            R"({"data":{"files":["/home/me/a.txt","/home/me/b/*.txt"],"tokenizer":"/home/me/t.json"},)"
+            R"("output_dir":"/home/me/runs"})");
   EXPECT_EQ(settled("evaluation: {data: {sources: [{source: megatron, prefix: ~/x}]}}"),
-            R"({"evaluation":{"data":{"sources":[{"source":"megatron","prefix":"/home/me/x"}]}}})");
+            R"({"evaluation":{"data":{"sources":[{"prefix":"/home/me/x","source":"megatron"}]}}})");
   EXPECT_EQ(settled("plugins: [~/p.so]"), R"({"plugins":["/home/me/p.so"]})");
   EXPECT_THAT(problems.errors(), IsEmpty());
 }
@@ -38,7 +38,7 @@ TEST_F(JobTree, HomeStandsInAllKeysThatNameFiles) {
 TEST_F(JobTree, TextsStay) {
   EXPECT_EQ(
       settled("{trainer: {run: {name: ~/r, description: $HOME}}, data: {roles: {user: {prefix: ~/}}}}"),
-      R"({"trainer":{"run":{"name":"~/r","description":"$HOME"}},"data":{"roles":{"user":{"prefix":"~/"}}}})");
+      R"({"data":{"roles":{"user":{"prefix":"~/"}}},"trainer":{"run":{"description":"$HOME","name":"~/r"}}})");
   EXPECT_THAT(problems.errors(), IsEmpty());
 }
 
@@ -51,7 +51,7 @@ TEST_F(JobTree, VariablesInPathsAreProblemsOfTheirKeys) {
 
 TEST_F(JobTree, KeysForAnchorsAreIgnoredAtTheTopLevel) {
   EXPECT_EQ(settled("{x-text: &t {tokenizer: t}, data: {<<: *t, x-y: 1}}"),
-            R"({"data":{"x-y":1,"tokenizer":"t"}})");
+            R"({"data":{"tokenizer":"t","x-y":1}})");
 }
 
 }  // namespace
