@@ -278,6 +278,22 @@ void watch_closing(std::optional<CloseWatch>& closing, int exit_code) {
   });
 }
 
+net::GateOptions gate_options(const RunOptions& options) {
+  // Of a limit that cannot be raised, strangers at the gate get an eighth.
+  const std::uint64_t descriptors = raise_descriptor_limit();
+  return {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128),
+          .secret = options.secret,
+          .awaits_membership = true,
+          .takes_joins = !options.join};
+}
+
+SystemOptions system_options(const NodeConfig& node, net::Gate& gate) {
+  SystemOptions options{.heartbeat_interval = std::chrono::milliseconds(node.heartbeat_ms),
+                        .connection_timeout = std::chrono::milliseconds(node.heartbeat_ms * 10)};
+  options.gate = &gate;
+  return options;
+}
+
 }  // namespace
 
 int ranks_of_process(const JobConfig& job, const RunOptions& options) {
@@ -289,12 +305,7 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;
   std::optional<CloseWatch> closing;  // outlives what closes
   const std::string isa = instruction_set();
-  // Of a limit that cannot be raised, strangers at the gate get an eighth.
-  const std::uint64_t descriptors = raise_descriptor_limit();
-  net::Gate gate(tls_of(job.node), {.newcomers_max = std::clamp<std::uint64_t>(descriptors / 8, 8, 128),
-                                    .secret = options.secret,
-                                    .awaits_membership = true,
-                                    .takes_joins = !options.join});
+  net::Gate gate(tls_of(job.node), gate_options(options));
   const SystemClock clock;
   SignalWatch signals(clock, {.grace = std::chrono::seconds(job.node.stop_grace),
                               .leave = [](int exit_code, const std::string& why) {
@@ -350,16 +361,13 @@ int run_job(const LoadedJob& loaded, const RunOptions& options) {
                         .job_token = options.secret.kind == net::SecretKind::token ? options.secret.text : "",
                         .share = options.share}};
 
-  SystemOptions system_options{.heartbeat_interval = std::chrono::milliseconds(job.node.heartbeat_ms),
-                               .connection_timeout = std::chrono::milliseconds(job.node.heartbeat_ms * 10)};
-  system_options.gate = &gate;
   JobEnd ended;
   NodeOptions node = node_options(services, options, ended);
   std::optional<RunFolders> folders;
   if (node.first) folders.emplace(disk, job, job_tag(node.incarnation), disk_watch, held_folders);
   if (options.share.worker.index == 0) log::info("computing with {} instructions", isa);
   if (options.on_ready && options.join) options.on_ready(*options.join);
-  ActorSystem system(world, system_options);
+  ActorSystem system(world, system_options(job.node, gate));
   const int exit_code = run_node(system, services, std::move(node), ended, signals, folders);
   watch_closing(closing, exit_code);
   return exit_code;

@@ -49,6 +49,14 @@ class NodeTest : public ::testing::Test {
     world.world().book.enter_node(0, world.ear());
   }
   void play_first() { world.play<Node>(first_id, options); }
+  void play_member() {
+    play_first();
+    welcome(first_id, 0, 1);
+  }
+  void fails_by_input(ActorId actor) {
+    world.say<wire::Failed>(
+        first_id, [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); }, actor);
+  }
   void play_joining() {
     become_joining();
     world.play<Node>(stranger_id, options);
@@ -337,8 +345,7 @@ TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
 
 TEST_F(NodeTest, ListenersEnterFirstAndTheOthersWhenTheyAreReady) {
   listener = true;
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   EXPECT_THAT(spawned(), ElementsAre(coordinator_id, ActorId{Role::user, 0}));
 
   ready({Role::user, 0});
@@ -389,8 +396,7 @@ TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
 
 TEST_F(NodeTest, ACastThatCannotBeMadeIsToldToTheCoordinator) {
   cast_failure = "no such model";
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
 
   const auto failed = world.last<wire::Failed>(coordinator_id);
   EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
@@ -408,8 +414,7 @@ TEST_F(NodeTest, ARefusedNodeEndsWithTheReason) {
 }
 
 TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   world.forget();
   stop_node(false);
   stop_node(true);
@@ -425,8 +430,7 @@ TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
 // Own actors hear the last events before they stop: the EventBus passes it on behind those.
 TEST_F(NodeTest, LeavesOwnActorsToTheEventBusUnlessItIsGone) {
   listener = true;
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   ready({Role::user, 0});
   stop_node(false);
   EXPECT_TRUE(world.heard<wire::Stop>(ActorId{Role::user, 0}).empty());
@@ -434,18 +438,14 @@ TEST_F(NodeTest, LeavesOwnActorsToTheEventBusUnlessItIsGone) {
 
 TEST_F(NodeTest, StopsOwnActorsWhereTheEventBusHasFailed) {
   listener = true;
-  play_first();
-  welcome(first_id, 0, 1);
-  world.say<wire::Failed>(first_id,
-                          [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); },
-                          {Role::event_bus, 0});
+  play_member();
+  fails_by_input({Role::event_bus, 0});
   stop_node(true);
   EXPECT_EQ(world.heard<wire::Stop>(ActorId{Role::user, 0}).size(), 1U);
 }
 
 TEST_F(NodeTest, AFailedJobWakesTheCollectivesBeforeAnythingElse) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   stop_node(true);
 
   EXPECT_THAT(aborted, ElementsAre("why"));
@@ -453,8 +453,7 @@ TEST_F(NodeTest, AFailedJobWakesTheCollectivesBeforeAnythingElse) {
 }
 
 TEST_F(NodeTest, AnErrorOfTheInputHasItsOwnExitCode) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   stop_node(true, true);
 
   EXPECT_THAT(exits, ElementsAre(2));
@@ -488,17 +487,14 @@ TEST_F(NodeTest, ACoordinatorThatFailsIsReportedAndEndsTheNode) {
 
 TEST_F(NodeTest, ACoordinatorThatFailsBeforeTrainingByTheInputHasTheInputsExitCode) {
   play_first();
-  world.say<wire::Failed>(
-      first_id, [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); },
-      coordinator_id);
+  fails_by_input(coordinator_id);
 
   EXPECT_THAT(exits, ElementsAre(2));
 }
 
 TEST_F(NodeTest, ACastThatThrowsWhateverItLikesIsToldToTheCoordinatorToo) {
   options.cast = [](const Membership&) -> std::vector<CastMember> { throw std::runtime_error("a bad day"); };
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   EXPECT_EQ(std::string(world.last<wire::Failed>(coordinator_id)->getText()), "a bad day");
   EXPECT_TRUE(world.lives(first_id));
 }

@@ -42,6 +42,9 @@ const Names& for_plugins() {
       "f1",
       "precision",
       "recall",
+      // what a plugin defines
+      "d9d_register",
+      "d9d_register_actors",
       // fine-tuning of a model
       "merge_peft",
   };

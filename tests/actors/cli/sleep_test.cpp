@@ -36,8 +36,8 @@ TEST(SleepCommand, RefusesAJobOfAnotherHostAndSaysWhatToDo) {
 
 TEST(SleepCommand, PostsToALivePage) {
   std::string told;
-  const live::HttpServer server({"127.0.0.1", 0}, "test", {},
-                                {{"/wake", [&] {
+  const live::HttpServer server({.address = {"127.0.0.1", 0}, .key = "test"}, {},
+                                {{"/wake", [&](const live::Caller&) {
                                     told = "wake";
                                     return live::HttpAnswer{202, "text/plain", "it wakes\n"};
                                   }}});

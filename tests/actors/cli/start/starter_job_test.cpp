@@ -13,11 +13,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::uint64_t gib = 1ULL << 30;
+constexpr std::uint64_t room = 16ULL << 30;
 
 StarterJob bible() {
   StarterJob job{.name = "bible", .command = "d9d-node init bible --text kjv.txt", .files = {"kjv.txt"}};
-  job.plan = plan_model({1'200'000, 4096}, {4, 16 * gib}, 4);
+  job.plan = plan_model({1'200'000, 4096}, {4, room}, 4);
   job.minutes = 4;
   job.family = "qwen3";
   job.tokenizer = "bible/tokenizer.json";
