@@ -274,8 +274,7 @@ TEST_F(NodeTest, AJobThatDoesNotStartEndsTheNodesThatJoinedIt) {
 }
 
 TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
 
   ASSERT_EQ(cast.size(), 1U);
   EXPECT_EQ(cast[0].resume_step, 4U);
@@ -287,8 +286,7 @@ TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
 }
 
 TEST_F(NodeTest, ASecondWelcomeIsIgnored) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   welcome(first_id, 0, 1);
 
   EXPECT_EQ(cast.size(), 1U);
@@ -331,8 +329,7 @@ TEST_F(NodeTest, APeerThatCannotBeReachedIsNamedWithItsOwnAddress) {
 }
 
 TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   ready(trainer_id, 2);
   EXPECT_TRUE(world.heard<wire::NodeReady>().empty());
 
@@ -357,8 +354,7 @@ TEST_F(NodeTest, ListenersEnterFirstAndTheOthersWhenTheyAreReady) {
 }
 
 TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   world.say<wire::StartTraining>(
       first_id, [](wire::StartTraining::Builder start) { start.setFirstStep(5); }, coordinator_id);
 
@@ -369,8 +365,7 @@ TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
 }
 
 TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
-  play_first();
-  welcome(first_id, 0, 1);
+  play_member();
   world.say<wire::Failed>(
       first_id,
       [](wire::Failed::Builder failed) {
