@@ -33,7 +33,8 @@ StepDone step_in(std::uint64_t number, const nlohmann::json& context) {
 EvaluationDone evaluation_in(std::uint64_t step, const nlohmann::json& context) {
   EvaluationDone evaluation{.step = step};
   if (context.at("loss").is_number()) evaluation.loss = context.at("loss").get<double>();
-  for (const auto& [name, value] : context.value("metrics", nlohmann::json::object()).items()) {
+  const nlohmann::json metrics = context.value("metrics", nlohmann::json::object());
+  for (const auto& [name, value] : metrics.items()) {
     if (value.is_number()) evaluation.metrics[name] = value.get<double>();
   }
   return evaluation;

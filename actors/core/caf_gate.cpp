@@ -109,7 +109,11 @@ class ChannelScribe final : public caf::io::scribe {
 
   // Of a connection that has not joined; what does not pass ends it.
   bool passes_screen(caf::execution_unit* loop, const void* data, std::size_t bytes) {
-    if (!screen_) screen_.emplace(published());
+    if (!screen_) {
+      screen_.emplace(published(), [this](const caf::node_id& name) {
+        return static_cast<bool>(basp().tbl().lookup_direct(name)) || name == basp().this_node();
+      });
+    }
     const auto trouble = screen_->trouble_with(data, bytes);
     if (!trouble) return true;
     if (!trouble->empty())

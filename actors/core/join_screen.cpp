@@ -65,10 +65,20 @@ const Arrival*& Arriving::slot() {
 JoinScreen::Trouble JoinScreen::trouble_with(const void* data, std::size_t bytes) {
   if (!awaits_payload_) return trouble_with_header(data, bytes);
   awaits_payload_ = false;
+  if (header_.operation == message_type::client_handshake) return trouble_with_name(data, bytes);
   // Actors of CAF itself hear what they have asked for.
   if (header_.operation != message_type::direct_message || header_.dest_actor != published_)
     return std::nullopt;
   return trouble_with_message(data, bytes);
+}
+
+// CAF would send what is for the process of that name here.
+JoinScreen::Trouble JoinScreen::trouble_with_name(const void* data, std::size_t bytes) const {
+  caf::binary_deserializer source(nullptr, static_cast<const char*>(data), bytes);
+  caf::node_id name;
+  if (source(name)) return "what it says is not d9d's protocol";
+  if (is_known_(name)) return "it takes the name of a process that is here";
+  return std::nullopt;
 }
 
 JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_t bytes) {
@@ -81,8 +91,7 @@ JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_
   // Nodes of CAF ask each other for their names by this service, which can make no actor of ours.
   if (header_.flags == header::named_receiver_flag && header_.dest_actor == names_service)
     return std::nullopt;
-  // CAF's client marks each of its handshakes so. In a job without a secret a stranger could take over a member's name by
-  // one; where there is a secret, whoever comes this far has proved it.
+  // CAF's client marks each of its handshakes so: the server is to use this connection for its name.
   const bool shakes_hands =
       header_.operation == message_type::client_handshake && header_.flags == header::select_connection_flag;
   // Other flags ask for another service.

@@ -6,6 +6,7 @@
 #include <caf/io/basp/header.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,8 +20,12 @@ class JoinScreen {
  public:
   static constexpr std::size_t payload_bytes_max = std::size_t{1} << 20;  // a Join has some kilobytes of keys
 
+  // Whether CAF has a connection to a node of this name.
+  using IsKnown = std::function<bool(const caf::node_id&)>;
+
   // `published`: the actor that joiners reach.
-  explicit JoinScreen(caf::actor_id published) : published_(published) {}
+  explicit JoinScreen(caf::actor_id published, IsKnown is_known)
+      : published_(published), is_known_(std::move(is_known)) {}
   // Takes the pieces that CAF reads: a header, then its payload if it has one. None: CAF may have it. Else the
   // connection is to be closed, and this says why; empty: a process that was refused takes its leave.
   using Trouble = std::optional<std::string>;
@@ -29,7 +34,10 @@ class JoinScreen {
  private:
   Trouble trouble_with_header(const void* data, std::size_t bytes);
 
+  Trouble trouble_with_name(const void* data, std::size_t bytes) const;
+
   const caf::actor_id published_;
+  const IsKnown is_known_;
   caf::io::basp::header header_{};
   bool awaits_payload_ = false;
 };

@@ -6,6 +6,7 @@
 #include <caf/binary_serializer.hpp>
 #include <caf/event_based_actor.hpp>
 #include <caf/exit_reason.hpp>
+#include <caf/node_id.hpp>
 #include <caf/send.hpp>
 #include <caf/system_messages.hpp>
 
@@ -33,6 +34,12 @@ Frame frame_to(ActorId receiver) {
   return encode<T>({.sender = {Role::node, 7}, .receiver = receiver, .sequence = 1}, [](auto) {});
 }
 
+const caf::node_id someone_here = *caf::make_node_id(7, "0123456789abcdef0123456789abcdef01234567");
+
+bool is_known(const caf::node_id& name) {
+  return name == someone_here;
+}
+
 class JoinScreenTest : public testing::Test {
  protected:
   // CAF keeps an actor whose handle was written until it ends.
@@ -54,7 +61,7 @@ class JoinScreenTest : public testing::Test {
     caf::binary_serializer sink(system_, bytes);
     std::vector<caf::strong_actor_ptr> stages;
     EXPECT_FALSE(sink(stages, message));
-    JoinScreen screen(2);
+    JoinScreen screen(2, is_known);
     EXPECT_EQ(trouble_with(screen, {message_type::direct_message, 0, static_cast<std::uint32_t>(bytes.size()),
                                     0, 1, 2}),
               std::nullopt);
@@ -63,7 +70,7 @@ class JoinScreenTest : public testing::Test {
 
   Config config_;
   caf::actor_system system_{config_};
-  JoinScreen screen_{2};
+  JoinScreen screen_{2, is_known};
   const caf::actor somebody_ =
       system_.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
   const caf::strong_actor_ptr handle_ = caf::actor_cast<caf::strong_actor_ptr>(somebody_);
@@ -87,7 +94,7 @@ TEST_F(JoinScreenTest, KeepsOffWhatTellsCafAboutOtherNodesAndServices) {
 
 // CAF asks every node that it meets, and hears what it has asked for.
 TEST_F(JoinScreenTest, LetsCafLearnTheNamesOfNodes) {
-  JoinScreen screen(2);
+  JoinScreen screen(2, is_known);
   const auto names = static_cast<caf::actor_id>(caf::atom("SpawnServ"));
   EXPECT_EQ(trouble_with(screen, {message_type::direct_message, header::named_receiver_flag, 3, 0, 1, names}),
             std::nullopt);
@@ -96,9 +103,23 @@ TEST_F(JoinScreenTest, LetsCafLearnTheNamesOfNodes) {
   EXPECT_EQ(screen.trouble_with("any", 3), std::nullopt);
 }
 
+// CAF would send what is for the process of that name over the new connection.
 TEST_F(JoinScreenTest, KeepsOffWhoTakesTheNameOfAnotherNode) {
-  EXPECT_THAT(trouble_with(message_type::client_handshake, header::select_connection_flag),
-              Optional(HasSubstr("something else than Join")));
+  for (const caf::node_id& name :
+       {someone_here, *caf::make_node_id(8, "0123456789abcdef0123456789abcdef01234567")}) {
+    std::vector<char> bytes;
+    caf::binary_serializer sink(system_, bytes);
+    ASSERT_FALSE(sink(name));
+    JoinScreen screen(2, is_known);
+    ASSERT_EQ(trouble_with(screen, {message_type::client_handshake, header::select_connection_flag,
+                                    static_cast<std::uint32_t>(bytes.size()), 0, 0, 0}),
+              std::nullopt);
+
+    const auto trouble = screen.trouble_with(bytes.data(), bytes.size());
+
+    EXPECT_EQ(trouble.value_or(""),
+              name == someone_here ? "it takes the name of a process that is here" : "");
+  }
 }
 
 // A node that was refused ends, and its CAF says so.
@@ -122,7 +143,7 @@ TEST_F(JoinScreenTest, GivesAStrangerNoMemory) {
 }
 
 TEST_F(JoinScreenTest, KeepsOffWhatIsNoProtocolOfCaf) {
-  JoinScreen screen(2);
+  JoinScreen screen(2, is_known);
   EXPECT_THAT(screen.trouble_with("short", 5), Optional(HasSubstr("not d9d's protocol")));
   ASSERT_EQ(trouble_with(screen, {message_type::direct_message, 0, 3, 0, 1, 2}), std::nullopt);
   EXPECT_THAT(screen.trouble_with("\xff\xff\xff", 3), Optional(HasSubstr("not d9d's protocol")));
@@ -154,7 +175,7 @@ TEST_F(ArrivalTest, OfAStrangerIsJoinAloneWithAHandleOfItsOwn) {
   EXPECT_TRUE(accepts(good, false, system_.node()));
   for (Packet* bad : {&stop, &elsewhere, &without, &garbage})
     EXPECT_FALSE(accepts(*bad, false, system_.node()));
-  EXPECT_FALSE(accepts(good, false, caf::node_id())) << "the handle of somebody else";
+  EXPECT_FALSE(accepts(good, false, someone_here)) << "the handle of somebody else";
 }
 
 }  // namespace
