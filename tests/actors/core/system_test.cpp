@@ -306,7 +306,8 @@ TEST(ActorCore, AProcessThatDoesNotKnowTheSecretIsTold) {
       first_id, Threading::pool, [&](World& w) { return std::make_unique<Asker>(w, &heard, 1, port); },
       [&](ErrorKind, const std::string& report) { told.set_value(report); });
 
-  EXPECT_NE(wait_for(told).find("the job token (node.job_token) differs; a stranger"), std::string::npos);
+  EXPECT_NE(wait_for(told).find("it belongs to another job, or to another start of this one"),
+            std::string::npos);
   stop(there, second_id);
   EXPECT_TRUE(near.await_all(patience));
   EXPECT_TRUE(far.await_all(patience));
