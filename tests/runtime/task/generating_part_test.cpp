@@ -60,13 +60,19 @@ TEST(GeneratingPart, PenalisesRepetitionsAndEndsBehindSeveralTokensAsAWholeModel
     return text.size() >= 2 && std::ranges::equal(text.last(2), std::span(expected[1]).subspan(1, 2));
   };
 
+  // Both texts may have the two tokens.
+  const auto cut = [&](std::vector<std::int64_t> text) {
+    for (std::size_t length = 2; length < text.size(); ++length)
+      if (options.ends_here(std::span(text).first(length))) std::fill(text.begin() + length, text.end(), -1);
+    return text;
+  };
+  ASSERT_EQ(cut(expected[1])[3], -1);
+
   for (const bool in_step : {false, true}) {
     options.in_step = in_step;
     const auto made = texts_over_two_stages(options);
-    EXPECT_EQ(std::vector(made.begin(), made.begin() + 6), expected[0]) << in_step;
-    EXPECT_EQ(std::vector(made.begin() + 6, made.begin() + 12),
-              (std::vector<std::int64_t>{expected[1][0], expected[1][1], expected[1][2], -1, -1, -1}))
-        << in_step;
+    EXPECT_EQ(std::vector(made.begin(), made.begin() + 6), cut(expected[0])) << in_step;
+    EXPECT_EQ(std::vector(made.begin() + 6, made.begin() + 12), cut(expected[1])) << in_step;
   }
 }
 
