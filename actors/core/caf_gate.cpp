@@ -109,11 +109,8 @@ class ChannelScribe final : public caf::io::scribe {
 
   // Of a connection that has not joined; what does not pass ends it.
   bool passes_screen(caf::execution_unit* loop, const void* data, std::size_t bytes) {
-    if (!screen_) {
-      screen_.emplace(published(), [this](const caf::node_id& name) {
-        return static_cast<bool>(basp().tbl().lookup_direct(name)) || name == basp().this_node();
-      });
-    }
+    if (!screen_)
+      screen_.emplace(published(), [this](const caf::node_id& name) { return is_elsewhere(name); });
     const auto trouble = screen_->trouble_with(data, bytes);
     if (!trouble) return true;
     if (!trouble->empty())
@@ -123,6 +120,11 @@ class ChannelScribe final : public caf::io::scribe {
     return false;
   }
   caf::io::basp::instance& basp() { return dynamic_cast<caf::io::basp_broker&>(*parent()).instance; }
+  // A client shakes hands twice, and has its name by the second time.
+  bool is_elsewhere(const caf::node_id& name) {
+    const auto found = basp().tbl().lookup_direct(name);
+    return name == basp().this_node() || (found && *found != hdl());
+  }
   caf::node_id peer() { return basp().tbl().lookup_direct(hdl()); }
   // The Node: a process publishes nothing else.
   caf::actor_id published() {
