@@ -61,13 +61,10 @@ class TrainerEvaluationTest : public TrainerTest {
   // The sum over all ranks of who says that the job ends.
   void agreed(double ends) {
     world.say<wire::ValuesReduced>(
-        trainer_id,
-        [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(14), std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ends, 0, 0});
-        },
+        trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, {.ends = ends}); },
         group_id);
   }
-  double ends_told() { return world.last<wire::ReduceValues>(group_id)->getValues()[11]; }
+  double ends_told() { return asked_totals().ends; }
   std::string context_of_evaluation() {
     for (const auto& event : world.heard<wire::Publish>()) {
       if (std::string(event->getName()) == "train.evaluation.post") return event->getContext();
@@ -117,9 +114,7 @@ TEST_F(TrainerEvaluationTest, ReducesWhatThisRankComputed) {
   evaluation_batch(1);
   evaluated(1);
 
-  const auto asked = world.last<wire::ReduceValues>(group_id);
-  EXPECT_THAT(to_vector<double>(asked->getValues()),
-              ::testing::ElementsAre(3, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(to_values(asked_totals()), to_values({.loss_sum = 3, .weight_sum = 2, .tokens = 32}));
 }
 
 TEST_F(TrainerEvaluationTest, TheCheckpointOfTheStepWaitsForIt) {
@@ -245,12 +240,7 @@ TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
   world.say<wire::Signalled>(trainer_id, [](wire::Signalled::Builder s) { s.setSignal(SIGTERM); });
   batch(2);
   computed(2);
-  world.say<wire::ValuesReduced>(
-      trainer_id,
-      [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(14), std::vector<double>{24, 8, 64, 128, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-      },
-      group_id);
+  reduced_with({.terminates = 1});
   applied(2);
   batch(3);
 

@@ -6,7 +6,9 @@
 
 #include "actors/trainer.hpp"
 #include "messages/event.capnp.h"
+#include "messages/lists.hpp"
 #include "runtime/tensor/tensor_table.hpp"
+#include "runtime/train/step_totals.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d::testing {
@@ -77,14 +79,30 @@ class TrainerTest : public ::testing::Test {
     world.say<wire::ValuesReduced>(
         trainer_id,
         [&](wire::ValuesReduced::Builder message) {
-          auto values = message.initValues(14);
-          values.set(0, loss_sum);
-          values.set(1, weight);
-          values.set(2, norm_share);
-          values.set(3, 128);
-          values.set(10, 1e10);
+          fill_totals(message, {.loss_sum = loss_sum,
+                                .weight_sum = weight,
+                                .norm_share = norm_share,
+                                .tokens = 128,
+                                .flops = 1e10});
         },
         group_id);
+  }
+  static void fill_totals(wire::ValuesReduced::Builder message, const StepTotals& totals) {
+    const std::vector<double> values = to_values(totals);
+    fill_list(message.initValues(static_cast<unsigned>(values.size())), values);
+  }
+  // Of the usual step, with what ranks and actors wish.
+  void reduced_with(StepTotals totals) {
+    totals.loss_sum = 24;
+    totals.weight_sum = 8;
+    totals.norm_share = 64;
+    totals.tokens = 128;
+    world.say<wire::ValuesReduced>(
+        trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, totals); }, group_id);
+  }
+  // What this rank gave to the reduction.
+  StepTotals asked_totals() {
+    return step_totals_from(to_vector<double>(world.last<wire::ReduceValues>(group_id)->getValues()));
   }
   void applied(std::uint64_t step) {
     world.say<wire::StepApplied>(

@@ -23,13 +23,7 @@ class TrainerRequestsTest : public TrainerTest {
     due = {1};
   }
   void reduced_with(double roll_back, double texts) {
-    world.say<wire::ValuesReduced>(
-        trainer_id,
-        [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(14),
-                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, roll_back, texts, 0, 0, 0, 0});
-        },
-        group_id);
+    TrainerTest::reduced_with({.roll_back = roll_back, .texts = texts});
   }
   void save_first_step() {
     start();
@@ -56,7 +50,7 @@ TEST_F(TrainerRequestsTest, TheStateOfACheckpointReplacesThatOfTheStepAndIsSaved
   batch(2);
   roll_back(2);
   computed(2);
-  EXPECT_EQ(world.last<wire::ReduceValues>(group_id)->getValues()[8], 2) << "one more than the step";
+  EXPECT_EQ(asked_totals().roll_back, 2) << "one more than the step";
 
   reduced_with(2, 0);
   const auto restore = world.last<wire::RestoreState>(executor_id);
@@ -144,13 +138,7 @@ class TrainerActorsTest : public TrainerRequestsTest {
                                {Role::event_bus, 0});
   }
   void agreed(double ends, double lr_changes = 0, double lr_factor = 0) {
-    world.say<wire::ValuesReduced>(
-        trainer_id,
-        [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(14),
-                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 0, 0, 0, ends, lr_changes, lr_factor});
-        },
-        group_id);
+    TrainerTest::reduced_with({.ends = ends, .lr_changes = lr_changes, .lr_factor = lr_factor});
   }
   void end_job(const char* reason) {
     world.say<wire::EndJob>(
@@ -165,7 +153,6 @@ class TrainerActorsTest : public TrainerRequestsTest {
         trainer_id, [&](wire::EventsFollowed::Builder message) { message.setEvents(events); }, guard_id);
   }
   std::size_t reductions() { return world.heard<wire::ReduceValues>(group_id).size(); }
-  double told(unsigned place) { return world.last<wire::ReduceValues>(group_id)->getValues()[place]; }
   std::string state_saved() { return world.last<wire::CheckpointState>(coordinator_id)->getState(); }
 };
 
@@ -175,7 +162,7 @@ TEST_F(TrainerActorsTest, AnActorEndsTheJobAfterTheStepOnWhichAllAgree) {
   end_job("it is good enough");
   end_job("another reason");
   computed(1);
-  EXPECT_EQ(told(11), 1);
+  EXPECT_EQ(asked_totals().ends, 1);
   agreed(1);
   applied(1);
 
@@ -209,15 +196,15 @@ TEST_F(TrainerActorsTest, AFactorOfTheLearningRateIsThatOfTheNextStepAndOfItsChe
   scale(0.25);
   scale(0.5);
   computed(1);
-  EXPECT_EQ(told(12), 1);
-  EXPECT_EQ(told(13), 0.5);
+  EXPECT_EQ(asked_totals().lr_changes, 1);
+  EXPECT_EQ(asked_totals().lr_factor, 0.5);
   agreed(0, 1, 0.5);
   EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1)
       << "step 1 keeps its own";
   applied(1);
   batch(2);
   computed(2);
-  EXPECT_EQ(told(12), 0) << "said once";
+  EXPECT_EQ(asked_totals().lr_changes, 0) << "said once";
   agreed(0);
 
   EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.2 * 0.5);
@@ -251,7 +238,7 @@ TEST_F(TrainerActorsTest, AStepIsAddedUpWhenActorsThatDecideHaveHeardOfTheOneBef
   followed(1);
 
   EXPECT_EQ(reductions(), 2U);
-  EXPECT_EQ(told(13), 0.5);
+  EXPECT_EQ(asked_totals().lr_factor, 0.5);
 }
 
 TEST_F(TrainerActorsTest, AnActorThatDoesNotComeBackIsSaidToBeWaitedFor) {
@@ -313,8 +300,8 @@ TEST_F(TrainerActorsTest, AResumedJobAgreesInItsFirstStepOnWhatWasAskedForBefore
   batch(1);
   computed(1);
 
-  EXPECT_EQ(told(11), 1);
-  EXPECT_EQ(told(13), 0.25);
+  EXPECT_EQ(asked_totals().ends, 1);
+  EXPECT_EQ(asked_totals().lr_factor, 0.25);
   agreed(1, 1, 0.25);
   EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1 * 0.5);
 }

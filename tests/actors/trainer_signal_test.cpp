@@ -23,13 +23,7 @@ class TrainerSignalTest : public TrainerTest {
   }
   // Loss, weight, norm and tokens, then the sums of all ranks' wishes: SIGTERM, SIGINT, SIGUSR1.
   void reduced_with(double terminate, double interrupt, double save) {
-    world.say<wire::ValuesReduced>(
-        trainer_id,
-        [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(14),
-                    std::vector<double>{24, 8, 64, 128, terminate, interrupt, save, 0, 0, 0, 0, 0, 0, 0});
-        },
-        group_id);
+    TrainerTest::reduced_with({.terminates = terminate, .interrupts = interrupt, .saves = save});
   }
   void step_with(std::uint64_t number, double terminate, double interrupt, double save) {
     batch(number);
@@ -38,8 +32,8 @@ class TrainerSignalTest : public TrainerTest {
     applied(number);
   }
   std::vector<double> wishes_told() {
-    const auto values = to_vector<double>(world.last<wire::ReduceValues>()->getValues());
-    return {values.begin() + 4, values.begin() + 7};
+    const StepTotals totals = asked_totals();
+    return {totals.terminates, totals.interrupts, totals.saves};
   }
 };
 

@@ -24,15 +24,7 @@ class TrainerSleepTest : public TrainerTest {
     });
   }
   // The sums of a step in which `sleeps` ranks want to sleep.
-  void reduced_with(double sleeps) {
-    world.say<wire::ValuesReduced>(
-        trainer_id,
-        [&](wire::ValuesReduced::Builder message) {
-          fill_list(message.initValues(14),
-                    std::vector<double>{24, 8, 64, 128, 0, 0, 0, sleeps, 0, 0, 0, 0, 0, 0});
-        },
-        group_id);
-  }
+  void reduced_with(double sleeps) { TrainerTest::reduced_with({.sleeps = sleeps}); }
   void slept_says(ActorId who, std::uint64_t step, std::uint64_t bytes = 0) {
     world.say<wire::Slept>(
         trainer_id,

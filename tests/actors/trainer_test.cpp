@@ -83,7 +83,8 @@ TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
   const auto asked = world.last<wire::ReduceValues>(group_id);
   EXPECT_EQ(asked->getOrder(), 0U);
   EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
-  EXPECT_THAT(to_vector<double>(asked->getValues()), ElementsAre(12, 4, 16, 64, 0, 0, 0, 0, 0, 0, 5e9));
+  EXPECT_EQ(to_values(asked_totals()),
+            to_values({.loss_sum = 12, .weight_sum = 4, .norm_share = 16, .tokens = 64, .flops = 5e9}));
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
 }
 
@@ -119,16 +120,9 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
         fill_list(message.initCosts(2), std::vector<double>{0.5, 0.25});
       },
       executor_id);
-  EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>()->getValues()),
-              ElementsAre(0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 5e9, 0.5, 0.25));
+  EXPECT_EQ(to_values(asked_totals()), to_values({.tokens = 64, .flops = 5e9, .costs = {0.5, 0.25}}));
 
-  world.say<wire::ValuesReduced>(
-      trainer_id,
-      [](wire::ValuesReduced::Builder message) {
-        fill_list(message.initValues(13),
-                  std::vector<double>{24, 8, 64, 128, 0, 0, 0, 0, 0, 0, 0, 1.5, 0.75});
-      },
-      group_id);
+  reduced_with({.costs = {1.5, 0.75}});
 
   EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(executor_id)->getCosts()),
               ElementsAre(1.5, 0.75));

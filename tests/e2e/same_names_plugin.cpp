@@ -5,6 +5,7 @@
 #include <fstream>
 #include <variant>
 
+#include "runtime/base/config/codec_struct.hpp"
 #include "runtime/task/own_tracker.hpp"
 
 namespace mine {
