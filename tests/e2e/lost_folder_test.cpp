@@ -51,8 +51,9 @@ TEST_F(LostFolder, AJobThatWasStoppedMeanwhileTouchesNothingOfTheNext) {
   std::filesystem::remove_all(job_.run_folder("tiny"));
   const Outcome next = job_.run(set("trainer.checkpointing.period_steps", "10"));
   ASSERT_EQ(next.code, 0) << next.err;
-  for (const auto& held : {lock(), job_.run_folder("tiny") / "checkpoints" / "job.lock"})
-    std::ofstream(held) << R"({"run": "theirs", "host": "far-away", "pid": 7, "tag": "another"})";
+  for (const std::filesystem::path folder : {"", "checkpoints"})
+    std::ofstream(job_.run_folder("tiny") / folder / "job.lock")
+        << R"({"run": "theirs", "host": "far-away", "pid": 7, "tag": "another"})";
   const auto kept = job_.checkpoints("tiny");
   const auto curve = job_.exact_curve("tiny");
 

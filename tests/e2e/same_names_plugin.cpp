@@ -47,11 +47,7 @@ struct Table final : d9d::TrackerRun {
   std::int64_t second = 0;
 #endif
   Speed speed;
-  void prepare(const d9d::TrackerContext& run) {
-    nlohmann::json keys = d9d::config::Codec<Table>::write(*this);
-    keys["number"] = number();
-    std::ofstream(run.folder + "/copy" + std::to_string(D9D_COPY) + ".json") << keys;
-  }
+  void prepare(const d9d::TrackerContext& run);
   void write(const d9d::Point&, const d9d::TrackerValue&) override {}
 };
 #if D9D_COPY == 1
@@ -63,6 +59,12 @@ BOOST_DESCRIBE_STRUCT(Table, (), (third, first, speed))
 #else
 BOOST_DESCRIBE_STRUCT(Table, (), (first, second, speed))
 #endif
+
+inline void Table::prepare(const d9d::TrackerContext& run) {
+  nlohmann::json keys = d9d::config::Codec<Table>::write(*this);
+  keys["number"] = number();
+  std::ofstream(run.folder + "/copy" + std::to_string(D9D_COPY) + ".json") << keys;
+}
 
 }  // namespace mine
 
