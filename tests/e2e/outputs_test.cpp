@@ -67,9 +67,10 @@ TEST_F(Outputs, TheLastLinesSayWhereTheyAre) {
   const std::string last = outcome.err.substr(outcome.err.find("results in runs/tiny:"));
   EXPECT_THAT(last,
               AllOf(HasSubstr("metrics         runs/tiny/metrics.jsonl\n"),
+                    HasSubstr("log             runs/tiny/logs\n"),
                     HasSubstr("last checkpoint runs/tiny/checkpoints/save-20\n"),
                     HasSubstr("trace           runs/tiny/traces/"), HasSubstr("exported model  model\n")));
-  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 5) << last;
+  EXPECT_EQ(std::count(last.begin(), last.end(), '\n'), 6) << last;
   EXPECT_THAT(outcome.err, Not(HasSubstr("MiB a rank")));
 }
 
