@@ -229,7 +229,7 @@ TEST_F(Workers, OfAJobOfTheirOwnLetNoStrangerIn) {
                                    Words{"--ranks", "1"} + Words{"--join", "127.0.0.1:" + port});
 
   EXPECT_EQ(stranger->wait(), 1);
-  EXPECT_THAT(stranger->err(), HasSubstr("node 0 refused this node: the job token"));
+  EXPECT_THAT(stranger->err(), HasSubstr("by one command, and it was not started by that one"));
   wait_for_steps(*command, 1);
   command->signal(SIGTERM);
   EXPECT_EQ(command->wait(all_end_within), 128 + SIGTERM) << command->err();
