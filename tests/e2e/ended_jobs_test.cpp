@@ -171,7 +171,7 @@ TEST_F(EndedJobs, AMetricThatTheTaskDoesNotCountIsRefusedBeforeTraining) {
                                     set("evaluation.higher_is_better", "true")));
   EXPECT_EQ(missing.code, 2) << missing.err;
   EXPECT_THAT(missing.err,
-              HasSubstr("evaluation.metric: the task counts no \"f1\"; there is loss, perplexity"));
+              HasSubstr("evaluation.metric: the task counts no \"f1\"; there is loss, num_tokens, perplexity"));
   EXPECT_TRUE(job_.losses("missing").empty());
 }
 

@@ -61,8 +61,10 @@ TEST_F(OwnOptimizer, IsRefusedByNameAndByKey) {
   expect_refused(own_library() + set("optimizer", "{name: lino, lr: 1}"),
                  "no optimizer is called \"lino\"; there are: adam, adamw, adamw_8bit, lion, muon, sgd, "
                  "stochastic_adamw");
-  expect_refused(own_library() + set("lr_scheduler", "{name: root}"),
-                 "no learning-rate schedule is called \"root\"; there are: inverse_root, piecewise");
+  expect_refused(
+      own_library() + set("lr_scheduler", "{name: root}"),
+      "no learning-rate schedule is called \"root\"; there are: constant, cosine, inverse_root, linear, "
+      "piecewise, wsd");
   expect_refused(lion(", beta: 0.9"), "optimizer.beta: unknown key");
   expect_refused(lion() + set("lr_scheduler.warmup", "21"),
                  "lr_scheduler.warmup: 21 steps, but the job has only 20");

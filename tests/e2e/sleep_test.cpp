@@ -180,9 +180,7 @@ TEST_F(Sleep, LeavesNothingOfAKilledJobAndNothingOfEarlierOnes) {
   std::ofstream(job_.run_folder("tiny") / "asleep" / "rank-00000") << "of an earlier version";
   std::ofstream(job_.run_folder("tiny") / "asleep-rank-00007") << "of a job that was killed as it wrote it";
   const auto again = job_.start(large());
-  wait_for_steps(*again, 2);
-
-  EXPECT_THAT(left_by_sleep(), IsEmpty());
+  again->wait_until("that nothing of it is left", [&] { return left_by_sleep().empty(); });
   again->kill();
 }
 
