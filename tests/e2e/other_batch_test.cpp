@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "tests/e2e/going_on/batch_jobs.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -18,31 +19,8 @@ using testing::HasSubstr;
 
 constexpr int samples = 40;
 
-constexpr const char* model_yaml = R"(model_provider:
-  name: qwen3
-  model: {hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2,
-          head_dim: 8, vocab_size: 61, tie_word_embeddings: false, initializer_range: 0.3}
-data: {source: token_lists, files: [d.jsonl], format: jsonl, samples: document, sequence_length: 5}
-node: {threads_per_rank: 1, heartbeat_ms: 10000}
-)";
-constexpr const char* infer_yaml = R"(inference:
-  run: {name: asked}
-  batching: {global_batch_size: 4, microbatch_size: 1}
-  determinism: {base_seed: 3}
-  checkpointing: {period_steps: 1}
-)";
-// Weights that stay, so that the loss of a step tells which samples it had.
-constexpr const char* train_yaml = R"(trainer:
-  run: {name: trained}
-  batching: {global_batch_size: 4, microbatch_size: 1}
-  determinism: {base_seed: 3}
-  checkpointing: {period_steps: 5}
-  logging: {period_steps: 1, tracker: {provider: "null"}}
-optimizer: {name: sgd, lr: 1.0}
-lr_scheduler:
-  name: piecewise
-  scheduler: {initial_multiplier: 0.0, phases: [{mode: steps, steps: 1, target_multiplier: 0.0, curve: {type: linear}}]}
-)";
+constexpr const char* data_yaml =
+    "data: {source: token_lists, files: [d.jsonl], format: jsonl, samples: document, sequence_length: 5}\n";
 
 Words batch(int size) {
   return set("trainer.batching.global_batch_size", std::to_string(size));
@@ -61,8 +39,8 @@ class OtherBatch : public testing::Test {
       lines += nlohmann::json{{"input_ids", ids}}.dump() + "\n";
     }
     job_.folder().write("d.jsonl", lines);
-    job_.folder().write("infer.yaml", std::string(infer_yaml) + model_yaml);
-    job_.folder().write("train.yaml", std::string(train_yaml) + model_yaml);
+    job_.folder().write("infer.yaml", std::string(infer_yaml) + small_model_yaml + data_yaml);
+    job_.folder().write("train.yaml", train_yaml("5") + small_model_yaml + data_yaml);
   }
   Outcome infer(const std::string& run, const Words& words) {
     return job_.call(Words{"infer.yaml"} + set("inference.run.name", run) + words);

@@ -8,35 +8,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/e2e/going_on/batch_jobs.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
 namespace {
-
-constexpr const char* common_yaml = R"(model_provider:
-  name: qwen3
-  model: {hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2, num_attention_heads: 4, num_key_value_heads: 2,
-          head_dim: 8, vocab_size: 61, tie_word_embeddings: false, initializer_range: 0.3}
-node: {threads_per_rank: 1, heartbeat_ms: 10000}
-)";
-constexpr const char* infer_yaml = R"(inference:
-  run: {name: asked}
-  batching: {global_batch_size: 4, microbatch_size: 1}
-  determinism: {base_seed: 3}
-  checkpointing: {period_steps: 1}
-)";
-// Weights that stay, so that the loss of a step tells which samples it had.
-constexpr const char* train_yaml = R"(trainer:
-  run: {name: trained}
-  batching: {global_batch_size: 4, microbatch_size: 1}
-  determinism: {base_seed: 3}
-  checkpointing: {period_steps: last_step}
-  logging: {period_steps: 1, tracker: {provider: "null"}}
-optimizer: {name: sgd, lr: 1.0}
-lr_scheduler:
-  name: piecewise
-  scheduler: {initial_multiplier: 0.0, phases: [{mode: steps, steps: 1, target_multiplier: 0.0, curve: {type: linear}}]}
-)";
 
 struct Data {
   const char* name;
@@ -67,8 +43,8 @@ class OtherBatchOf : public testing::TestWithParam<Data> {
   OtherBatchOf() {
     write("a.jsonl", 40, 0);
     write("b.jsonl", 20, 17);
-    job_.folder().write("infer.yaml", std::string(infer_yaml) + common_yaml);
-    job_.folder().write("train.yaml", std::string(train_yaml) + common_yaml);
+    job_.folder().write("infer.yaml", std::string(infer_yaml) + small_model_yaml);
+    job_.folder().write("train.yaml", train_yaml("last_step") + small_model_yaml);
   }
   void write(const char* name, int documents, int shift) {
     std::string lines;
