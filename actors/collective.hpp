@@ -9,7 +9,7 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/train.capnp.h"
-#include "runtime/rank/collective_worker.hpp"
+#include "runtime/rank/group/collective_worker.hpp"
 
 namespace d9d {
 

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "actors/failure_text.hpp"
-#include "actors/signal_wishes.hpp"
+#include "actors/notes/failure_text.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/resume/other_start.hpp"
 

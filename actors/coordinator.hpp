@@ -10,9 +10,9 @@
 
 #include "actors/coordinator_options.hpp"
 #include "actors/core/actor.hpp"
-#include "actors/job_phase.hpp"
-#include "actors/pending_saves.hpp"
-#include "actors/roster.hpp"
+#include "actors/notes/job_phase.hpp"
+#include "actors/notes/pending_saves.hpp"
+#include "actors/notes/roster.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/event.capnp.h"

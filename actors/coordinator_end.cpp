@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "actors/coordinator.hpp"
-#include "actors/signal_wishes.hpp"
-#include "actors/stop_report.hpp"
+#include "actors/notes/stop_report.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 
 // The end of a job: own actors hear the last events, then come the last metrics, the export and the traces;

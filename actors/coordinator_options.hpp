@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "actors/pending_saves.hpp"
+#include "actors/notes/pending_saves.hpp"
 
 namespace d9d {
 

@@ -3,7 +3,7 @@
 #include "actors/coordinator.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/state/disk_error.hpp"
+#include "runtime/state/disk/disk_error.hpp"
 
 // Checkpoints: each rank's part, the tracker's, then one commit.
 namespace d9d {

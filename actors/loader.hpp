@@ -8,7 +8,7 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/data.capnp.h"
-#include "runtime/rank/microbatch_feed.hpp"
+#include "runtime/rank/feed/microbatch_feed.hpp"
 
 namespace d9d {
 

@@ -1,6 +1,6 @@
 #include "actors/metric_collector.hpp"
 
-#include "actors/reduce_operation.hpp"
+#include "actors/notes/reduce_operation.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"

@@ -1,7 +1,7 @@
 #include "actors/node.hpp"
 
-#include "actors/signal_wishes.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 
 namespace d9d {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "actors/core/actor.hpp"
-#include "actors/dials.hpp"
 #include "actors/node_options.hpp"
+#include "actors/notes/dials.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
 

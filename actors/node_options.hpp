@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/membership.hpp"
-#include "actors/own_address.hpp"
+#include "actors/notes/membership.hpp"
+#include "runtime/launch/own_address.hpp"
 
 namespace d9d {
 

@@ -3,12 +3,12 @@
 #include <iterator>
 
 #include "actors/core/failure_kind.hpp"
-#include "actors/failure_text.hpp"
 #include "actors/node.hpp"
-#include "actors/signal_wishes.hpp"
+#include "actors/notes/failure_text.hpp"
 #include "messages/event.capnp.h"
 #include "messages/trace.capnp.h"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 
 // What a node does once the job has formed: its cast, what it passes on, failures, signals, the end.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <thread>
 
-#include "actors/led_instruction.hpp"
-#include "actors/text_messages.hpp"
+#include "actors/notes/led_instruction.hpp"
+#include "actors/notes/text_messages.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/trace/scoped_span.hpp"
+#include "runtime/trace/record/scoped_span.hpp"
 
 namespace d9d {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "actors/core/actor.hpp"
-#include "actors/device_tracks.hpp"
+#include "actors/notes/device_tracks.hpp"
 #include "actors/rank_executor_options.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
@@ -19,7 +19,7 @@
 #include "messages/pipeline.capnp.h"
 #include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
-#include "runtime/pipeline/step_observer.hpp"
+#include "runtime/pipeline/stage/step_observer.hpp"
 
 namespace d9d {
 

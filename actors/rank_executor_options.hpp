@@ -6,14 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "actors/trace_window.hpp"
+#include "actors/notes/trace_window.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
-#include "runtime/pipeline/step_observer.hpp"
-#include "runtime/rank/comm_tracing.hpp"
+#include "runtime/pipeline/stage/step_observer.hpp"
+#include "runtime/rank/group/comm_tracing.hpp"
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/task/rank_events.hpp"
-#include "runtime/train/norm_type.hpp"
+#include "runtime/train/gradient/norm_type.hpp"
 
 namespace d9d {
 

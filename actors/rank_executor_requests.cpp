@@ -1,8 +1,8 @@
 // What others ask a rank for between its steps.
 #include <fmt/format.h>
 
+#include "actors/notes/text_messages.hpp"
 #include "actors/rank_executor.hpp"
-#include "actors/text_messages.hpp"
 
 namespace d9d {
 

@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "actors/rank_executor.hpp"
-#include "runtime/trace/scoped_span.hpp"
+#include "runtime/trace/record/scoped_span.hpp"
 
 namespace d9d {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "actors/text_messages.hpp"
+#include "actors/notes/text_messages.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/lists.hpp"
 #include "messages/metrics.capnp.h"

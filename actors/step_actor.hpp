@@ -15,7 +15,7 @@
 #include "messages/texts.capnp.h"
 #include "runtime/base/log.hpp"
 #include "runtime/data/text_or_ids.hpp"
-#include "runtime/task/text_request.hpp"
+#include "runtime/text/text_request.hpp"
 
 namespace d9d {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/trace/chrome_writer.hpp"
-#include "runtime/trace/trace_file.hpp"
+#include "runtime/trace/file/chrome_writer.hpp"
+#include "runtime/trace/file/trace_file.hpp"
 
 namespace d9d {
 namespace {

@@ -7,8 +7,8 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/metric/picture_file.hpp"
 #include "runtime/metric/shown/own_names.hpp"
+#include "runtime/metric/sink/picture_file.hpp"
 
 namespace d9d {
 

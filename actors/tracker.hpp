@@ -14,8 +14,8 @@
 #include "messages/metrics.capnp.h"
 #include "messages/train.capnp.h"
 #include "runtime/metric/progress.hpp"
+#include "runtime/metric/sink/tracker.hpp"
 #include "runtime/metric/step_ledger.hpp"
-#include "runtime/metric/tracker.hpp"
 
 namespace d9d {
 

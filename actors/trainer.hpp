@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "actors/core/actor.hpp"
-#include "actors/signal_wishes.hpp"
-#include "actors/step_requests.hpp"
-#include "actors/trainer_notes.hpp"
+#include "actors/notes/signal_wishes.hpp"
+#include "actors/notes/step_requests.hpp"
+#include "actors/notes/trainer_notes.hpp"
 #include "actors/trainer_options.hpp"
 
 namespace d9d {

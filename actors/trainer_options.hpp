@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "actors/evaluation_run.hpp"
-#include "actors/step_requests.hpp"
-#include "actors/trace_window.hpp"
+#include "actors/notes/evaluation_run.hpp"
+#include "actors/notes/step_requests.hpp"
+#include "actors/notes/trace_window.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/task/rank_events.hpp"
 #include "runtime/task/task_records.hpp"

@@ -2,7 +2,7 @@
 // texts of the model that trains, the end of the job, another learning rate.
 #include <algorithm>
 
-#include "actors/text_messages.hpp"
+#include "actors/notes/text_messages.hpp"
 #include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"

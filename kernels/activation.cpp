@@ -1,6 +1,6 @@
 #include "kernels/activation.hpp"
 
-#include "kernels/node.hpp"
+#include "kernels/graph/node.hpp"
 #include "kernels/run_op.hpp"
 
 namespace d9d::kernels {

@@ -2,8 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include "kernels/graph/node.hpp"
 #include "kernels/matmul.hpp"
-#include "kernels/node.hpp"
 #include "kernels/rows.hpp"
 
 namespace d9d::kernels {

@@ -7,7 +7,7 @@
 #include <ATen/ops/lt.h>
 #include <ATen/ops/nonzero.h>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "kernels/rows.hpp"
 
 namespace d9d::kernels {

@@ -8,7 +8,7 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/home_path.hpp"
+#include "runtime/base/host/home_path.hpp"
 
 namespace d9d {
 namespace {

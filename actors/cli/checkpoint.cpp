@@ -5,15 +5,15 @@
 #include <filesystem>
 #include <ostream>
 
-#include "actors/cli/inspection.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/view/inspection.hpp"
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/state/checkpoint_survey.hpp"
-#include "runtime/state/checkpoint_verify.hpp"
-#include "runtime/state/model_index.hpp"
+#include "runtime/state/checkpoint/checkpoint_survey.hpp"
+#include "runtime/state/checkpoint/checkpoint_verify.hpp"
+#include "runtime/state/model/model_index.hpp"
 
 namespace d9d {
 namespace {

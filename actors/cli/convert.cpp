@@ -8,10 +8,10 @@
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/plugin/plugin_library.hpp"
+#include "runtime/plugin/registry.hpp"
+#include "runtime/provider/folder_conversion.hpp"
 #include "runtime/resume/own_folders.hpp"
-#include "runtime/task/folder_conversion.hpp"
-#include "runtime/task/plugin_library.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace d9d {
 namespace {

@@ -5,18 +5,18 @@
 #include <filesystem>
 #include <ostream>
 
-#include "actors/cli/data_views.hpp"
-#include "actors/cli/inspect_table.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
+#include "actors/cli/view/data_views.hpp"
+#include "actors/cli/view/inspect_table.hpp"
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/config/data_parts.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"
-#include "runtime/data/data_parts.hpp"
 #include "runtime/data/source/prepare_part.hpp"
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 namespace {

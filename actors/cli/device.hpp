@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "actors/cli/memory.hpp"
-#include "actors/job/process_place.hpp"
+#include "actors/cli/view/memory.hpp"
 #include "runtime/base/config/codec.hpp"
-#include "runtime/base/cuda_driver.hpp"
+#include "runtime/base/host/cuda_driver.hpp"
 #include "runtime/device/memory_pools.hpp"
-#include "runtime/task/job_config.hpp"
+#include "runtime/job/job_config.hpp"
+#include "runtime/launch/process_place.hpp"
 
 namespace d9d {
 

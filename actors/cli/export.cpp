@@ -8,13 +8,13 @@
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/plugin/builtins.hpp"
+#include "runtime/plugin/plugin_library.hpp"
+#include "runtime/provider/export_checkpoint.hpp"
+#include "runtime/provider/model_provider.hpp"
 #include "runtime/resume/own_folders.hpp"
-#include "runtime/state/checkpoint_survey.hpp"
-#include "runtime/state/kept/best_checkpoint.hpp"
-#include "runtime/task/builtins.hpp"
-#include "runtime/task/export_checkpoint.hpp"
-#include "runtime/task/model_provider.hpp"
-#include "runtime/task/plugin_library.hpp"
+#include "runtime/state/checkpoint/best_checkpoint.hpp"
+#include "runtime/state/checkpoint/checkpoint_survey.hpp"
 
 namespace d9d {
 namespace {

@@ -14,14 +14,14 @@
 #include "runtime/base/log.hpp"
 #include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
-#include "runtime/data/tokenizer.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
-#include "runtime/state/disk_error.hpp"
-#include "runtime/task/model_folder/given_sampling.hpp"
-#include "runtime/task/model_tokenizer.hpp"
-#include "runtime/task/model_use.hpp"
-#include "runtime/task/text/stop_texts.hpp"
+#include "runtime/job/model_tokenizer.hpp"
+#include "runtime/model_folder/given_sampling.hpp"
+#include "runtime/state/disk/disk_error.hpp"
+#include "runtime/text/model_use.hpp"
+#include "runtime/text/stop_texts.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "actors/cli/arguments.hpp"
-#include "runtime/task/job_load.hpp"
+#include "runtime/job/job_load.hpp"
 
 namespace d9d {
 

@@ -5,13 +5,13 @@
 
 #include "actors/cli/commands.hpp"
 #include "actors/cli/job_options.hpp"
-#include "actors/cli/plot.hpp"
+#include "actors/cli/view/plot.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/report/line_chart.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/task/builtins.hpp"
-#include "runtime/task/plugin_library.hpp"
+#include "runtime/plugin/builtins.hpp"
+#include "runtime/plugin/plugin_library.hpp"
+#include "runtime/report/chart/line_chart.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 namespace {

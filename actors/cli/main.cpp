@@ -14,7 +14,7 @@
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/start/init.hpp"
 #include "actors/cli/start/tokenizer.hpp"
-#include "kernels/tensor_memory.hpp"
+#include "kernels/memory/tensor_memory.hpp"
 #include "runtime/base/version.hpp"
 
 namespace {

@@ -8,20 +8,20 @@
 
 #include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
-#include "actors/cli/summary.hpp"
-#include "actors/job/job_token.hpp"
-#include "actors/job/launch_environment.hpp"
+#include "actors/cli/view/summary.hpp"
 #include "actors/job/node_devices.hpp"
-#include "actors/job/process_place.hpp"
 #include "actors/job/results.hpp"
 #include "actors/job/run_job.hpp"
-#include "actors/job/supervisor.hpp"
-#include "actors/job/worker_call.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/device/determinism.hpp"
 #include "runtime/device/memory_report.hpp"
-#include "runtime/task/sample_length.hpp"
+#include "runtime/job/sample_length.hpp"
+#include "runtime/launch/job_token.hpp"
+#include "runtime/launch/launch_environment.hpp"
+#include "runtime/launch/process_place.hpp"
+#include "runtime/launch/supervisor.hpp"
+#include "runtime/launch/worker_call.hpp"
 
 namespace d9d {
 namespace {

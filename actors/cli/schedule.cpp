@@ -1,4 +1,4 @@
-// d9d-node schedule: see runtime/pipeline/schedule_command.hpp.
+// d9d-node schedule: see runtime/pipeline/simulated/schedule_command.hpp.
 #include <fstream>
 #include <iterator>
 #include <ostream>
@@ -6,11 +6,11 @@
 #include "actors/cli/commands.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/pipeline/schedule_command.hpp"
-#include "runtime/task/own_schedule_config.hpp"
-#include "runtime/task/pipeline_schedule_config.hpp"
-#include "runtime/task/plugin_library.hpp"
-#include "runtime/task/registry.hpp"
+#include "runtime/job/section/own_schedule_config.hpp"
+#include "runtime/job/section/pipeline_schedule_config.hpp"
+#include "runtime/pipeline/simulated/schedule_command.hpp"
+#include "runtime/plugin/plugin_library.hpp"
+#include "runtime/plugin/registry.hpp"
 
 namespace d9d {
 namespace {

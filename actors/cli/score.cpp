@@ -10,12 +10,12 @@
 #include "actors/cli/work_options.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/npy_tensor.hpp"
+#include "runtime/data/file/npy_tensor.hpp"
 #include "runtime/device/device.hpp"
-#include "runtime/state/disk_error.hpp"
-#include "runtime/state/safetensors.hpp"
-#include "runtime/task/model_use.hpp"
+#include "runtime/state/disk/disk_error.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "runtime/tensor/tensor_map.hpp"
+#include "runtime/text/model_use.hpp"
 
 namespace d9d {
 namespace {

@@ -9,12 +9,12 @@
 #include <system_error>
 
 #include "actors/cli/running_commands.hpp"
-#include "actors/job/job_token.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
+#include "runtime/launch/job_token.hpp"
 #include "runtime/live/http_post.hpp"
 #include "runtime/report/page.hpp"
-#include "runtime/state/folder_lock.hpp"
+#include "runtime/state/disk/folder_lock.hpp"
 
 namespace d9d {
 namespace {

@@ -10,10 +10,10 @@
 #include "actors/cli/commands.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/report/timeline.hpp"
+#include "runtime/report/chart/timeline.hpp"
 #include "runtime/trace/analysis.hpp"
-#include "runtime/trace/chrome_reader.hpp"
 #include "runtime/trace/comparison.hpp"
+#include "runtime/trace/file/chrome_reader.hpp"
 #include "runtime/trace/steps/slow_step.hpp"
 
 namespace d9d {

@@ -1,7 +1,7 @@
 #include "actors/cli/use_device.hpp"
 
-#include "runtime/base/cuda_driver.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/cuda_driver.hpp"
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/device/device.hpp"
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "runtime/base/config/scalar.hpp"
-#include "runtime/base/cpu_quota.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/cpu_quota.hpp"
 #include "runtime/base/host_limits.hpp"
 
 namespace d9d {

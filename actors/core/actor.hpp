@@ -17,7 +17,7 @@
 #include "actors/core/world.hpp"
 #include "messages/encode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/trace/scoped_span.hpp"
+#include "runtime/trace/record/scoped_span.hpp"
 
 namespace d9d {
 

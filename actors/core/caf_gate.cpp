@@ -12,7 +12,7 @@
 #include "actors/core/peer_words.hpp"
 #include "actors/core/tsan_order.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
 #include "runtime/net/complaints.hpp"
 #include "runtime/net/dial.hpp"
 

@@ -9,8 +9,8 @@
 #include "actors/core/tsan_order.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
-#include "runtime/base/host_port.hpp"
-#include "runtime/base/network.hpp"
+#include "runtime/base/host/host_port.hpp"
+#include "runtime/base/host/network.hpp"
 #include "runtime/net/dial.hpp"
 
 namespace d9d {

@@ -11,7 +11,7 @@
 #include "actors/core/connections.hpp"
 #include "messages/decode.hpp"
 #include "runtime/base/clock.hpp"
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d {
 

@@ -1,8 +1,8 @@
 #include "actors/job/actor_registry.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/task/plugin_library.hpp"
-#include "runtime/task/registry.hpp"
+#include "runtime/plugin/plugin_library.hpp"
+#include "runtime/plugin/registry.hpp"
 
 namespace d9d {
 

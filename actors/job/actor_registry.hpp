@@ -47,5 +47,5 @@ void load_plugin_actors(const std::string& path, ActorRegistry& registry);
 
 }  // namespace d9d
 
-// What a plugin defines; visible as d9d_register is (runtime/task/registry.hpp).
+// What a plugin defines; visible as d9d_register is (runtime/plugin/registry.hpp).
 extern "C" __attribute__((visibility("default"))) void d9d_register_actors(d9d::ActorRegistry& registry);

@@ -11,7 +11,7 @@
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/memory_report.hpp"
-#include "runtime/rank/awake_ranks.hpp"
+#include "runtime/rank/state/awake_ranks.hpp"
 #include "runtime/resume/schedule_steps.hpp"
 
 namespace d9d {

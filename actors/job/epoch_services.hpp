@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "actors/job/device_places.hpp"
 #include "actors/job/process_services.hpp"
-#include "actors/membership.hpp"
+#include "actors/notes/membership.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/comm/open_communicators.hpp"
+#include "runtime/launch/device_places.hpp"
 #include "runtime/tensor/tensor_table.hpp"
 
 namespace d9d {

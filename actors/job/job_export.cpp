@@ -11,9 +11,9 @@
 #include "actors/job/process_services.hpp"
 #include "actors/job/work_progress.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/state/export_folder.hpp"
-#include "runtime/task/export_checkpoint.hpp"
-#include "runtime/task/model_provider.hpp"
+#include "runtime/provider/export_checkpoint.hpp"
+#include "runtime/provider/model_provider.hpp"
+#include "runtime/state/model/export_folder.hpp"
 
 namespace d9d {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/state/model_index.hpp"
+#include "runtime/state/model/model_index.hpp"
 
 namespace d9d {
 

@@ -2,7 +2,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/metric/run_record.hpp"
+#include "runtime/metric/sink/run_record.hpp"
 
 namespace d9d {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "actors/coordinator_options.hpp"
 #include "runtime/base/clock.hpp"
-#include "runtime/state/disk_watch.hpp"
+#include "runtime/state/disk/disk_watch.hpp"
 
 namespace d9d {
 

@@ -6,8 +6,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/state/checkpoint_commit.hpp"
-#include "runtime/task/job_paths.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
 
 namespace d9d {
 

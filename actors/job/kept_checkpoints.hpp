@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/disk.hpp"
-#include "runtime/state/kept/best_checkpoint.hpp"
-#include "runtime/task/job_config.hpp"
+#include "runtime/job/job_config.hpp"
+#include "runtime/state/checkpoint/best_checkpoint.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 

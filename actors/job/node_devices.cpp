@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "actors/job/process_place.hpp"
-#include "actors/job/run_job.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/network.hpp"
+#include "runtime/base/host/network.hpp"
+#include "runtime/launch/process_place.hpp"
+#include "runtime/launch/run_options.hpp"
 
 namespace d9d {
 namespace {

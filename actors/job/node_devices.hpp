@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/job/device_places.hpp"
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
+#include "runtime/launch/device_places.hpp"
 
 namespace d9d {
 

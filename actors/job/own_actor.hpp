@@ -1,5 +1,5 @@
 #pragma once
-// An actor of a plugin by its class; its described members are the keys (runtime/task/own_piece.hpp):
+// An actor of a plugin by its class; its described members are the keys (runtime/plugin/own_piece.hpp):
 //   struct Guard final : StepActor {
 //     using StepActor::StepActor;
 //     double limit = 3;
@@ -12,7 +12,7 @@
 
 #include "actors/job/actor_registry.hpp"
 #include "actors/step_actor.hpp"
-#include "runtime/task/own_piece.hpp"
+#include "runtime/plugin/own_piece.hpp"
 
 namespace d9d {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "actors/job/actor_registry.hpp"
-#include "actors/job/run_job.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/task/registry.hpp"
-#include "runtime/task/step_phases.hpp"
-#include "runtime/task/tokenizer_files.hpp"
+#include "runtime/job/step_phases.hpp"
+#include "runtime/launch/run_options.hpp"
+#include "runtime/plugin/registry.hpp"
+#include "runtime/provider/tokenizer_files.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 

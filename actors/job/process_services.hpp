@@ -10,16 +10,16 @@
 
 #include "actors/core/world.hpp"
 #include "actors/job/actor_registry.hpp"
-#include "actors/job/host_share.hpp"
 #include "runtime/device/memory_pools.hpp"
+#include "runtime/job/job_load.hpp"
+#include "runtime/job/step_phases.hpp"
+#include "runtime/launch/host_share.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/pipeline/program/shared_search.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/state/disk_watch.hpp"
-#include "runtime/task/job_load.hpp"
-#include "runtime/task/registry.hpp"
-#include "runtime/task/step_phases.hpp"
-#include "runtime/task/tokenizer_files.hpp"
+#include "runtime/plugin/registry.hpp"
+#include "runtime/provider/tokenizer_files.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/disk/disk_watch.hpp"
 
 namespace d9d {
 

@@ -8,9 +8,9 @@
 #include "actors/tensor_lane.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/pipeline/parcel_wire.hpp"
-#include "runtime/rank/gradient_groups.hpp"
-#include "runtime/rank/group_worker.hpp"
-#include "runtime/rank/rank_gradients.hpp"
+#include "runtime/rank/group/gradient_groups.hpp"
+#include "runtime/rank/group/group_worker.hpp"
+#include "runtime/rank/group/rank_gradients.hpp"
 
 namespace d9d {
 

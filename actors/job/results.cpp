@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/state/checkpoint_commit.hpp"
-#include "runtime/task/job_paths.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
 
 namespace d9d {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/task/job_config.hpp"
+#include "runtime/job/job_config.hpp"
 
 namespace d9d {
 

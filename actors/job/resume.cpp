@@ -12,17 +12,17 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/metric/run_record.hpp"
+#include "runtime/job/job_difference.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/metric/sink/run_record.hpp"
 #include "runtime/net/proof.hpp"
 #include "runtime/resume/changed_inputs.hpp"
 #include "runtime/resume/other_batch.hpp"
 #include "runtime/resume/same_results.hpp"
 #include "runtime/resume/schedule_steps.hpp"
-#include "runtime/state/checkpoint_commit.hpp"
-#include "runtime/state/checksum.hpp"
-#include "runtime/state/manifest.hpp"
-#include "runtime/task/job_difference.hpp"
-#include "runtime/task/job_paths.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
+#include "runtime/state/disk/checksum.hpp"
 
 namespace d9d {
 namespace {

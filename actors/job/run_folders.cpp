@@ -8,13 +8,13 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/metric/run_record.hpp"
-#include "runtime/state/checkpoint_commit.hpp"
-#include "runtime/state/disk_error.hpp"
-#include "runtime/state/folder_access.hpp"
-#include "runtime/state/folder_probe.hpp"
-#include "runtime/state/kept/best_checkpoint.hpp"
-#include "runtime/task/job_paths.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/metric/sink/run_record.hpp"
+#include "runtime/state/checkpoint/best_checkpoint.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
+#include "runtime/state/disk/disk_error.hpp"
+#include "runtime/state/disk/folder_access.hpp"
+#include "runtime/state/disk/folder_probe.hpp"
 
 namespace d9d {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/disk.hpp"
-#include "runtime/state/folder_lock.hpp"
-#include "runtime/state/held/held_folders.hpp"
-#include "runtime/task/job_config.hpp"
+#include "runtime/job/job_config.hpp"
+#include "runtime/state/checkpoint/held_folders.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/disk/folder_lock.hpp"
 
 namespace d9d {
 

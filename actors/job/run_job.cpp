@@ -13,31 +13,32 @@
 #include "actors/core/system.hpp"
 #include "actors/job/cast.hpp"
 #include "actors/job/close_watch.hpp"
-#include "actors/job/host_cores.hpp"
 #include "actors/job/instruction_set.hpp"
-#include "actors/job/node_address.hpp"
 #include "actors/job/preparation.hpp"
-#include "actors/job/process_place.hpp"
 #include "actors/job/resume.hpp"
 #include "actors/job/run_folders.hpp"
-#include "actors/job/signal_watch.hpp"
+#include "actors/job/tell_signal.hpp"
 #include "actors/node.hpp"
 #include "runtime/base/count.hpp"
-#include "runtime/base/descriptors.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/descriptors.hpp"
+#include "runtime/base/host/network.hpp"
+#include "runtime/base/host/terminal.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_file.hpp"
-#include "runtime/base/network.hpp"
-#include "runtime/base/terminal.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
+#include "runtime/job/job_difference.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/launch/host_cores.hpp"
+#include "runtime/launch/node_address.hpp"
+#include "runtime/launch/process_place.hpp"
+#include "runtime/launch/signal_watch.hpp"
+#include "runtime/plugin/builtins.hpp"
 #include "runtime/rank/job_pieces.hpp"
-#include "runtime/state/held/held_folders.hpp"
-#include "runtime/state/watched_disk.hpp"
-#include "runtime/task/builtins.hpp"
-#include "runtime/task/job_difference.hpp"
-#include "runtime/task/job_paths.hpp"
+#include "runtime/state/checkpoint/held_folders.hpp"
+#include "runtime/state/disk/watched_disk.hpp"
 
 namespace d9d {
 namespace {
@@ -62,12 +63,6 @@ class JobEnd {
 [[noreturn]] void leave_process(int exit_code) {
   std::cerr.flush();
   std::_Exit(exit_code);
-}
-
-// 0: as many as the others leave.
-std::uint32_t ranks_offered(const JobConfig& job, const RunOptions& options) {
-  if (options.ranks) return static_cast<std::uint32_t>(*options.ranks);
-  return static_cast<std::uint32_t>(job.node.ranks.value_or(0));
 }
 
 int threads_per_rank(const JobConfig& job, const RunOptions& options) {
@@ -295,11 +290,6 @@ SystemOptions system_options(const NodeConfig& node, net::Gate& gate) {
 }
 
 }  // namespace
-
-int ranks_of_process(const JobConfig& job, const RunOptions& options) {
-  const int offered = static_cast<int>(ranks_offered(job, options));
-  return offered > 0 ? offered : job.mesh.world_size();
-}
 
 int run_job(const LoadedJob& loaded, const RunOptions& options) {
   const JobConfig& job = loaded.job;

@@ -1,6 +1,6 @@
 #include "actors/job/work_progress.hpp"
 
-#include "runtime/base/terminal.hpp"
+#include "runtime/base/host/terminal.hpp"
 
 namespace d9d {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "kernels/linear.hpp"
 #include "runtime/base/rng.hpp"
-#include "runtime/task/own_pieces.hpp"
+#include "runtime/plugin/own_pieces.hpp"
 
 namespace mine {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/code_book.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
+#include "kernels/optimizer/code_book.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "kernels/adamw_pass.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
+#include "kernels/optimizer/adamw_pass.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {

@@ -1,9 +1,9 @@
 #include <type_traits>
 
-#include "kernels/adamw_pass.hpp"
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
-#include "kernels/stochastic_adamw_pass.hpp"
+#include "kernels/optimizer/adamw_pass.hpp"
+#include "kernels/optimizer/stochastic_adamw_pass.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {

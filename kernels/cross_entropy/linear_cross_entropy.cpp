@@ -12,7 +12,7 @@
 
 #include "kernels/cross_entropy/blocks.hpp"
 #include "kernels/cross_entropy/columns.hpp"
-#include "kernels/node.hpp"
+#include "kernels/graph/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 

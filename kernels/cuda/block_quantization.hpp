@@ -1,8 +1,8 @@
 #pragma once
-// Numbers in blocks of bytes. See kernels/block_quantization.hpp.
+// Numbers in blocks of bytes. See kernels/optimizer/block_quantization.hpp.
 
-#include "kernels/code_book.hpp"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/optimizer/code_book.hpp"
 
 namespace d9d::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 
 namespace d9d::cuda {
 namespace {

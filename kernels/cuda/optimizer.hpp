@@ -1,12 +1,12 @@
 #pragma once
 // AdamW in one pass, and sums of squares.
 
-#include "kernels/adamw_pass.hpp"
 #include "kernels/cuda/launch.hpp"
+#include "kernels/optimizer/adamw_pass.hpp"
 
 namespace d9d::cuda {
 
-// One update of four flat buffers of `count` elements, each aligned to 16 bytes. See kernels/optimizer.hpp.
+// One update of four flat buffers of `count` elements, each aligned to 16 bytes. See kernels/optimizer/optimizer.hpp.
 struct AdamW {
   std::int64_t count = 0;
   float* param = nullptr;

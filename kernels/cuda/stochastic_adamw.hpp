@@ -1,8 +1,8 @@
 #pragma once
-// AdamW with stochastic rounding of a block of a tensor. See kernels/stochastic_adamw.hpp.
+// AdamW with stochastic rounding of a block of a tensor. See kernels/optimizer/stochastic_adamw.hpp.
 
 #include "kernels/cuda/launch.hpp"
-#include "kernels/stochastic_adamw_pass.hpp"
+#include "kernels/optimizer/stochastic_adamw_pass.hpp"
 
 namespace d9d::cuda {
 

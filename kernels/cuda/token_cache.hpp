@@ -1,5 +1,5 @@
 #pragma once
-// Decoding with a cache. See kernels/token_cache.hpp.
+// Decoding with a cache. See kernels/attention/token_cache.hpp.
 
 #include "kernels/cuda/launch.hpp"
 

@@ -1,7 +1,7 @@
 #include "kernels/activation.hpp"
+#include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/moe/choices.hpp"
-#include "kernels/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 

@@ -1,7 +1,7 @@
 #include <ATen/ops/empty.h>
 
+#include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
-#include "kernels/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 

@@ -1,6 +1,6 @@
+#include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/moe/choices.hpp"
-#include "kernels/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 

@@ -1,5 +1,5 @@
+#include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
-#include "kernels/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 

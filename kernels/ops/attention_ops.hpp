@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "kernels/attention_mask.hpp"
+#include "kernels/attention/attention_mask.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace d9d::kernels {

@@ -5,7 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "kernels/ops/op.hpp"
-#include "kernels/stochastic_adamw_pass.hpp"
+#include "kernels/optimizer/stochastic_adamw_pass.hpp"
 
 namespace d9d::kernels {
 

@@ -23,7 +23,7 @@ foreach(folder messages kernels runtime actors/core)
           PATTERN "caf_*" EXCLUDE)
 endforeach()
 install(FILES actors/job/actor_registry.hpp actors/job/own_actor.hpp DESTINATION include/d9d/actors/job)
-install(FILES actors/step_actor.hpp actors/text_messages.hpp DESTINATION include/d9d/actors)
+install(FILES actors/step_actor.hpp actors/notes/text_messages.hpp DESTINATION include/d9d/actors)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/generated/messages DESTINATION include/d9d FILES_MATCHING PATTERN "*.h")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/d9d)

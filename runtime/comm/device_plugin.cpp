@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/library_folder.hpp"
+#include "runtime/base/host/library_folder.hpp"
 #include "runtime/device/device.hpp"
 
 namespace d9d {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/data/data_config.hpp"
+#include "runtime/data/config/data_config.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/source/corpus_source.hpp"
 #include "runtime/data/source/token_recipe.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 

@@ -4,7 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 
 namespace d9d {
 namespace {

@@ -9,7 +9,7 @@ namespace d9d {
 
 // One for each tensor of one element, all on one device; the host waits once for all of them.
 std::vector<double> host_numbers(const std::vector<at::Tensor>& tensors);
-// The elements of an int64 tensor, row by row. The host waits where it does not know them (kernels/host_values.hpp).
+// The elements of an int64 tensor, row by row. The host waits where it does not know them (kernels/memory/host_values.hpp).
 std::vector<std::int64_t> host_integers(const at::Tensor& tensor);
 
 // A copy on the host that is filled when the current stream gets there: read it behind an event of that stream, or

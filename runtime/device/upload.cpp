@@ -1,6 +1,6 @@
 #include "runtime/device/upload.hpp"
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 
 namespace d9d {
 

@@ -7,7 +7,7 @@
 
 namespace d9d {
 
-// The tensor as it is on the device; the host does not wait, and goes on knowing integers (kernels/host_values.hpp).
+// The tensor as it is on the device; the host does not wait, and goes on knowing integers (kernels/memory/host_values.hpp).
 // A tensor that is there already comes back as it is.
 at::Tensor upload(const at::Tensor& tensor, const Device& device);
 

@@ -9,8 +9,8 @@
 
 #include "runtime/family/layer_windows.hpp"
 #include "runtime/nn/block/rope_options.hpp"
-#include "runtime/nn/model/layer_distribution.hpp"
-#include "runtime/nn/model/model_description.hpp"
+#include "runtime/nn/size/layer_distribution.hpp"
+#include "runtime/nn/size/model_description.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace d9d {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/nn/model/model_description.hpp"
+#include "runtime/nn/size/model_description.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 
 namespace d9d {

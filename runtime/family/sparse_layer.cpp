@@ -1,7 +1,7 @@
 // The stages of sparse decoders.
 
 #include "runtime/family/sparse_decoder.hpp"
-#include "runtime/nn/block/grouped_query_attention.hpp"
+#include "runtime/nn/attention/grouped_query_attention.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 
 namespace d9d {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
 #include "runtime/live/http_answer.hpp"
 
 namespace d9d::live {

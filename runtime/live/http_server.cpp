@@ -23,8 +23,8 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/network.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/base/network.hpp"
 #include "runtime/live/request_rules.hpp"
 
 namespace d9d::live {

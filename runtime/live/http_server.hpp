@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
 #include "runtime/live/http_answer.hpp"
 
 struct ssl_ctx_st;

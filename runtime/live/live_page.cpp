@@ -10,15 +10,15 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/host/network.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/base/network.hpp"
 #include "runtime/base/version.hpp"
 #include "runtime/live/content_policy.hpp"
 #include "runtime/live/http_server.hpp"
 #include "runtime/live/prometheus.hpp"
 #include "runtime/report/page.hpp"
 #include "runtime/report/page_script.hpp"
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d::live {
 namespace {

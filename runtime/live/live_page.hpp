@@ -8,8 +8,8 @@
 #include <string>
 
 #include "runtime/base/clock.hpp"
-#include "runtime/base/host_port.hpp"
-#include "runtime/metric/tracker.hpp"
+#include "runtime/base/host/host_port.hpp"
+#include "runtime/metric/sink/tracker.hpp"
 
 struct ssl_ctx_st;
 

@@ -7,7 +7,7 @@
 #include <cctype>
 #include <string_view>
 
-#include "runtime/base/network.hpp"
+#include "runtime/base/host/network.hpp"
 
 namespace d9d::live {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
 #include "runtime/net/fail.hpp"
 
 namespace d9d::net {

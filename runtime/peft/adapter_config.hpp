@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/peft/adapter_names.hpp"
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "runtime/peft/adapter_config.hpp"
 #include "runtime/peft/saved_modules.hpp"
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 

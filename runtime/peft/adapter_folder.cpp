@@ -7,7 +7,7 @@
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/peft/adapter_options.hpp"
 #include "runtime/peft/low_rank.hpp"
-#include "runtime/state/model_index.hpp"
+#include "runtime/state/model/model_index.hpp"
 
 namespace d9d {
 namespace {

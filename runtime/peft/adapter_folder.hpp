@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {
 

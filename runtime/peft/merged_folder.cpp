@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/state/slice_view.hpp"
+#include "runtime/state/tensor_file/slice_view.hpp"
 
 namespace d9d {
 

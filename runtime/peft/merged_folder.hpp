@@ -2,7 +2,7 @@
 // The tensors of a Hugging Face folder with an adapter added to them. Blocks on the disk.
 
 #include "runtime/peft/adapter_folder.hpp"
-#include "runtime/state/model_files.hpp"
+#include "runtime/state/model/model_files.hpp"
 
 namespace d9d {
 

@@ -93,7 +93,7 @@ class CommunicatorWire final : public ParcelWire {
   }
 
  private:
-  // Integers go on being known to the host (kernels/host_values.hpp), so they have memory of their own.
+  // Integers go on being known to the host (kernels/memory/host_values.hpp), so they have memory of their own.
   bool goes_through(const TransferTensor& tensor) const {
     return !device_->is_cpu() && !tensor.on_host &&
            c10::isFloatingType(static_cast<c10::ScalarType>(tensor.dtype));

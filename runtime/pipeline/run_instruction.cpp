@@ -4,7 +4,7 @@
 
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_place.hpp"
-#include "runtime/pipeline/compute_lanes.hpp"
+#include "runtime/pipeline/lane/compute_lanes.hpp"
 
 namespace d9d {
 namespace {

@@ -10,8 +10,8 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/open_communicators.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/rank/group/rank_gradients.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
-#include "runtime/rank/rank_gradients.hpp"
 
 namespace d9d {
 

@@ -6,11 +6,11 @@
 #include "runtime/metric/compose.hpp"
 #include "runtime/metric/expert_load.hpp"
 #include "runtime/metric/tensor_statistics.hpp"
-#include "runtime/nn/model/model_costs.hpp"
-#include "runtime/nn/model/model_description.hpp"
+#include "runtime/nn/size/model_costs.hpp"
+#include "runtime/nn/size/model_description.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
-#include "runtime/train/gradient_hook.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
 
 namespace d9d {
 namespace {

@@ -5,7 +5,7 @@
 #include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/metric/aggregation.hpp"
-#include "runtime/rank/host_outputs.hpp"
+#include "runtime/rank/measured/host_outputs.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "runtime/device/device.hpp"
+#include "runtime/job/step_phases.hpp"
 #include "runtime/metric/compose.hpp"
-#include "runtime/pipeline/stage_core_options.hpp"
-#include "runtime/task/step_phases.hpp"
+#include "runtime/pipeline/stage/stage_core_options.hpp"
 #include "runtime/task/task.hpp"
 
 namespace d9d {

@@ -8,21 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/job_config.hpp"
+#include "runtime/job/step_phases.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
-#include "runtime/pipeline/cursor_order.hpp"
+#include "runtime/pipeline/order/cursor_order.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
-#include "runtime/pipeline/step_observer.hpp"
-#include "runtime/rank/awake_ranks.hpp"
-#include "runtime/rank/comm_tracing.hpp"
-#include "runtime/rank/module_communicators.hpp"
+#include "runtime/pipeline/stage/step_observer.hpp"
+#include "runtime/rank/group/comm_tracing.hpp"
+#include "runtime/rank/group/module_communicators.hpp"
 #include "runtime/rank/rank_worker.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/task/job_config.hpp"
+#include "runtime/rank/state/awake_ranks.hpp"
+#include "runtime/state/disk/disk.hpp"
 #include "runtime/task/piece_context.hpp"
 #include "runtime/task/rank_events.hpp"
-#include "runtime/task/step_phases.hpp"
-#include "runtime/train/norm_type.hpp"
+#include "runtime/train/gradient/norm_type.hpp"
 
 namespace d9d {
 

@@ -8,8 +8,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
-#include "runtime/task/optimizer_rules.hpp"
-#include "runtime/task/parameter_patterns.hpp"
+#include "runtime/job/rule/optimizer_rules.hpp"
+#include "runtime/job/rule/parameter_patterns.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {

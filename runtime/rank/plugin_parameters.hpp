@@ -1,6 +1,6 @@
 #pragma once
 // Checks the job file against the parameters of a plugin's model, which are known only when its stages are
-// built, and the rules of a plugin's optimizer. For a built-in model and optimizer runtime/task/job_validation.hpp
+// built, and the rules of a plugin's optimizer. For a built-in model and optimizer runtime/job/rule/job_validation.hpp
 // makes the same checks before the job starts.
 
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "runtime/nn/shard/stage_groups.hpp"
 #include "runtime/tensor/stage_module.hpp"
-#include "runtime/train/optimizer_provider.hpp"
+#include "runtime/train/optimizer/optimizer_provider.hpp"
 
 namespace d9d {
 

@@ -9,13 +9,13 @@
 #include "runtime/base/error.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/mesh/plan.hpp"
-#include "runtime/pipeline/action_cursor.hpp"
-#include "runtime/rank/host_outputs.hpp"
-#include "runtime/rank/microbatch_parcel.hpp"
+#include "runtime/pipeline/order/action_cursor.hpp"
+#include "runtime/rank/feed/microbatch_parcel.hpp"
+#include "runtime/rank/measured/host_outputs.hpp"
 #include "runtime/task/inference_task.hpp"
-#include "runtime/task/prompted_texts.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
+#include "runtime/text/prompted_texts.hpp"
 
 namespace d9d {
 

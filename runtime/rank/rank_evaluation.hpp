@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/pipeline/order/rank_order.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/rank_order.hpp"
-#include "runtime/pipeline/stage_core.hpp"
-#include "runtime/rank/rank_metrics.hpp"
-#include "runtime/task/text_request.hpp"
+#include "runtime/pipeline/stage/stage_core.hpp"
+#include "runtime/rank/measured/rank_metrics.hpp"
+#include "runtime/text/text_request.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {

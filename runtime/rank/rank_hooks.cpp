@@ -4,7 +4,7 @@
 
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/task/user_call.hpp"
-#include "runtime/train/gradient_norm.hpp"
+#include "runtime/train/gradient/gradient_norm.hpp"
 
 namespace d9d {
 

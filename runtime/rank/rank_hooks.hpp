@@ -6,8 +6,8 @@
 
 #include "runtime/rank/rank_worker.hpp"
 #include "runtime/train/flat_parameters.hpp"
-#include "runtime/train/gradient_hook.hpp"
-#include "runtime/train/norm_type.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
+#include "runtime/train/gradient/norm_type.hpp"
 
 namespace d9d {
 

@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "runtime/device/device.hpp"
-#include "runtime/nn/model/layer_distribution.hpp"
+#include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/pipeline/program/topology.hpp"
+#include "runtime/rank/measured/rank_experts.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
-#include "runtime/rank/rank_buffers.hpp"
-#include "runtime/rank/rank_experts.hpp"
-#include "runtime/rank/slept_memory.hpp"
 #include "runtime/rank/stage_units.hpp"
-#include "runtime/train/gradient_sync.hpp"
-#include "runtime/train/optimizer.hpp"
-#include "runtime/train/tied_gradients.hpp"
+#include "runtime/rank/state/rank_buffers.hpp"
+#include "runtime/rank/state/slept_memory.hpp"
+#include "runtime/train/gradient/gradient_sync.hpp"
+#include "runtime/train/gradient/tied_gradients.hpp"
+#include "runtime/train/optimizer/optimizer.hpp"
 
 namespace d9d {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "runtime/device/work_log.hpp"
-#include "runtime/pipeline/rank_order.hpp"
-#include "runtime/pipeline/step_programs.hpp"
-#include "runtime/task/text_request.hpp"
+#include "runtime/pipeline/order/rank_order.hpp"
+#include "runtime/pipeline/order/step_programs.hpp"
 #include "runtime/tensor/tensor_table.hpp"
+#include "runtime/text/text_request.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {

@@ -4,8 +4,8 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/state/folder_lock.hpp"
-#include "runtime/state/manifest.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
+#include "runtime/state/disk/folder_lock.hpp"
 
 namespace d9d::report {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "runtime/base/config/codec.hpp"
-#include "runtime/metric/run_record.hpp"
-#include "runtime/report/curves.hpp"
-#include "runtime/state/checkpoint_survey.hpp"
+#include "runtime/metric/sink/run_record.hpp"
+#include "runtime/report/chart/curves.hpp"
+#include "runtime/state/checkpoint/checkpoint_survey.hpp"
 
 namespace d9d::report {
 

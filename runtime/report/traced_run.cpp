@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/trace/chrome_reader.hpp"
+#include "runtime/trace/file/chrome_reader.hpp"
 
 namespace d9d::report {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "runtime/report/run_folder.hpp"
 #include "runtime/trace/analysis.hpp"
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::report {
 

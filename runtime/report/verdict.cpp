@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "runtime/base/count.hpp"
-#include "runtime/report/axis.hpp"
-#include "runtime/report/durations.hpp"
+#include "runtime/report/chart/axis.hpp"
+#include "runtime/report/chart/durations.hpp"
 
 namespace d9d::report {
 namespace {

@@ -10,7 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/resume/file_print.hpp"
 #include "runtime/resume/input_files.hpp"
-#include "runtime/state/checksum.hpp"
+#include "runtime/state/disk/checksum.hpp"
 
 namespace d9d {
 namespace {

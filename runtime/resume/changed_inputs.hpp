@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/disk.hpp"
-#include "runtime/state/manifest.hpp"
-#include "runtime/task/job_config.hpp"
-#include "runtime/task/tokenizer_files.hpp"
+#include "runtime/job/job_config.hpp"
+#include "runtime/provider/tokenizer_files.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/checksum.hpp"
+#include "runtime/state/disk/checksum.hpp"
 
 namespace d9d {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
 

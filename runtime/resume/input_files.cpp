@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/data_parts.hpp"
+#include "runtime/data/config/data_parts.hpp"
 #include "runtime/data/file/table_files.hpp"
 #include "runtime/data/source/documents.hpp"
 #include "runtime/data/source/records.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/task/job_length.hpp"
+#include "runtime/job/job_length.hpp"
 
 namespace d9d {
 

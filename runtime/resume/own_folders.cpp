@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/data_parts.hpp"
+#include "runtime/data/config/data_parts.hpp"
+#include "runtime/job/job_paths.hpp"
 #include "runtime/resume/input_files.hpp"
-#include "runtime/task/job_paths.hpp"
 
 namespace d9d {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/task/job_config.hpp"
+#include "runtime/job/job_config.hpp"
 
 namespace d9d {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/sample_unit.hpp"
-#include "runtime/task/job_difference.hpp"
-#include "runtime/task/job_paths.hpp"
+#include "runtime/data/config/sample_unit.hpp"
+#include "runtime/job/job_difference.hpp"
+#include "runtime/job/job_paths.hpp"
 
 namespace d9d {
 namespace {

@@ -5,7 +5,7 @@
 // samples, and a step of another batch size stands where its first sample stood. So a phase neither moves nor repeats
 // when a run goes on with another batch size, and the last one ends with the data.
 
-#include "runtime/task/job_length.hpp"
+#include "runtime/job/job_length.hpp"
 
 namespace d9d {
 

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/train/gradient_hook.hpp"
-#include "runtime/train/parameter_rules.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
+#include "runtime/train/optimizer/parameter_rules.hpp"
 
 namespace d9d {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "runtime/base/error.hpp"
-#include "runtime/metric/append_file.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/metric/sink/append_file.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {
 namespace {

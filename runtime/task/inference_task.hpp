@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "runtime/nn/model/layer_distribution.hpp"
+#include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/tensor/stage_module.hpp"
 

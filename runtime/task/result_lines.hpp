@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/data/sample_source.hpp"
-#include "runtime/metric/append_file.hpp"
+#include "runtime/metric/sink/append_file.hpp"
 #include "runtime/task/result_sink.hpp"
 
 namespace d9d {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/job/section/result_format.hpp"
 #include "runtime/task/inference_task.hpp"
-#include "runtime/task/result_format.hpp"
 
 namespace d9d {
 

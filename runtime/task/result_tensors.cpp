@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/step_phases.hpp"
 #include "runtime/metric/compose.hpp"
-#include "runtime/task/step_phases.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {

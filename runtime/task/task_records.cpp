@@ -5,7 +5,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/metric/picture_file.hpp"
+#include "runtime/metric/sink/picture_file.hpp"
 
 namespace d9d {
 namespace {

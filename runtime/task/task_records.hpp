@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/metric/tracker.hpp"
+#include "runtime/metric/sink/tracker.hpp"
 
 namespace d9d {
 

@@ -34,7 +34,7 @@ class ShardedUnit {
 
   // The shards and their gradients (undefined for frozen parameters) are now in their final memory.
   virtual void attach() = 0;
-  // A weight job of this unit is about to run (kernels/weight_work.hpp); if `reads`, it needs the values.
+  // A weight job of this unit is about to run (kernels/graph/weight_work.hpp); if `reads`, it needs the values.
   virtual void before_weight_job(bool reads) = 0;
   // The whole gradient of the step (`last`) or of a microbatch is complete: reduce_gradient() gets it next.
   virtual void hand_over_gradient(bool last) = 0;

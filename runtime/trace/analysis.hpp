@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/trace/kernel_report.hpp"
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::trace {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::trace {
 

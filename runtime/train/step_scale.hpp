@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "runtime/train/norm_type.hpp"
+#include "runtime/train/gradient/norm_type.hpp"
 #include "runtime/train/step_totals.hpp"
 
 namespace d9d {

@@ -10,9 +10,9 @@
 #include "actors/job/rank_cast.hpp"
 #include "runtime/net/gate.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/simulator.hpp"
-#include "runtime/task/builtins.hpp"
-#include "tests/runtime/task/job_text.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
+#include "runtime/plugin/builtins.hpp"
+#include "tests/runtime/job/job_text.hpp"
 #include "tests/support/peer_transfers.hpp"
 
 namespace d9d {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "actors/job/own_actor.hpp"
-#include "actors/text_messages.hpp"
+#include "actors/notes/text_messages.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "tests/support/actor_world.hpp"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/trace/chrome_reader.hpp"
+#include "runtime/trace/file/chrome_reader.hpp"
 #include "tests/support/actor_world.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,5 +1,5 @@
 // What actors ask of the job: all ranks do it after the same step, before its checkpoint.
-#include "actors/text_messages.hpp"
+#include "actors/notes/text_messages.hpp"
 #include "messages/lists.hpp"
 #include "tests/actors/trainer_fixture.hpp"
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "actors/core/failure_kind.hpp"
-#include "actors/reduce_operation.hpp"
+#include "actors/notes/reduce_operation.hpp"
 
 namespace d9d {
 namespace {

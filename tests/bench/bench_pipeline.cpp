@@ -20,8 +20,8 @@
 #include "tests/bench/pipeline_gaps.hpp"
 #include "tests/bench/planning_cost.hpp"
 #include "tests/bench/sleep_world.hpp"
-#include "tests/runtime/pipeline/order_bound.hpp"
-#include "tests/runtime/pipeline/order_troubles.hpp"
+#include "tests/runtime/pipeline/order/order_bound.hpp"
+#include "tests/runtime/pipeline/order/order_troubles.hpp"
 
 namespace d9d {
 namespace {

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/pipeline/action_cursor.hpp"
+#include "runtime/pipeline/order/action_cursor.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/rank/collective_worker.hpp"
-#include "runtime/rank/microbatch_feed.hpp"
+#include "runtime/rank/feed/microbatch_feed.hpp"
+#include "runtime/rank/group/collective_worker.hpp"
 #include "runtime/rank/rank_worker.hpp"
 
 namespace d9d {

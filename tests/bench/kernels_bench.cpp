@@ -10,18 +10,18 @@
 #include <cmath>
 
 #include "kernels/activation.hpp"
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/delta_rule.hpp"
+#include "kernels/attention/rope.hpp"
+#include "kernels/attention/short_convolution.hpp"
 #include "kernels/cross_entropy.hpp"
-#include "kernels/delta_rule.hpp"
 #include "kernels/embedding.hpp"
+#include "kernels/graph/weight_work.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/norm.hpp"
-#include "kernels/optimizer.hpp"
-#include "kernels/rope.hpp"
-#include "kernels/short_convolution.hpp"
-#include "kernels/weight_work.hpp"
+#include "kernels/optimizer/optimizer.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "runtime/base/clock.hpp"
-#include "runtime/pipeline/compute_lanes.hpp"
+#include "runtime/pipeline/lane/compute_lanes.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
 
 namespace d9d {

@@ -8,7 +8,7 @@
 #include "runtime/mesh/plan.hpp"
 #include "runtime/pipeline/program/auto_schedule.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/simulator.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
 
 namespace d9d {
 namespace {

@@ -12,9 +12,9 @@
 #include <stdexcept>
 
 #include "runtime/base/config/decode.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/rank_events.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace bench {
 

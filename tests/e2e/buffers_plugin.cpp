@@ -18,11 +18,11 @@
 #include "kernels/embedding.hpp"
 #include "kernels/linear.hpp"
 #include "runtime/base/config/decode.hpp"
-#include "runtime/nn/model/layer_distribution.hpp"
-#include "runtime/state/checkpoint_reader.hpp"
-#include "runtime/state/safetensors.hpp"
-#include "runtime/task/model_provider.hpp"
-#include "runtime/task/registry.hpp"
+#include "runtime/nn/size/layer_distribution.hpp"
+#include "runtime/plugin/registry.hpp"
+#include "runtime/provider/model_provider.hpp"
+#include "runtime/state/checkpoint/checkpoint_reader.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace centred {

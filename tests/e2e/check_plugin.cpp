@@ -13,9 +13,9 @@
 #include "actors/job/actor_registry.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/config/keys.hpp"
+#include "runtime/plugin/own_training.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
-#include "runtime/task/own_training.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/data/sample_source.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 

@@ -17,9 +17,9 @@
 #include "messages/metrics.capnp.h"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/mesh/plan.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/rank_events.hpp"
-#include "runtime/task/registry.hpp"
 #include "runtime/train/flat_parameters.hpp"
 
 namespace heard {

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "runtime/state/checkpoint_reader.hpp"
-#include "runtime/state/disk.hpp"
+#include "runtime/state/checkpoint/checkpoint_reader.hpp"
+#include "runtime/state/disk/disk.hpp"
 #include "tests/e2e/every_mesh_models.hpp"
 #include "tests/support/meshes.hpp"
 #include "tests/support/npy_file.hpp"

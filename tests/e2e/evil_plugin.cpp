@@ -20,10 +20,10 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/metric/compose.hpp"
+#include "runtime/metric/sink/tracker.hpp"
 #include "runtime/metric/sums_metric.hpp"
-#include "runtime/metric/tracker.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace evil {
 

@@ -3,9 +3,9 @@
 #include <optional>
 
 #include "runtime/base/error.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/rank_context.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace groups {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
-#include "runtime/task/registry.hpp"
 
 namespace layers {
 

@@ -11,13 +11,13 @@
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/metric/auroc.hpp"
 #include "runtime/metric/confusion_builder.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/metric_values.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/rank_events.hpp"
-#include "runtime/task/registry.hpp"
-#include "runtime/train/gradient_hook.hpp"
-#include "tests/runtime/metric/one_pixel.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
+#include "tests/runtime/metric/sink/one_pixel.hpp"
 
 namespace measured {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/runtime/metric/one_pixel.hpp"
+#include "tests/runtime/metric/sink/one_pixel.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 

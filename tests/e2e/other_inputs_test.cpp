@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/support/curve_test.hpp"
 #include "tests/support/npy_file.hpp"
 

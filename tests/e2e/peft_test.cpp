@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/state/manifest.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {

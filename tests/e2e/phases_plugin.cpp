@@ -11,9 +11,9 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
-#include "runtime/task/registry.hpp"
-#include "runtime/train/gradient_hook.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
 
 namespace phases {
 

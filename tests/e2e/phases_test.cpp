@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "runtime/state/checkpoint_reader.hpp"
-#include "runtime/state/disk.hpp"
+#include "runtime/state/checkpoint/checkpoint_reader.hpp"
+#include "runtime/state/disk/disk.hpp"
 #include "tests/support/curve_test.hpp"
 
 namespace d9d::test {

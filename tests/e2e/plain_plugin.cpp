@@ -16,9 +16,9 @@
 #include <array>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/nn/model/layer_distribution.hpp"
-#include "runtime/task/model_provider.hpp"
-#include "runtime/task/registry.hpp"
+#include "runtime/nn/size/layer_distribution.hpp"
+#include "runtime/plugin/registry.hpp"
+#include "runtime/provider/model_provider.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace plain {

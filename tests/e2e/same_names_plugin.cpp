@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "runtime/base/config/codec_struct.hpp"
-#include "runtime/task/own_tracker.hpp"
+#include "runtime/plugin/own_tracker.hpp"
 
 namespace mine {
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "runtime/base/descriptors.hpp"
+#include "runtime/base/host/descriptors.hpp"
 #include "runtime/net/fd.hpp"
 #include "tests/support/capture.hpp"
 #include "tests/support/certificates.hpp"

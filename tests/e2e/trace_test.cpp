@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "runtime/trace/gzip_file.hpp"
+#include "runtime/trace/file/gzip_file.hpp"
 #include "tests/support/tiny_job.hpp"
 #include "tests/support/trace_file.hpp"
 #include "tests/support/trace_rules.hpp"

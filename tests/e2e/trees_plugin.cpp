@@ -3,8 +3,8 @@
 #include <ATen/ops/equal.h>
 #include <fmt/format.h>
 
+#include "runtime/plugin/own_pieces.hpp"
 #include "runtime/task/causal_lm_task.hpp"
-#include "runtime/task/own_pieces.hpp"
 #include "runtime/tensor/tensor_tree.hpp"
 
 namespace trees {

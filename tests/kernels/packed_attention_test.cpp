@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/attention.hpp"
-#include "kernels/attention_block.hpp"
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/attention_block.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::kernels {

@@ -5,7 +5,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/trace/gzip_file.hpp"
+#include "runtime/trace/file/gzip_file.hpp"
 
 namespace d9d::test {
 namespace {

@@ -29,10 +29,10 @@ const std::map<std::string, std::size_t>& long_headers() {
       {"runtime/base/config/codec_struct.hpp", 133},
       {"runtime/family/causal_lm_section.hpp", 107},
       {"runtime/family/qwen3/section.hpp", 111},
-      {"runtime/pipeline/stage_core.hpp", 105},
+      {"runtime/pipeline/stage/stage_core.hpp", 105},
       {"runtime/rank/pipeline_worker.hpp", 101},
-      {"runtime/task/node_config.hpp", 101},
-      {"runtime/task/trainer_sections.hpp", 160},
+      {"runtime/job/section/node_config.hpp", 101},
+      {"runtime/job/section/trainer_sections.hpp", 160},
   };
   return list;
 }

@@ -89,9 +89,9 @@ TEST(Tidy, NoGlobalIsMutable) {
       // a test's program, which is linked with Arrow, says so before main; nobody is there to hand it on
       "runtime/data/table/tables.cpp: std::mutex readers_mutex;",
       // a span must not cost a lock: which ring this thread used last
-      "runtime/trace/recorder.cpp: thread_local const void* cached_identity = nullptr;",
-      "runtime/trace/recorder.cpp: thread_local std::shared_ptr<const char> cached_identity_owner;",
-      "runtime/trace/recorder.cpp: thread_local void* cached_slot = nullptr;",
+      "runtime/trace/record/recorder.cpp: thread_local const void* cached_identity = nullptr;",
+      "runtime/trace/record/recorder.cpp: thread_local std::shared_ptr<const char> cached_identity_owner;",
+      "runtime/trace/record/recorder.cpp: thread_local void* cached_slot = nullptr;",
   };
   std::set<std::string> found;
   for (const Source* source : sources_under(shipped_folders)) {
@@ -151,7 +151,7 @@ TEST(Tidy, ACamelConstantIsToldFromItsUse) {
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
   const std::set<std::string> allowed{
       "actors/core/tsan_order.hpp",              // a fence that only the thread sanitizer cannot see
-      "kernels/philox.hpp",                      // keywords of nvcc, for functions that host and GPU share
+      "kernels/optimizer/philox.hpp",                      // keywords of nvcc, for functions that host and GPU share
       "runtime/base/rng_normal.cpp",             // clones for instruction sets are an attribute of GCC on x86
       "runtime/comm/shared_memory/meeting.cpp",  // the pause instruction has no portable name
   };

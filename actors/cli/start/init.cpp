@@ -11,20 +11,20 @@
 
 #include "actors/cli/start/starter_job.hpp"
 #include "actors/cli/start/tokenizer.hpp"
-#include "actors/job/host_cores.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/source/records.hpp"
-#include "runtime/data/tokenizer.hpp"
-#include "runtime/data/tokenizer/token_settings.hpp"
-#include "runtime/data/tokenizer/train/trained_tokenizer.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/state/disk_error.hpp"
-#include "runtime/task/job_load.hpp"
+#include "runtime/job/job_load.hpp"
+#include "runtime/launch/host_cores.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/disk/disk_error.hpp"
+#include "runtime/tokenizer/codec/token_settings.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
+#include "runtime/tokenizer/train/trained_tokenizer.hpp"
 
 namespace d9d {
 namespace {

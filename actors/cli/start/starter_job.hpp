@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "actors/cli/start/model_size.hpp"
-#include "runtime/data/text_data_config.hpp"
+#include "runtime/data/config/text_data_config.hpp"
 
 namespace d9d {
 

@@ -8,8 +8,8 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/tokenizer/train/trained_tokenizer.hpp"
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/tokenizer/train/trained_tokenizer.hpp"
 
 namespace d9d {
 namespace {

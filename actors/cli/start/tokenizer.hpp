@@ -3,7 +3,7 @@
 
 #include "actors/cli/arguments.hpp"
 #include "actors/cli/start/training_text.hpp"
-#include "runtime/data/tokenizer/train/bpe_trainer.hpp"
+#include "runtime/tokenizer/train/bpe_trainer.hpp"
 
 namespace d9d {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/text_data_config.hpp"
-#include "runtime/data/tokenizer/train/word_counts.hpp"
+#include "runtime/data/config/text_data_config.hpp"
+#include "runtime/tokenizer/train/word_counts.hpp"
 
 namespace d9d {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/attention_mask.hpp"
+#include "kernels/attention/attention_mask.hpp"
 #include "kernels/cpu/loops/gemm_avx512.hpp"
 
 namespace d9d::kernels {

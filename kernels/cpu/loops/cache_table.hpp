@@ -1,5 +1,5 @@
 #pragma once
-// The inner loops of decoding with a cache (kernels/token_cache.hpp), as those of table.hpp.
+// The inner loops of decoding with a cache (kernels/attention/token_cache.hpp), as those of table.hpp.
 
 #include "kernels/cpu/loops/table.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "kernels/adamw_pass.hpp"
 #include "kernels/cpu/isa.hpp"
+#include "kernels/optimizer/adamw_pass.hpp"
 
 namespace d9d::kernels {
 

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/base/host_port.hpp"
+#include "runtime/base/host/host_port.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/net/gate.hpp"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "runtime/data/chat/unread_fields.hpp"
-#include "runtime/data/chat_data_config.hpp"
-#include "runtime/data/row_json.hpp"
+#include "runtime/data/config/chat_data_config.hpp"
+#include "runtime/data/file/row_json.hpp"
 
 namespace d9d {
 

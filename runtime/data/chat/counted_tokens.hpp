@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 

@@ -11,7 +11,7 @@
 
 #include "d9d_render_script.h"
 #include "runtime/base/error.hpp"
-#include "runtime/base/start_program.hpp"
+#include "runtime/base/host/start_program.hpp"
 #include "runtime/data/chat/answering_process.hpp"
 
 namespace d9d {

@@ -13,7 +13,7 @@
 #include "runtime/data/chat/chat_rows.hpp"
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/config/template_keys.hpp"
-#include "runtime/data/row_json.hpp"
+#include "runtime/data/file/row_json.hpp"
 
 namespace d9d {
 

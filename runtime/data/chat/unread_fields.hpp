@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/data/row_json.hpp"
+#include "runtime/data/file/row_json.hpp"
 
 namespace d9d {
 

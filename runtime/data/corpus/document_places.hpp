@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/row_place.hpp"
+#include "runtime/data/file/row_place.hpp"
 
 namespace d9d {
 

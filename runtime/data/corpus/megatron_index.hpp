@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "runtime/data/mapped_file.hpp"
-#include "runtime/data/npy.hpp"
+#include "runtime/base/file/mapped_file.hpp"
+#include "runtime/data/file/npy.hpp"
 
 namespace d9d {
 

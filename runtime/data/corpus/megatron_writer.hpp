@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/data/npy.hpp"
+#include "runtime/data/file/npy.hpp"
 
 namespace d9d {
 

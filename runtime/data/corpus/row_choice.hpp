@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/data/row_choice_config.hpp"
+#include "runtime/data/config/row_choice_config.hpp"
 
 namespace d9d {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/file/mapped_file.hpp"
 #include "runtime/data/corpus/checked_ids.hpp"
 #include "runtime/data/corpus/synced_file.hpp"
-#include "runtime/data/mapped_file.hpp"
 
 namespace d9d {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "runtime/data/row_place.hpp"
+#include "runtime/data/file/row_place.hpp"
 
 namespace d9d {
 

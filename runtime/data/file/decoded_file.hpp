@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "runtime/base/file/mapped_file.hpp"
 #include "runtime/data/file/decoder.hpp"
-#include "runtime/data/mapped_file.hpp"
 
 namespace d9d {
 

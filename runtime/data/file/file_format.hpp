@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/data/config/row_format.hpp"
+#include "runtime/data/config/text_data_config.hpp"
 #include "runtime/data/file/table_format.hpp"
-#include "runtime/data/row_format.hpp"
-#include "runtime/data/text_data_config.hpp"
 
 namespace d9d {
 

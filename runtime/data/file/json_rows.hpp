@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/data/file/row_json.hpp"
+#include "runtime/data/file/row_place.hpp"
 #include "runtime/data/file/text_blocks.hpp"
-#include "runtime/data/row_json.hpp"
-#include "runtime/data/row_place.hpp"
 
 namespace d9d {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/home_path.hpp"
+#include "runtime/base/host/home_path.hpp"
 
 namespace d9d {
 namespace {

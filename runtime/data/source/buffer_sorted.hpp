@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/data/sample_order_config.hpp"
+#include "runtime/data/config/sample_order_config.hpp"
 
 namespace d9d {
 

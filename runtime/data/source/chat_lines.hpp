@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/data/chat/chat_rows.hpp"
-#include "runtime/data/chat_data_config.hpp"
+#include "runtime/data/config/chat_data_config.hpp"
 
 namespace d9d {
 

@@ -6,11 +6,11 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/file/digest.hpp"
 #include "runtime/data/chat/chat_rows.hpp"
 #include "runtime/data/chat/counted_tokens.hpp"
 #include "runtime/data/chat/template_renderer.hpp"
 #include "runtime/data/chat/unread_fields.hpp"
-#include "runtime/data/digest.hpp"
 #include "runtime/data/source/chat_lines.hpp"
 #include "runtime/data/source/records.hpp"
 #include "runtime/data/source/tokenized_text.hpp"

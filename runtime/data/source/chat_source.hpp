@@ -2,10 +2,10 @@
 // Conversations, tokenised here and kept in memory, or mapped where data.cache has them; of their tokens only
 // those count in the loss that the model is to say. Samples of a CorpusSource, a conversation a document.
 
-#include "runtime/data/chat_data_config.hpp"
+#include "runtime/data/config/chat_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
 #include "runtime/data/source/token_recipe.hpp"
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 

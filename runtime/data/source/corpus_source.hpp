@@ -12,10 +12,10 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/data/config/sample_unit.hpp"
 #include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/corpus/token_corpus.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/sample_unit.hpp"
 #include "runtime/data/source/packed_rows.hpp"
 
 namespace d9d {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/data/config/text_data_config.hpp"
+#include "runtime/data/file/row_place.hpp"
 #include "runtime/data/file/table_files.hpp"
-#include "runtime/data/row_place.hpp"
-#include "runtime/data/text_data_config.hpp"
 
 namespace d9d {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/data/sample_order_config.hpp"
+#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/source/buffer_sorted.hpp"
 #include "runtime/data/source/shards.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // The part of `d9d-node data prepare` that knows the sources.
 
-#include "runtime/data/data_parts.hpp"
+#include "runtime/data/config/data_parts.hpp"
 #include "runtime/data/source/token_cache.hpp"
 
 namespace d9d {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/data/row_json.hpp"
-#include "runtime/data/row_place.hpp"
+#include "runtime/data/file/row_json.hpp"
+#include "runtime/data/file/row_place.hpp"
 
 namespace d9d {
 

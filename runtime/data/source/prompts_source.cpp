@@ -5,7 +5,7 @@
 #include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/prompt_lines.hpp"
 #include "runtime/data/source/tokenized_text.hpp"
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "runtime/data/config/prompts_data_config.hpp"
 #include "runtime/data/corpus/document_places.hpp"
-#include "runtime/data/prompts_data_config.hpp"
 #include "runtime/data/sample_source.hpp"
 
 namespace d9d {

@@ -9,10 +9,10 @@
 
 #include "runtime/base/log.hpp"
 #include "runtime/data/chat/unread_fields.hpp"
+#include "runtime/data/config/row_format.hpp"
+#include "runtime/data/file/row_json.hpp"
+#include "runtime/data/file/row_place.hpp"
 #include "runtime/data/file/table_files.hpp"
-#include "runtime/data/row_format.hpp"
-#include "runtime/data/row_json.hpp"
-#include "runtime/data/row_place.hpp"
 #include "runtime/data/table/tables.hpp"
 
 namespace d9d {

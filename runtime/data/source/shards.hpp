@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/data/sample_order_config.hpp"
+#include "runtime/data/config/sample_order_config.hpp"
 
 namespace d9d {
 

@@ -5,7 +5,7 @@
 //   token(0) = h(0) mod V;  token(t) = (31 token(t-1) + 7) mod V where bits 60 and 61 of h(t) are not both 0,
 //   else (h(t) mod 2^32) mod V
 
-#include "runtime/data/data_config.hpp"
+#include "runtime/data/config/data_config.hpp"
 #include "runtime/data/sample_source.hpp"
 
 namespace d9d {

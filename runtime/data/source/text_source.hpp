@@ -3,10 +3,10 @@
 // named. Their tokens are mapped where data.cache has them, else made here and kept in memory (2 bytes each
 // for vocabularies up to 65536, else 4); text is not.
 
+#include "runtime/data/config/text_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
 #include "runtime/data/source/token_recipe.hpp"
-#include "runtime/data/text_data_config.hpp"
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 

@@ -11,10 +11,10 @@
 #include <system_error>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/file/digest.hpp"
 #include "runtime/data/corpus/counted_files.hpp"
 #include "runtime/data/corpus/megatron_writer.hpp"
 #include "runtime/data/corpus/row_files.hpp"
-#include "runtime/data/digest.hpp"
 
 namespace d9d {
 namespace {

@@ -3,9 +3,9 @@
 // kept in memory, or mapped where data.cache has them. Padding that a row's attention mask tells is left out, so that a row
 // that was padded on the left begins at position 0 all the same. Samples of a CorpusSource.
 
+#include "runtime/data/config/token_lists_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
 #include "runtime/data/source/token_recipe.hpp"
-#include "runtime/data/token_lists_data_config.hpp"
 
 namespace d9d {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/cpu_quota.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/cpu_quota.hpp"
 #include "runtime/data/source/documents.hpp"
 #include "runtime/data/source/ordered_work.hpp"
 

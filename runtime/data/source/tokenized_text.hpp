@@ -7,10 +7,10 @@
 #include <span>
 #include <string>
 
-#include "runtime/data/row_place.hpp"
+#include "runtime/data/config/text_data_config.hpp"
+#include "runtime/data/file/row_place.hpp"
 #include "runtime/data/source/token_recipe.hpp"
-#include "runtime/data/text_data_config.hpp"
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 

@@ -7,9 +7,9 @@
 // file of attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it,
 // and positions count from the first token.
 
+#include "runtime/data/config/data_config.hpp"
 #include "runtime/data/corpus/permutation.hpp"
-#include "runtime/data/data_config.hpp"
-#include "runtime/data/npy.hpp"
+#include "runtime/data/file/npy.hpp"
 #include "runtime/data/sample_source.hpp"
 
 namespace d9d {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/data/npy.hpp"
-#include "runtime/data/row_json.hpp"
+#include "runtime/data/file/npy.hpp"
+#include "runtime/data/file/row_json.hpp"
 
 namespace d9d {
 

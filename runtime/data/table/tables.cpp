@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/library_folder.hpp"
+#include "runtime/base/host/library_folder.hpp"
 #include "runtime/data/table/table_readers.hpp"
 
 namespace d9d {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "runtime/data/corpus/token_corpus.hpp"
+#include "runtime/data/file/row_json.hpp"
 #include "runtime/data/file/table_format.hpp"
-#include "runtime/data/row_json.hpp"
 
 namespace d9d {
 

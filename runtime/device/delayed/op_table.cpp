@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "kernels/ops/every_op.hpp"
 #include "kernels/ops/tensors_in.hpp"
 #include "kernels/ops/written.hpp"

@@ -5,7 +5,7 @@
 
 namespace d9d::delayed {
 
-// Ops that need to know values (which labels count, a norm) look at what the host knows (kernels/host_values.hpp), or
+// Ops that need to know values (which labels count, a norm) look at what the host knows (kernels/memory/host_values.hpp), or
 // wait and are counted under their name. An op whose results have other shapes than kernels/result_shapes.hpp says
 // fails when it runs: on this device each choice of an expert has to be one of an expert.
 const kernels::OpTable& op_table();

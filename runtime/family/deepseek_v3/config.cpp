@@ -9,7 +9,7 @@
 #include "runtime/family/hugging_face_rope.hpp"
 #include "runtime/family/json_reader.hpp"
 #include "runtime/family/prediction_tensors.hpp"
-#include "runtime/nn/block/latent_attention.hpp"
+#include "runtime/nn/attention/latent_attention.hpp"
 
 namespace d9d {
 namespace {

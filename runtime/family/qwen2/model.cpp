@@ -1,5 +1,5 @@
 #include "runtime/family/qwen2/config.hpp"
-#include "runtime/nn/block/grouped_query_attention.hpp"
+#include "runtime/nn/attention/grouped_query_attention.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 
 namespace d9d {

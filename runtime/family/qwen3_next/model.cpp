@@ -1,6 +1,6 @@
 #include "runtime/family/qwen3_next/config.hpp"
-#include "runtime/nn/block/gated_delta_net.hpp"
-#include "runtime/nn/block/grouped_query_attention.hpp"
+#include "runtime/nn/attention/gated_delta_net.hpp"
+#include "runtime/nn/attention/grouped_query_attention.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 
 namespace d9d {

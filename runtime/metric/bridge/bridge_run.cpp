@@ -4,9 +4,9 @@
 
 #include "d9d_bridge_script.h"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/start_program.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/base/start_program.hpp"
-#include "runtime/metric/picture_file.hpp"
+#include "runtime/metric/sink/picture_file.hpp"
 
 namespace d9d {
 namespace {

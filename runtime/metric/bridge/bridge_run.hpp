@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "runtime/metric/append_file.hpp"
 #include "runtime/metric/bridge/child_process.hpp"
-#include "runtime/metric/tracker.hpp"
+#include "runtime/metric/sink/append_file.hpp"
+#include "runtime/metric/sink/tracker.hpp"
 
 namespace d9d {
 

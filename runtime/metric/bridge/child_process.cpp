@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/start_program.hpp"
+#include "runtime/base/host/start_program.hpp"
 
 namespace d9d {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kernels/split_backward.hpp"
+#include "kernels/graph/split_backward.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
 

@@ -139,7 +139,7 @@ OffloadedLayer::OffloadedLayer(std::shared_ptr<HostBlocks> blocks, std::shared_p
       unfinished_(std::move(unfinished)),
       stays_(std::move(stays)) {}
 
-// Integers stay: the host goes on knowing those of the tensor that was saved (kernels/host_values.hpp).
+// Integers stay: the host goes on knowing those of the tensor that was saved (kernels/memory/host_values.hpp).
 std::unique_ptr<kernels::SavedElsewhere> OffloadedLayer::take(const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.is_floating_point() || tensor.device() != blocks_->device().place())
     return nullptr;

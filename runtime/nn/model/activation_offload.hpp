@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernels/saving_place.hpp"
+#include "kernels/graph/saving_place.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/nn/model/unit_hook.hpp"
 

@@ -4,7 +4,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
-#include "runtime/nn/model/stage_layers.hpp"
+#include "runtime/nn/size/stage_layers.hpp"
 
 namespace d9d {
 

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"

@@ -12,9 +12,9 @@
 //            document_starts; where rows are filled up, token_mask (token_mask.hpp); with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot, an output, too.
 // Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
 
+#include "runtime/nn/attention/rotary.hpp"
 #include "runtime/nn/block/embedding.hpp"
 #include "runtime/nn/block/head.hpp"
-#include "runtime/nn/block/rotary.hpp"
 #include "runtime/nn/model/activation_offload.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/hidden_states.hpp"

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "runtime/nn/block/attention.hpp"
+#include "runtime/nn/attention/attention.hpp"
 #include "runtime/nn/block/feed_forward.hpp"
 #include "runtime/nn/model/unit_hook.hpp"
 

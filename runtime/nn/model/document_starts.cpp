@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "runtime/nn/block/block_cache.hpp"
+#include "runtime/nn/attention/block_cache.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {

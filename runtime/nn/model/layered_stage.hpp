@@ -11,15 +11,15 @@
 //     }
 //   };
 //
-// add_model<Mine>(registry, "mine") in runtime/task/own_model.hpp registers it. Parameters are float32.
+// add_model<Mine>(registry, "mine") in runtime/plugin/own_model.hpp registers it. Parameters are float32.
 
 #include <boost/describe/class.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "runtime/nn/model/layer_distribution.hpp"
 #include "runtime/nn/shard/activation_shards.hpp"
+#include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {

@@ -14,7 +14,7 @@
 
 #include "runtime/nn/block/head.hpp"
 #include "runtime/nn/model/decoder_layer.hpp"
-#include "runtime/nn/model/model_description.hpp"
+#include "runtime/nn/size/model_description.hpp"
 
 namespace d9d {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/nn/model/model_description.hpp"
 #include "runtime/nn/shard/activation_shards.hpp"
+#include "runtime/nn/size/model_description.hpp"
 
 namespace d9d {
 

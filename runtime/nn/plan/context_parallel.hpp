@@ -1,12 +1,12 @@
 #pragma once
 // Context parallelism: each rank of axis cp of the batch domain holds some tokens
-// of every sequence (runtime/rank/context_split.hpp splits the batch). Attention
+// of every sequence (runtime/rank/feed/context_split.hpp splits the batch). Attention
 // exchanges keys and values between these ranks. The other blocks work on single
 // tokens and do not change. Parameters are placed by the other strategies.
 
 #include <memory>
 
-#include "runtime/nn/block/attention_core.hpp"
+#include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
 

@@ -9,8 +9,8 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
-#include "kernels/attention_block.hpp"
-#include "kernels/host_values.hpp"
+#include "kernels/attention/attention_block.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/device/upload.hpp"

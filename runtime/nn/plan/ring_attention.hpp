@@ -5,7 +5,7 @@
 // gradients round the ring once more. A block whose keys all come later than the queries is passed on
 // without computing, and so is one that no window reaches.
 
-#include "runtime/nn/block/attention_core.hpp"
+#include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"
 #include "runtime/nn/shard/token_order.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/nn/plan/widened_heads.hpp"

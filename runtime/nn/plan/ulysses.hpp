@@ -2,7 +2,7 @@
 // Ulysses (Jacobs et al. 2023, arXiv 2309.14509): an all-to-all before attention gives each rank
 // all tokens of some heads; a second one after it gives each rank all heads of its tokens again.
 
-#include "runtime/nn/block/attention_core.hpp"
+#include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"
 #include "runtime/nn/shard/token_order.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/attention_mask.hpp"
+#include "kernels/attention/attention_mask.hpp"
 
 namespace d9d {
 

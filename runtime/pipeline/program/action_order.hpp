@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "runtime/pipeline/simulator.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
 
 namespace d9d {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "runtime/pipeline/program/schedule_config.hpp"
-#include "runtime/pipeline/simulator.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
 
 namespace d9d {
 

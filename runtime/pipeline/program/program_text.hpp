@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/simulator.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
 
 namespace d9d {
 

@@ -1,6 +1,6 @@
 #pragma once
 // The choice of a pipeline schedule: `trainer.pipelining.schedule` of the job file (reference A.5), whose keys
-// stand in runtime/task/pipeline_schedule_config.hpp. Plain structs, one per schedule; name is the value of
+// stand in runtime/job/section/pipeline_schedule_config.hpp. Plain structs, one per schedule; name is the value of
 // the key `schedule`, the fields are the other keys.
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/report/curves.hpp"
+#include "runtime/report/chart/curves.hpp"
 
 namespace d9d::report {
 

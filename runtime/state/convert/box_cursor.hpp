@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/state/slice.hpp"
+#include "runtime/state/tensor_file/slice.hpp"
 
 namespace d9d {
 

@@ -7,8 +7,8 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/convert/box_cursor.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/state/slice_view.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/tensor_file/slice_view.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "runtime/state/convert/conversion_queue.hpp"
-#include "runtime/state/tensor_source.hpp"
+#include "runtime/state/tensor_file/tensor_source.hpp"
 
 namespace d9d {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/model_files.hpp"
+#include "runtime/state/model/model_files.hpp"
 
 namespace d9d {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "runtime/state/convert/box_cursor.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/tensor_source.hpp"
+#include "runtime/state/tensor_file/tensor_source.hpp"
 
 namespace d9d {
 

@@ -11,8 +11,8 @@
 #include "runtime/state/convert/box_filler.hpp"
 #include "runtime/state/convert/conversion_queue.hpp"
 #include "runtime/state/convert/in_threads.hpp"
-#include "runtime/state/model_files.hpp"
-#include "runtime/state/model_shards.hpp"
+#include "runtime/state/model/model_files.hpp"
+#include "runtime/state/model/model_shards.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {

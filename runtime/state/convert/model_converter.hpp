@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/model_index.hpp"
+#include "runtime/state/model/model_index.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace d9d {

@@ -7,7 +7,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/state/mapper/parts.hpp"
-#include "runtime/state/slice_view.hpp"
+#include "runtime/state/tensor_file/slice_view.hpp"
 
 namespace d9d {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/slice.hpp"
+#include "runtime/state/tensor_file/slice.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/state/slice.hpp"
+#include "runtime/state/tensor_file/slice.hpp"
 
 namespace d9d {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::trace {
 

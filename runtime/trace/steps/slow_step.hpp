@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/trace/critical_path.hpp"
+#include "runtime/trace/why/critical_path.hpp"
 
 namespace d9d::trace {
 

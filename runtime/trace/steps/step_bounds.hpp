@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::trace {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/train/lr_schedule.hpp"
+#include "runtime/train/lr/lr_schedule.hpp"
 
 namespace d9d {
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/train/lr_curve.hpp"
+#include "runtime/train/lr/lr_curve.hpp"
 
 namespace d9d {
 

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/train/lr_curve.hpp"
+#include "runtime/train/lr/lr_curve.hpp"
 
 namespace d9d {
 

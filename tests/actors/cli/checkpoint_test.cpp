@@ -5,7 +5,7 @@
 
 #include "actors/cli/running_commands.hpp"
 #include "tests/actors/cli/called.hpp"
-#include "tests/runtime/state/checkpoint_support.hpp"
+#include "tests/runtime/state/checkpoint/checkpoint_support.hpp"
 
 namespace d9d {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "actors/cli/running_commands.hpp"
-#include "runtime/state/model_files.hpp"
+#include "runtime/state/model/model_files.hpp"
 #include "tests/actors/cli/called.hpp"
 #include "tests/runtime/state/scratch.hpp"
 
@@ -66,7 +66,7 @@ TEST_F(CliConvert, TakesSizesInEveryUnit) {
   EXPECT_EQ(ModelFiles(PosixDisk(), to_).names(), ModelFiles(PosixDisk(), moe_folder).names());
 }
 
-// Logits of peft: tests/runtime/task/folder_conversion_test.cpp.
+// Logits of peft: tests/runtime/provider/folder_conversion_test.cpp.
 TEST_F(CliConvert, MergesAnAdapter) {
   const std::string adapter = std::string(D9D_SOURCE_DIR) + "/tests/golden/peft/moe";
 

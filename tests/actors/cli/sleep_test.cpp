@@ -3,7 +3,7 @@
 
 #include "actors/cli/running_commands.hpp"
 #include "runtime/live/http_server.hpp"
-#include "runtime/state/folder_lock.hpp"
+#include "runtime/state/disk/folder_lock.hpp"
 #include "tests/actors/cli/called.hpp"
 #include "tests/support/temporary_folder.hpp"
 

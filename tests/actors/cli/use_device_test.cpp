@@ -5,8 +5,8 @@
 #include <fstream>
 
 #include "actors/cli/running_commands.hpp"
-#include "runtime/base/cuda_driver.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/base/host/cuda_driver.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/actors/cli/called.hpp"
 #include "tests/runtime/state/scratch.hpp"
 #include "tests/support/npy_file.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <fstream>
 
-#include "runtime/data/mapped_file.hpp"
+#include "runtime/base/file/mapped_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {

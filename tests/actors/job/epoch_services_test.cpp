@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/actors/job/process_of_a_test.hpp"
+#include "tests/runtime/launch/process_of_a_test.hpp"
 
 namespace d9d {
 namespace {

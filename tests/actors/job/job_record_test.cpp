@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/clock.hpp"
-#include "runtime/metric/run_record.hpp"
+#include "runtime/metric/sink/run_record.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {

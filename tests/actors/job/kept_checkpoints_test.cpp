@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/state/checkpoint_commit.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "actors/job/run_job.hpp"
+#include "runtime/launch/run_options.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

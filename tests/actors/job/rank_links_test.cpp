@@ -4,8 +4,8 @@
 
 #include "actors/collective.hpp"
 #include "actors/tensor_lane.hpp"
-#include "runtime/rank/rank_gradients.hpp"
-#include "tests/actors/job/process_of_a_test.hpp"
+#include "runtime/rank/group/rank_gradients.hpp"
+#include "tests/runtime/launch/process_of_a_test.hpp"
 
 namespace d9d {
 namespace {

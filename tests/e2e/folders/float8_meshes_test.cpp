@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 

@@ -1,4 +1,4 @@
-"""Steps of optimizers as PyTorch makes them, for tests/runtime/train/muon_test.cpp.
+"""Steps of optimizers as PyTorch makes them, for tests/runtime/train/optimizer/muon_test.cpp.
 
     python tests/golden/optimizer/make.py
 

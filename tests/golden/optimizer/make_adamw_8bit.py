@@ -1,6 +1,6 @@
 """Writes expect.adamw_8bit.json: steps of AdamW with moments of 8 bits, written from Dettmers, Lewis, Shleifer and
 Zettlemoyer 2022, "8-bit Optimizers via Block-wise Quantization" (arXiv 2110.02861), sections 1.2, 1.3 and 2, in
-numpy. Two rules are ours (kernels/block_quantization.hpp): -1 is a value, and what is positive does not become 0.
+numpy. Two rules are ours (kernels/optimizer/block_quantization.hpp): -1 is a value, and what is positive does not become 0.
 
 Usage: python make_adamw_8bit.py   (numpy)
 """

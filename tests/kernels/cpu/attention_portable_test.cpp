@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "kernels/attention_block.hpp"
+#include "kernels/attention/attention_block.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::kernels::cpu {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "kernels/delta_rule.hpp"
+#include "kernels/attention/delta_rule.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::kernels::cpu {

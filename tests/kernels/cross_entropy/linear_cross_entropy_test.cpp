@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/weight_work.hpp"
+#include "kernels/graph/weight_work.hpp"
 #include "tests/support/gradcheck.hpp"
 
 using d9d::kernels::WeightWork;

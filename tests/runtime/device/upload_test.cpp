@@ -4,7 +4,7 @@
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "runtime/device/host_waits.hpp"
 
 namespace d9d {

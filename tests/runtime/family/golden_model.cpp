@@ -11,7 +11,7 @@
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/family/sparse_decoder.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d::test {
 namespace {

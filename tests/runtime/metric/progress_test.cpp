@@ -6,7 +6,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "tests/runtime/metric/sink_fixture.hpp"
+#include "tests/runtime/metric/sink/sink_fixture.hpp"
 
 namespace d9d {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
 #include "tests/runtime/state/scratch.hpp"
 

@@ -8,7 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/block/leaf.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
-#include "runtime/train/optimizer.hpp"
+#include "runtime/train/optimizer/optimizer.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
 #include "tests/support/error_of.hpp"
 

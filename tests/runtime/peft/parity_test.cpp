@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/peft/adapter_files.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/train/optimizer.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/train/optimizer/optimizer.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-#include "kernels/host_values.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
@@ -16,7 +16,7 @@
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/device/work_name.hpp"
-#include "runtime/pipeline/handed_tensors.hpp"
+#include "runtime/pipeline/stage/handed_tensors.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {

@@ -17,8 +17,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
-#include "runtime/pipeline/compute_lanes.hpp"
-#include "runtime/pipeline/lane_communicator.hpp"
+#include "runtime/pipeline/lane/compute_lanes.hpp"
+#include "runtime/pipeline/lane/lane_communicator.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
 namespace d9d::testing {

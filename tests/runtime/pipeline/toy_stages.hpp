@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "runtime/base/rng.hpp"
-#include "runtime/pipeline/action_cursor.hpp"
+#include "runtime/pipeline/order/action_cursor.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
-#include "runtime/pipeline/stage_core.hpp"
+#include "runtime/pipeline/stage/stage_core.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d::testing {

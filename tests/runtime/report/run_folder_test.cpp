@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/state/manifest.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
 #include "tests/runtime/report/run_maker.hpp"
 #include "tests/support/error_of.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "runtime/metric/run_record.hpp"
+#include "runtime/metric/sink/run_record.hpp"
 #include "runtime/report/run_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "runtime/trace/chrome_writer.hpp"
-#include "runtime/trace/names.hpp"
-#include "runtime/trace/recorder.hpp"
+#include "runtime/trace/file/chrome_writer.hpp"
+#include "runtime/trace/record/names.hpp"
+#include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::test {
 

@@ -4,7 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/resume/file_print.hpp"
-#include "runtime/state/checksum.hpp"
+#include "runtime/state/disk/checksum.hpp"
 #include "tests/runtime/resume/resume_job.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 // The job of job_text.hpp without a number of steps, on texts; and one that infers.
 
-#include "tests/runtime/task/job_text.hpp"
+#include "tests/runtime/job/job_text.hpp"
 
 namespace d9d::testing_job {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "tests/runtime/task/job_text.hpp"
+#include "tests/runtime/job/job_text.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

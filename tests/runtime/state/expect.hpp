@@ -9,7 +9,7 @@
 #include <ATen/ops/narrow.h>
 #include <gmock/gmock.h>
 
-#include "runtime/state/slice_view.hpp"
+#include "runtime/state/tensor_file/slice_view.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 #include "tests/support/error_of.hpp"
 

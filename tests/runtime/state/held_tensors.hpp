@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "runtime/state/safetensors.hpp"
-#include "runtime/state/slice_view.hpp"
-#include "runtime/state/tensor_source.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
+#include "runtime/state/tensor_file/slice_view.hpp"
+#include "runtime/state/tensor_file/tensor_source.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
 namespace d9d::test {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/disk.hpp"
-#include "runtime/state/disk_error.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/disk/disk_error.hpp"
 
 namespace d9d::test {
 

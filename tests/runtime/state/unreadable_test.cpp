@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include "tests/runtime/state/checkpoint_support.hpp"
+#include "tests/runtime/state/checkpoint/checkpoint_support.hpp"
 
 namespace d9d {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/config/parse.hpp"
-#include "runtime/train/gradient_hook.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

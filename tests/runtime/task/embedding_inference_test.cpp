@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/data/sample_source.hpp"
-#include "runtime/metric/append_file.hpp"
+#include "runtime/metric/sink/append_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {

@@ -10,7 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/nn/model/build_options.hpp"
-#include "runtime/task/hugging_face_model.hpp"
+#include "runtime/provider/hugging_face_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/runtime/state/held_tensors.hpp"
 

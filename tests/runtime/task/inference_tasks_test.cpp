@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "runtime/data/sample_source.hpp"
-#include "runtime/metric/append_file.hpp"
+#include "runtime/metric/sink/append_file.hpp"
 #include "runtime/task/result_tensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 

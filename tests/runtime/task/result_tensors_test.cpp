@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/safetensors.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/trace/gzip_file.hpp"
+#include "runtime/trace/file/gzip_file.hpp"
 
 namespace d9d::trace {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/base/config/parse.hpp"
-#include "runtime/task/job_load.hpp"
+#include "runtime/job/job_load.hpp"
 
 namespace d9d {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 #include "tests/actors/cli/called.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -11,7 +11,7 @@
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/delayed/op_table.hpp"
 #include "runtime/family/hugging_face_config.hpp"
-#include "runtime/task/model_use.hpp"
+#include "runtime/text/model_use.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/parallel_world.hpp"
 

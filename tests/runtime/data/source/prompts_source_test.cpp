@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/needs_jinja.hpp"

@@ -9,7 +9,7 @@
 
 #include "kernels/activation.hpp"
 #include "kernels/linear.hpp"
-#include "kernels/optimizer.hpp"
+#include "kernels/optimizer/optimizer.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"

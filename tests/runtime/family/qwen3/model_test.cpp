@@ -4,7 +4,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-#include "kernels/weight_work.hpp"
+#include "kernels/graph/weight_work.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/tensor/tied.hpp"
 #include "tests/runtime/family/golden_model.hpp"

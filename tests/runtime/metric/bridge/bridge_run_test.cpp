@@ -6,8 +6,8 @@
 #include <fstream>
 #include <functional>
 
-#include "runtime/metric/run_record.hpp"
-#include "tests/runtime/metric/sink_fixture.hpp"
+#include "runtime/metric/sink/run_record.hpp"
+#include "tests/runtime/metric/sink/sink_fixture.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "tests/runtime/metric/sink_fixture.hpp"
+#include "tests/runtime/metric/sink/sink_fixture.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include "kernels/graph/split_backward.hpp"
 #include "kernels/linear.hpp"
-#include "kernels/split_backward.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::test {

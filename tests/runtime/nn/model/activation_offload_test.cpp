@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include "kernels/graph/split_backward.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
-#include "kernels/split_backward.hpp"
 #include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
@@ -61,7 +61,7 @@ class OffloadOf : public ::testing::Test {
     }
     return hidden.sum();
   }
-  // As a stage computes them (kernels/split_backward.hpp): on this thread.
+  // As a stage computes them (kernels/graph/split_backward.hpp): on this thread.
   std::vector<at::Tensor> gradients(const at::Tensor& loss) {
     weights_.push_back(x_);
     for (at::Tensor& leaf : weights_) leaf.mutable_grad() = at::Tensor();

@@ -10,7 +10,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
 #include "runtime/nn/model/build_options.hpp"
-#include "runtime/nn/model/model_costs.hpp"
+#include "runtime/nn/size/model_costs.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/error_of.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/nn/model/state_memory.hpp"
+#include "runtime/nn/size/state_memory.hpp"
 #include "tests/runtime/state/live_bytes.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/parameter_text.hpp"

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/family/qwen3/model.hpp"
-#include "runtime/nn/model/model_costs.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
+#include "runtime/nn/size/model_costs.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {

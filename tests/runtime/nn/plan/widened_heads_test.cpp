@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include "kernels/attention.hpp"
+#include "kernels/attention/attention.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/nn/plan/ring_attention.hpp"

@@ -7,7 +7,7 @@
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/program/check_program.hpp"
 #include "runtime/pipeline/program/communication.hpp"
-#include "runtime/pipeline/simulator.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
 namespace d9d {

@@ -1,9 +1,9 @@
 #include "runtime/state/convert/box_filler.hpp"
 
-#include "runtime/state/disk.hpp"
+#include "runtime/state/disk/disk.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 #include "tests/runtime/state/held_tensors.hpp"
-#include "tests/runtime/state/model_support.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {
 namespace {

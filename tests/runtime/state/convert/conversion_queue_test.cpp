@@ -1,7 +1,7 @@
 #include "runtime/state/convert/conversion_queue.hpp"
 
 #include "tests/runtime/state/held_tensors.hpp"
-#include "tests/runtime/state/model_support.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <c10/util/Half.h>
 
-#include "runtime/state/model_files.hpp"
+#include "runtime/state/model/model_files.hpp"
 #include "tests/runtime/state/held_tensors.hpp"
-#include "tests/runtime/state/model_support.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {
 namespace {

@@ -1,6 +1,6 @@
 #include "runtime/state/convert/rule_mapper.hpp"
 
-#include "tests/runtime/state/model_support.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {
 namespace {

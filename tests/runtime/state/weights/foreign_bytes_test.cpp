@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "runtime/state/model_files.hpp"
+#include "runtime/state/model/model_files.hpp"
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "runtime/tensor/torch_dtype.hpp"
-#include "tests/runtime/state/model_support.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {
 namespace {

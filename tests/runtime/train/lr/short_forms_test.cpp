@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/train/lr_config.hpp"
+#include "runtime/train/lr/lr_config.hpp"
 
 namespace d9d {
 namespace {

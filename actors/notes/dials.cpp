@@ -1,0 +1,31 @@
+#include "actors/notes/dials.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace d9d {
+
+namespace {
+
+// A try to connect fails with a reason sooner or later: one without is connected and waits.
+const std::string silence =
+    "it takes connections but does not answer; is its process stopped, or does something else listen there?";
+
+}  // namespace
+
+bool Dials::failed(int node, const std::string& reason) {
+  return std::exchange(open_.at(node).reason, reason) != reason;
+}
+
+std::string Dials::missing() const {
+  std::string text;
+  for (const auto& [node, dial] : open_) {
+    text +=
+        fmt::format("{}node {} at {} ({})", text.empty() ? "" : ", ", node,
+                    host_port_text(dial.at.host, dial.at.port), dial.reason.empty() ? silence : dial.reason);
+  }
+  return text;
+}
+
+}  // namespace d9d

@@ -1,0 +1,35 @@
+#pragma once
+// What a node knows once the job has formed, and whom it spawns then.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "runtime/base/host/host_port.hpp"
+
+namespace d9d {
+
+// The cast of a node is a function of it.
+struct Membership {
+  std::uint32_t epoch = 0;
+  int node = 0;
+  std::vector<int> ranks_per_node;
+  std::vector<HostPort> addresses;  // of the nodes, as this one reaches them; of this one: as the others do
+  std::string bound_host;           // where this process listens: numeric, or a wildcard
+  std::string resume_from;
+  std::uint64_t resume_step = 0;
+  std::string resume_state;
+  std::uint64_t resume_sample = 0;
+  std::string tag;  // random per job start: names what is being written
+};
+
+struct CastMember {
+  ActorId id;
+  Threading threading = Threading::pool;
+  ActorFactory factory;
+  bool says_ready = false;  // training starts when all of these are ready
+  bool goes_first = false;  // listens to what the others say: the others enter when all of these are ready
+};
+
+}  // namespace d9d

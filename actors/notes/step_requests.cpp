@@ -1,0 +1,88 @@
+#include "actors/notes/step_requests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+void StepRequests::taken(TakenCheckpoint checkpoint) {
+  taken_[checkpoint.step] = checkpoint;
+}
+
+// One that the job went back over while it was written is none to go back to.
+void StepRequests::committed(std::uint64_t step) {
+  if (!taken_.contains(step)) return;
+  committed_.push_back(step);
+  if (limits_.kept > 0 && committed_.size() > limits_.kept) committed_.pop_front();
+}
+
+void StepRequests::roll_back(std::uint64_t step) {
+  if (step <= gone_) return;
+  const auto newest =
+      std::find_if(committed_.rbegin(), committed_.rend(), [&](std::uint64_t saved) { return saved < step; });
+  if (newest == committed_.rend()) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("an actor asks for the state of before step {}, and no checkpoint of then is there; "
+                    "lower trainer.checkpointing.period_steps, or raise num_to_keep",
+                    step));
+  }
+  if (roll_backs_ >= limits_.count_max) {
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("an actor asks for the state of before step {}, and the job has gone back {} "
+                    "already (trainer.checkpointing.roll_backs_max): lower the learning rate, or look "
+                    "at the data",
+                    step, counted(roll_backs_, "time")));
+  }
+  wanted_ = std::min(*newest, wanted_.value_or(*newest));
+}
+
+void StepRequests::end(const std::string& reason) {
+  if (why_it_ends_.empty()) why_it_ends_ = reason;
+}
+
+void StepRequests::add_to(StepTotals& totals) {
+  if (!why_it_ends_.empty()) totals.ends = 1;
+  if (const auto factor = std::exchange(wanted_lr_factor_, std::nullopt)) {
+    totals.lr_changes = 1;
+    totals.lr_factor = *factor;
+  }
+  if (wanted_) totals.roll_back = static_cast<double>(*wanted_ + 1);
+  totals.texts = static_cast<double>(numbered_);
+}
+
+void StepRequests::agree(const StepTotals& totals) {
+  agreed_ = static_cast<std::uint64_t>(totals.texts);
+  ends_ = totals.ends > 0;
+  if (totals.lr_changes > 0) lr_factor_ = totals.lr_factor;
+  if (totals.roll_back == 0) return;
+  const auto found = taken_.find(static_cast<std::uint64_t>(totals.roll_back) - 1);
+  D9D_CHECK(found != taken_.end(), "the job goes back to step {}, of which this rank has copied nothing",
+            totals.roll_back - 1);
+  restore_ = found->second;
+}
+
+// Checkpoints from the spike on hold what went wrong.
+void StepRequests::restored(std::uint64_t step) {
+  ++roll_backs_;
+  gone_ = step;
+  std::erase_if(committed_, [&](std::uint64_t saved) { return saved > restore_->step; });
+  std::erase_if(taken_, [&](const auto& each) { return each.first > restore_->step; });
+  restore_.reset();
+  wanted_.reset();
+}
+
+const RequestedTexts* StepRequests::next_texts() const {
+  const auto found = texts_.find(made_ + 1);
+  return found == texts_.end() ? nullptr : &found->second;
+}
+
+void StepRequests::texts_made() {
+  texts_.erase(++made_);
+}
+
+}  // namespace d9d

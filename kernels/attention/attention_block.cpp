@@ -1,0 +1,58 @@
+#include "kernels/attention/attention_block.hpp"
+
+#include "kernels/run_op.hpp"
+
+namespace d9d::kernels {
+namespace {
+
+// The first and the last query see a key, and so do those between them.
+bool every_query_sees(const AttentionMask& mask, int64_t queries, int64_t keys) {
+  const auto sees = [&](int64_t i) { return first_key(mask, i) < end_of_keys(mask, i, keys); };
+  return mask.before >= 0 && mask.after >= 0 && sees(0) && sees(queries - 1);
+}
+
+void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
+                 const FirstKeys& first_keys) {
+  TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 &&
+                  k.sizes().slice(0, 3) == v.sizes().slice(0, 3) && q.size(0) == k.size(0) &&
+                  q.size(3) == k.size(3) && q.size(2) % k.size(2) == 0,
+              "attention of q ", q.sizes(), ", k ", k.sizes(), ", v ", v.sizes(),
+              ": expected [B, S, Hq, D], [B, S, Hkv, D] and [B, S, Hkv, Dv] with Hq divisible by Hkv");
+  TORCH_CHECK(every_query_sees(mask, q.size(1), k.size(1)), "attention of ", q.size(1), " queries to ",
+              k.size(1), " keys, ", mask.before, " before and ", mask.after, " after, from key ", mask.offset,
+              " on: a query sees no key");
+  TORCH_CHECK(!first_keys.defined() ||
+                  (first_keys.sizes() == q.sizes().slice(0, 2) && first_keys.scalar_type() == at::kLong &&
+                   first_keys.is_contiguous() && first_keys.device() == q.device()),
+              "the first keys of the queries ", q.sizes(), " are ", first_keys.sizes(),
+              ", expected int64 [B, S], contiguous, on their device");
+}
+
+}  // namespace
+
+AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                               const AttentionMask& mask, double scale, at::ScalarType dtype,
+                               const FirstKeys& first_keys) {
+  check_block(q, k, v, mask, first_keys);
+  return run_op(&OpTable::attention_block, q, k, v, mask, scale, dtype, first_keys);
+}
+
+AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
+                                                 const at::Tensor& k, const at::Tensor& v,
+                                                 const AttentionBlock& forward, const AttentionMask& mask,
+                                                 double scale, at::ScalarType dtype,
+                                                 const FirstKeys& first_keys) {
+  check_block(q, k, v, mask, first_keys);
+  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, mask, scale, dtype, first_keys);
+}
+
+void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block) {
+  TORCH_CHECK(into.out.sizes() == block.out.sizes() && into.lse.sizes() == block.lse.sizes() &&
+                  into.out.scalar_type() == into.lse.scalar_type() &&
+                  block.out.scalar_type() == into.out.scalar_type() && into.out.stride(3) == 1 &&
+                  block.out.stride(3) == 1,
+              "a block of attention ", block.out.sizes(), " does not fit into ", into.out.sizes());
+  run_op(&OpTable::merge_attention_block, into, block);
+}
+
+}  // namespace d9d::kernels

@@ -1,0 +1,53 @@
+#include "kernels/attention/decay_gate.hpp"
+
+#include "kernels/graph/node.hpp"
+#include "kernels/run_op.hpp"
+
+namespace d9d::kernels {
+namespace {
+
+// Inputs and saved: a, log_rate, bias.
+class DecayNode : public BackwardNode {
+ public:
+  std::string name() const override { return "d9d::decay_gate"; }
+
+ protected:
+  Gradients backward(Gradients grads) override {
+    if (!grads[0].defined()) return Gradients(3);
+    const at::Tensor log_rate = saved(1), bias = saved(2);
+    const DecayGradients back = run_op(&OpTable::decay_gate_backward, grads[0], saved(0), log_rate, bias);
+    return {back.da, gradient(1, log_rate, back.dlog_rate), gradient(2, bias, back.dbias)};
+  }
+
+ private:
+  at::Tensor gradient(std::size_t input, const at::Tensor& parameter, const at::Tensor& sum) {
+    return weight_gradient(input, parameter, [sum](const at::Tensor& into, double beta) {
+      beta == 0 ? into.copy_(sum) : into.add_(sum);
+    });
+  }
+};
+
+}  // namespace
+
+at::Tensor decay_gate(const at::Tensor& a, const at::Tensor& log_rate, const at::Tensor& bias) {
+  TORCH_CHECK(a.dim() >= 1 && log_rate.dim() == 1 && log_rate.size(0) == a.size(-1) &&
+                  bias.sizes() == log_rate.sizes(),
+              "decay_gate of a ", a.sizes(), " with log_rate ", log_rate.sizes(), " and bias ", bias.sizes(),
+              ": expected [.., H] and [H] twice");
+  TORCH_CHECK(a.scalar_type() == log_rate.scalar_type() && a.scalar_type() == bias.scalar_type(),
+              "decay_gate of ", a.scalar_type(), " with parameters of ", log_rate.scalar_type(), " and ",
+              bias.scalar_type(), "; cast some of them");
+  const auto node = node_for<DecayNode>({a, log_rate, bias});
+  at::Tensor decay;
+  {
+    BelowAutograd below;
+    decay = run_op(&OpTable::decay_gate, a, log_rate, bias);
+  }
+  if (node) {
+    node->save({a, log_rate, bias});
+    torch::autograd::set_history(decay, node);
+  }
+  return decay;
+}
+
+}  // namespace d9d::kernels

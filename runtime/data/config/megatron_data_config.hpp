@@ -1,0 +1,47 @@
+#pragma once
+// The keys of `data` with `source: megatron`.
+
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/base/config/keys.hpp"
+#include "runtime/data/config/epochs.hpp"
+#include "runtime/data/config/row_choice_config.hpp"
+#include "runtime/data/config/sample_order_config.hpp"
+#include "runtime/data/config/sample_unit.hpp"
+
+namespace d9d {
+
+struct MegatronDataConfig {
+  std::string prefix;
+  std::int64_t sequence_length = 0;
+  SampleUnit samples = SampleUnit::row;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+  SampleOrder order;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
+};
+BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (),
+                      (prefix, sequence_length, samples, shuffle, seed, epochs, order, max_samples,
+                       validation))
+constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
+  using config::Key;
+  return std::array{
+      Key{"prefix", "", "path of the files prefix.bin and prefix.idx, without their ends", config::required},
+      data_keys::sequence_length,
+      data_keys::samples,
+      data_keys::shuffle,
+      data_keys::seed,
+      data_keys::epochs,
+      data_keys::order,
+      data_keys::max_samples,
+      data_keys::validation,
+  };
+}
+
+}  // namespace d9d

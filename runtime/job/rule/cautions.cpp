@@ -1,0 +1,55 @@
+// What a job may ask for and will hardly want.
+#include <fmt/format.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/job/rule/job_validation.hpp"
+#include "runtime/train/lr/phase_texts.hpp"
+
+namespace d9d {
+
+std::optional<JobIssue> lost_updates(const OptimizerOptions& optimizer, Dtype parameters) {
+  const bool is_half = parameters == Dtype::bfloat16 || parameters == Dtype::float16;
+  const bool rounds_to_nearest = !std::holds_alternative<StochasticAdamWOptions>(optimizer);
+  if (!is_half || !rounds_to_nearest || keeps_masters(optimizer, parameters)) return std::nullopt;
+  return JobIssue{"optimizer.master_weights",
+                  fmt::format("false, so each update of the {} parameters is rounded to the nearest of their "
+                              "values, and one of less than 1/512 of a parameter is lost",
+                              name_of(parameters)),
+                  "leave it out, or choose stochastic_adamw, which loses none in the mean"};
+}
+
+namespace {
+
+std::optional<JobIssue> lost_gradients(const GradientManagerConfig& gradients) {
+  if (gradients.grad_dtype != Dtype::bfloat16) return std::nullopt;
+  return JobIssue{
+      "trainer.gradient_manager.grad_dtype",
+      "bfloat16, so what is less than 1/256 of the sum of a step's gradients is lost in it: the sum "
+      "of some hundred microbatches stands still",
+      "leave it out (float32, two bytes more for each parameter)"};
+}
+
+// Of a job whose length is in its file; for the others preparation knows it.
+std::optional<JobIssue> cut_schedule(const JobConfig& job) {
+  const auto& steps = job.trainer.schedule.total_steps;
+  const auto lr = steps ? build_lr(job) : std::nullopt;
+  const auto cut = lr ? cut_phase(*lr, *steps) : std::nullopt;
+  if (!cut) return std::nullopt;
+  return JobIssue{"lr_scheduler", *cut,
+                  "right for a trial; else shorten the phase, or raise trainer.schedule.total_steps"};
+}
+
+}  // namespace
+
+std::vector<JobIssue> cautions(const JobConfig& job) {
+  std::vector<JobIssue> found;
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  const auto optimizer = known_optimizer(job.optimizer);
+  const auto updates = family && optimizer ? lost_updates(*optimizer, family->dtype) : std::nullopt;
+  if (updates) found.push_back(*updates);
+  if (const auto cut = cut_schedule(job)) found.push_back(*cut);
+  if (const auto gradients = lost_gradients(job.trainer.gradient_manager)) found.push_back(*gradients);
+  return found;
+}
+
+}  // namespace d9d

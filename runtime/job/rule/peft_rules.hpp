@@ -1,0 +1,34 @@
+#pragma once
+// What `model_provider.peft` makes of a model: for `d9d-node check`, for optimizer rules, and to find
+// patterns that match nothing.
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/family/family_model.hpp"
+#include "runtime/job/job_config.hpp"
+#include "runtime/job/rule/job_issue.hpp"
+
+namespace d9d {
+
+struct StageParameter;
+
+// Parameters of the whole model with the adapters of the job, without storage.
+// Those that train have requires_grad.
+std::vector<StageParameter> adapted_parameters(const JobConfig& job, const FamilyModel& model);
+
+// Of the whole model's weights: how many train, adapters included, and how many adapters add.
+struct PeftShares {
+  double trainable = 1;
+  double added = 0;
+};
+PeftShares peft_shares(const JobConfig& job, const FamilyModel& model);
+
+// Elements of the matrices of the language model head that train.
+std::int64_t trained_head_elements(const JobConfig& job, const FamilyModel& model);
+
+// Patterns that match no module or are no patterns, a model of which nothing trains, and keys of exports and
+// checkpoints that need another one.
+std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model);
+
+}  // namespace d9d

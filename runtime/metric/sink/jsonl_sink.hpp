@@ -1,0 +1,58 @@
+#pragma once
+// `metrics.jsonl`: one JSON object per step, in order of steps, with every value written for that step, at
+// full double precision (NaN and infinities as null). A line appears at end_step and is never lost to a kill.
+// A value that comes later (a metric reduced beside training) is put into its step's line, as long as that is
+// one of the last lines. A disk that is full ends nothing: the lines wait in memory, 10,000 of them at most.
+
+#include <filesystem>
+#include <map>
+
+#include "runtime/metric/sink/append_file.hpp"
+#include "runtime/metric/sink/tracker.hpp"
+#include "runtime/metric/sink/write_retry.hpp"
+
+namespace d9d {
+
+class JsonlRun final : public TrackerRun {
+ public:
+  // `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run. Lines of later steps come
+  // from a run that was killed after that checkpoint and are purged; a torn last line is repaired. Both by
+  // temporary file and rename. Lines without a step are kept; what is no JSON is moved to `path`.unreadable
+  // with a warning, because readers stop at it. A file that another program moves or cuts while it is written
+  // is gone on with at its end, with a warning.
+  JsonlRun(const std::filesystem::path& path, std::int64_t last_step);
+  ~JsonlRun() override;
+
+  void write(const Point& point, const TrackerValue& value) override;
+  void end_step(std::int64_t step) override;
+  void hparams(const nlohmann::json& /*hparams*/) override {}
+  void flush() override;
+  void close() override;
+
+ private:
+  static constexpr std::size_t remembered_lines = 64;
+  static constexpr std::size_t waiting_lines_max = 10'000;
+  static constexpr std::uint64_t not_written = ~0ULL;
+  struct Line {
+    nlohmann::ordered_json values;
+    std::uint64_t offset = not_written;
+    bool changed = true;
+  };
+
+  void publish(bool urgent);
+  void forget_old_lines(std::size_t remembered);
+  void find_end_again();
+
+  AppendFile file_;
+  WriteRetry retry_;
+  std::map<std::int64_t, Line> lines_;  // the last ones written, and those to come
+  std::int64_t published_;              // lines up to this step are in the file
+  std::int64_t forgotten_;              // lines up to this step are not to be touched
+  std::uint64_t late_values_ = 0;
+  std::uint64_t lost_lines_ = 0;
+};
+
+// The purge by itself, warnings included: true when the file had to be rewritten.
+bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step);
+
+}  // namespace d9d

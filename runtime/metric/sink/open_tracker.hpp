@@ -1,0 +1,31 @@
+#pragma once
+// The runs that exist, and the way to open one from a choice.
+
+#include <filesystem>
+#include <memory>
+#include <variant>
+
+#include "runtime/base/clock.hpp"
+#include "runtime/metric/bridge/bridge_run.hpp"
+#include "runtime/metric/sink/tracker.hpp"
+
+namespace d9d {
+
+// Where a run goes.
+struct NullTarget {};
+struct LogTarget {};
+struct JsonlTarget {
+  std::filesystem::path path;
+};
+struct TensorboardTarget {
+  std::filesystem::path log_dir;
+  std::string host;
+};
+using TrackerTarget = std::variant<NullTarget, LogTarget, JsonlTarget, TensorboardTarget, BridgeOptions>;
+
+// `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run; later steps of an earlier
+// attempt disappear. The clock outlives the run.
+std::unique_ptr<TrackerRun> open_tracker(const TrackerTarget& target, std::int64_t last_step,
+                                         const Clock& clock);
+
+}  // namespace d9d

@@ -1,0 +1,74 @@
+#include "runtime/model_folder/adapter_contents.hpp"
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+#include "runtime/peft/each_linear.hpp"
+#include "runtime/tensor/stage_module.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr const char* embedding_weight = "model.embed_tokens.weight";
+
+// Of parameters that are one tensor with others in the folder.
+std::vector<std::string> joined_paths(const StateMapper& to_folder, const std::string& parameter) {
+  std::vector<std::string> paths;
+  for (const StateGroup& group : to_folder.groups()) {
+    if (group.inputs.size() == 1 || !group.inputs.contains(parameter)) continue;
+    for (const std::string& name : group.outputs) paths.push_back(name.substr(0, name.rfind('.')));
+  }
+  return paths;
+}
+
+// Paths, as in a Hugging Face folder, of the linears that have no adapter.
+std::vector<std::string> others(StageModule& stage, const StateMapper& to_hugging_face) {
+  const AdaptedModel model(stage);
+  std::vector<std::string> paths;
+  each_linear(model.modules(), [&](const auto& leaf) {
+    if (leaf.branch) return;
+    const std::vector<std::string> joined = joined_paths(to_hugging_face, model.parameter(leaf.weight).name);
+    paths.insert(paths.end(), joined.begin(), joined.end());
+    if (!joined.empty()) return;
+    for (const AdaptedModule& module : modules_of(to_hugging_face, model.parameter(leaf.weight)))
+      paths.push_back(module.path);
+  });
+  return paths;
+}
+
+const char* task_type_of(const FamilyModel& model) {
+  if (model.heads.empty()) return "CAUSAL_LM";
+  const bool classifies = std::holds_alternative<ClassificationHead>(model.heads.begin()->second);
+  return classifies ? "SEQ_CLS" : "FEATURE_EXTRACTION";
+}
+
+}  // namespace
+
+std::vector<NamedAdapter> named_adapters(const FamilyModel& model, StageModule& adapted) {
+  const auto mapper = model.parameters_to_folder();
+  std::vector<NamedAdapter> named;
+  for (const LoraAdapter& adapter : lora_adapters(adapted))
+    named.push_back({adapter, modules_of(*mapper, adapter.weight)});
+  return named;
+}
+
+AdapterContents adapter_contents(const FamilyModel& model, StageModule& adapted,
+                                 const std::vector<NamedAdapter>& adapters, const std::string& base) {
+  D9D_REQUIRE(!adapters.empty(), "there is no adapter to export: model_provider.peft has no `lora`");
+  const auto mapper = model.parameters_to_folder();
+  std::vector<AdaptedModule> modules;
+  for (const NamedAdapter& named : adapters)
+    modules.insert(modules.end(), named.modules.begin(), named.modules.end());
+  AdapterContents contents{saved_tensors(*mapper, adapted.parameters(), modules), ""};
+  const auto is_embedding = [](const SavedTensor& tensor) { return tensor.name == embedding_weight; };
+  D9D_REQUIRE(
+      !model.ties_head() || std::ranges::none_of(contents.saved, is_embedding),
+      "{} trains too, and it is the head's matrix as well, which PEFT's format would hold apart; leave it "
+      "frozen, or give export_to instead of export_adapter_to",
+      embedding_weight);
+  contents.config_json = adapter_config_json(adapters, others(adapted, *mapper), base,
+                                             {task_type_of(model), saved_module_names(contents.saved)});
+  return contents;
+}
+
+}  // namespace d9d

@@ -1,0 +1,41 @@
+#pragma once
+// Attention between the tokens of a sequence: on this rank alone, or together with the ranks that hold the
+// other tokens of the sequence (runtime/nn/plan/).
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+#include "kernels/attention/attention_mask.hpp"
+
+namespace d9d {
+
+struct AttentionRule {
+  double scale = 1;         // of the scores
+  std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
+  // int64 [B, whole S], the same on all ranks that share the sequences: where in its row the document of each
+  // token begins. No token sees another document. Undefined: a row is one document.
+  at::Tensor document_starts = {};
+};
+
+class AttentionCore {
+ public:
+  virtual ~AttentionCore() = default;
+  // Causal attention: each of this rank's S tokens attends to itself and the earlier ones of the sequence,
+  // all of them or those in the window.
+  // q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv]. Differentiable.
+  virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const AttentionRule& rule) const = 0;
+};
+
+// The rule's mask for whole sequences.
+kernels::AttentionMask mask_of(const AttentionRule& rule);
+
+// For a rank that holds whole sequences.
+class LocalAttention final : public AttentionCore {
+ public:
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    const AttentionRule& rule) const override;
+};
+
+}  // namespace d9d

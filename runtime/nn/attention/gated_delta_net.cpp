@@ -1,0 +1,144 @@
+#include "runtime/nn/attention/gated_delta_net.hpp"
+
+#include <ATen/ops/cat.h>
+#include <ATen/ops/sigmoid.h>
+
+#include <cmath>
+
+#include "kernels/activation.hpp"
+#include "kernels/attention/decay_gate.hpp"
+#include "kernels/attention/delta_rule.hpp"
+#include "kernels/attention/short_convolution.hpp"
+#include "kernels/attention/token_cache.hpp"
+#include "kernels/memory/host_values.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/nn/attention/delta_cache.hpp"
+
+namespace d9d {
+
+ShortConvolution::ShortConvolution(ParameterMaker& make, std::int64_t channels, std::int64_t taps) {
+  weight = make.normal(*this, "weight", {channels, 1, taps});
+}
+
+GatedDeltaNet::GatedDeltaNet(ParameterMaker& make, const DeltaNetOptions& options)
+    : options_(options),
+      key_heads_(options.num_key_heads),
+      group_(options.num_value_heads / options.num_key_heads) {
+  const std::int64_t hidden = options.hidden_size, keys = options.keys(), values = options.values();
+  in_proj_qkvz_ = make.child<Linear>(*this, "in_proj_qkvz", hidden, 2 * (keys + values));
+  in_proj_ba_ = make.child<Linear>(*this, "in_proj_ba", hidden, 2 * options.num_value_heads);
+  conv1d_ = make.child<ShortConvolution>(*this, "conv1d", 2 * keys + values, options.taps);
+  dt_bias_ = make.constant(*this, "dt_bias", {options.num_value_heads}, 1.0F);
+  log_rate_ = make.log_uniform(*this, "A_log", {options.num_value_heads}, 16.0F);
+  norm_ = make.child<RmsNorm>(*this, "norm", options.value_head_dim, options.norm_eps);
+  out_proj_ = make.child<Linear>(*this, "out_proj", values, hidden);
+}
+
+void GatedDeltaNet::shard(TensorParallel& tensor, const ActivationShards& tokens) {
+  require_divisible_heads(options_, tensor.size());
+  tokens_ = tokens;
+  key_heads_ = options_.num_key_heads / tensor.size();
+  first_key_head_ = tensor.rank() * key_heads_;
+  tensor.column(in_proj_qkvz_->weight);
+  tensor.column(in_proj_ba_->weight);
+  tensor.shard(dt_bias_, 0);
+  tensor.shard(log_rate_, 0);
+  tensor.row(out_proj_->weight);
+}
+
+void GatedDeltaNet::set_core(std::shared_ptr<const AttentionCore> /*core*/) {
+  throw Error(ErrorKind::input,
+              "a gated delta net cannot share sequences between ranks; set mesh.context_parallel_shard and "
+              "context_parallel_replicate to 1");
+}
+
+kernels::DeltaRuleOptions GatedDeltaNet::rule() const {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(options_.key_head_dim));
+  return {.scale = scale, .normalise = true, .chunk = delta_chunk};
+}
+
+// qkv: each [B, S, key heads, ..]; gates [B, S, key heads, 2 group].
+GatedDeltaNet::DeltaInputs GatedDeltaNet::delta_inputs(const std::vector<at::Tensor>& qkv,
+                                                       const at::Tensor& gates,
+                                                       const Convolve& convolve) const {
+  const std::int64_t keys = options_.keys();
+  const std::int64_t first_key = first_key_head_ * options_.key_head_dim;
+  const std::int64_t first_value = 2 * keys + first_key_head_ * group_ * options_.value_head_dim;
+  const at::Tensor q = convolve(0, qkv[0], first_key), k = convolve(1, qkv[1], keys + first_key);
+  const at::Tensor v = convolve(2, qkv[2], first_value).flatten(2).unflatten(-1, {num_heads(), -1});
+  const auto ba = gates.split_with_sizes({group_, group_}, -1);
+  const at::Tensor decay = kernels::decay_gate(ba[1].flatten(2), log_rate_, dt_bias_);
+  return {q, k, v, decay, at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()))};
+}
+
+// [B, S, value heads, Dv].
+at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const {
+  const auto convolve = [this](std::size_t, const at::Tensor& of, std::int64_t row) {
+    return kernels::short_convolution(of, conv1d_->weight, row);
+  };
+  const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
+  return kernels::gated_delta_rule(q, k, v, decay, beta, rule());
+}
+
+// Each document alone, because neither the convolution nor the state may reach over its beginning.
+at::Tensor GatedDeltaNet::mixed_by_document(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
+                                            const at::Tensor& document_starts) const {
+  const std::int64_t length = document_starts.size(1);
+  const at::Tensor starts = kernels::fetch_host_values(document_starts).contiguous();
+  const auto* start = starts.const_data_ptr<std::int64_t>();
+  std::vector<at::Tensor> rows;
+  for (std::int64_t b = 0; b < document_starts.size(0); ++b, start += length) {
+    std::vector<at::Tensor> documents;
+    for (std::int64_t first = 0, end = 0; first < length; first = end) {
+      while (end < length && start[end] == start[first]) ++end;
+      const auto part = [&](const at::Tensor& x) { return x.narrow(0, b, 1).narrow(1, first, end - first); };
+      documents.push_back(mixed({part(qkv[0]), part(qkv[1]), part(qkv[2])}, part(gates)));
+    }
+    rows.push_back(at::cat(documents, 1));
+  }
+  return at::cat(rows, 0);
+}
+
+// Projections before and behind `mix`, which gives [B, S, value heads, Dv].
+at::Tensor GatedDeltaNet::around(const at::Tensor& x, const Mix& mix) const {
+  const at::Tensor all = tokens_.gather(x);
+  const std::int64_t dk = options_.key_head_dim, wide = group_ * options_.value_head_dim;
+  // Split together, so that backward puts the gradients together in one pass.
+  const auto qkvz =
+      in_proj_qkvz_->forward(all).unflatten(-1, {key_heads_, -1}).split_with_sizes({dk, dk, wide, wide}, -1);
+  const at::Tensor gates = in_proj_ba_->forward(all).unflatten(-1, {key_heads_, -1});
+  const at::Tensor normed = norm_->forward(mix(qkvz, gates));
+  const at::Tensor gated = kernels::silu_mul(qkvz[3], normed.view(qkvz[3].sizes()));
+  return out_proj_->forward_shared(gated.flatten(2), tokens_);
+}
+
+at::Tensor GatedDeltaNet::forward(const at::Tensor& x, const at::Tensor& /*cos*/, const at::Tensor& /*sin*/,
+                                  const at::Tensor& document_starts) const {
+  return around(x, [&](const std::vector<at::Tensor>& qkv, const at::Tensor& gates) {
+    return document_starts.defined() ? mixed_by_document(qkv, gates, document_starts) : mixed(qkv, gates);
+  });
+}
+
+std::unique_ptr<BlockCache> GatedDeltaNet::make_cache(const CacheSize& size) const {
+  return std::make_unique<DeltaCache>(size, options_.taps);
+}
+
+at::Tensor GatedDeltaNet::forward_cached(const at::Tensor& x, const at::Tensor& /*cos*/,
+                                         const at::Tensor& /*sin*/, BlockCache& cache,
+                                         const NewTokens& tokens) const {
+  auto* const kept = dynamic_cast<DeltaCache*>(&cache);
+  D9D_CHECK(kept != nullptr, "the cache of another block was given to a gated delta net");
+  const auto convolve = [&](std::size_t input, const at::Tensor& of, std::int64_t row) {
+    return kept->convolved(input, of, tokens, [&](const at::Tensor& all) {
+      return kernels::short_convolution(all, conv1d_->weight, row);
+    });
+  };
+  return around(x, [&](const std::vector<at::Tensor>& qkv, const at::Tensor& gates) {
+    const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
+    const at::Tensor states = kept->states({v.size(2), q.size(3), v.size(3)}, decay, tokens);
+    return kernels::delta_rule_steps(q[0], k[0], v[0], decay[0], beta[0], states, tokens.stretches, rule())
+        .unsqueeze(0);
+  });
+}
+
+}  // namespace d9d

@@ -1,0 +1,96 @@
+#include "runtime/nn/attention/grouped_query_attention.hpp"
+
+#include <ATen/ops/mul.h>
+#include <ATen/ops/sigmoid.h>
+
+#include <cmath>
+
+#include "kernels/attention/rope.hpp"
+#include "runtime/nn/attention/key_value_cache.hpp"
+
+namespace d9d {
+
+GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options)
+    : options_(options), num_heads_(options.num_heads) {
+  const std::int64_t hidden = options.hidden_size;
+  const std::int64_t queries = options.num_heads * options.head_dim;
+  q_proj_ = make.child<Linear>(*this, "q_proj", hidden, options.output_gate ? 2 * queries : queries);
+  k_proj_ = make.child<Linear>(*this, "k_proj", hidden, options.num_kv_heads * options.head_dim);
+  v_proj_ = make.child<Linear>(*this, "v_proj", hidden, options.num_kv_heads * options.value_head_dim);
+  if (options.qkv_bias) {
+    q_proj_->add_bias(make, "q_proj");
+    k_proj_->add_bias(make, "k_proj");
+    v_proj_->add_bias(make, "v_proj");
+  }
+  o_proj_ = make.child<Linear>(*this, "o_proj", options.num_heads * options.value_head_dim, hidden);
+  if (options.output_bias) o_proj_->add_bias(make, "o_proj");
+  if (!options.qk_norm) return;
+  const auto norm = [&](const char* name) {
+    return make.child<RmsNorm>(*this, name, options.head_dim, options.norm_eps, options.zero_centered_norm);
+  };
+  q_norm_ = norm("q_norm");
+  k_norm_ = norm("k_norm");
+}
+
+void GroupedQueryAttention::shard(TensorParallel& tensor, const ActivationShards& tokens) {
+  require_divisible_heads(options_, tensor.size());
+  tokens_ = tokens;
+  num_heads_ = options_.num_heads / tensor.size();
+  tensor.column(q_proj_->weight, q_proj_->bias);
+  tensor.row(o_proj_->weight);
+  if (options_.num_kv_heads % tensor.size() != 0) {
+    key_head_ = tensor.rank() * options_.num_kv_heads / tensor.size();
+    return;
+  }
+  tensor.column(k_proj_->weight, k_proj_->bias);
+  tensor.column(v_proj_->weight, v_proj_->bias);
+}
+
+// [B, S, K] -> [B, S, heads, dim]
+at::Tensor GroupedQueryAttention::key_heads(const at::Tensor& rows, std::int64_t dim) const {
+  const at::Tensor heads = rows.unflatten(-1, {-1, dim});
+  return key_head_ ? heads.narrow(2, *key_head_, 1) : heads;
+}
+
+std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tensor& q, const at::Tensor& keys,
+                                                                  const at::Tensor& cos,
+                                                                  const at::Tensor& sin) const {
+  const at::Tensor k = key_heads(keys, options_.head_dim);
+  if (!options_.qk_norm) return kernels::rope(q, k, cos, sin);
+  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin,
+                               kernels::RopeStyle::half, options_.zero_centered_norm);
+}
+
+at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                           const AttentionCore& core,
+                                           const at::Tensor& document_starts) const {
+  const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
+  const at::Tensor heads = projected[0].unflatten(-1, {num_heads_, -1});
+  // Split together, so that backward puts the gradients together in one pass.
+  const std::int64_t width = options_.head_dim;
+  const auto parts = options_.output_gate ? heads.split_with_sizes({width, width}, -1) : std::vector{heads};
+  const auto [q, k] = rotated(parts[0], projected[1], cos, sin);
+  const double scale =
+      options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
+  const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
+                                       {scale, options_.window, document_starts});
+  const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
+  return o_proj_->forward_shared(gated.flatten(2), tokens_);
+}
+
+at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                                          const at::Tensor& document_starts) const {
+  return attended(x, cos, sin, *core_, document_starts);
+}
+
+std::unique_ptr<BlockCache> GroupedQueryAttention::make_cache(const CacheSize& size) const {
+  return std::make_unique<KeyValueCache>(size);
+}
+
+at::Tensor GroupedQueryAttention::forward_cached(const at::Tensor& x, const at::Tensor& cos,
+                                                 const at::Tensor& sin, BlockCache& cache,
+                                                 const NewTokens& tokens) const {
+  return attended(x, cos, sin, CachedAttention(cache, tokens));
+}
+
+}  // namespace d9d

@@ -1,0 +1,47 @@
+#pragma once
+// Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with rotary embedding; with RMS norm
+// of queries and keys before it where the options say so. Scale = head_dim^-1/2 unless the options have another. With an output gate q_proj is
+// twice as wide: each head's query is followed by its gate, whose sigmoid its output is multiplied with before
+// o_proj (Qiu et al. 2025, arXiv 2505.06708).
+
+#include <optional>
+#include <tuple>
+
+#include "runtime/nn/attention/attention.hpp"
+#include "runtime/nn/block/block_options.hpp"
+#include "runtime/nn/block/leaf.hpp"
+
+namespace d9d {
+
+class GroupedQueryAttention final : public Attention {
+ public:
+  GroupedQueryAttention(ParameterMaker& make, const AttentionOptions& options);
+
+  at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                     const at::Tensor& document_starts = {}) const override;
+  std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
+  at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                            BlockCache& cache, const NewTokens& tokens) const override;
+  // Shards q_proj and o_proj by heads, and k_proj and v_proj as well when the ranks divide the key heads.
+  // Otherwise those two stay whole, and this rank's queries read one of their heads.
+  void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
+  std::int64_t num_heads() const override { return num_heads_; }
+  void set_core(std::shared_ptr<const AttentionCore> core) override { core_ = std::move(core); }
+
+ private:
+  at::Tensor attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
+                      const AttentionCore& core, const at::Tensor& document_starts = {}) const;
+  std::tuple<at::Tensor, at::Tensor> rotated(const at::Tensor& q, const at::Tensor& keys,
+                                             const at::Tensor& cos, const at::Tensor& sin) const;
+  at::Tensor key_heads(const at::Tensor& rows, std::int64_t dim) const;
+
+  AttentionOptions options_;
+  std::int64_t num_heads_;
+  std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
+  std::shared_ptr<RmsNorm> q_norm_, k_norm_;  // null without qk_norm
+  std::shared_ptr<const AttentionCore> core_ = std::make_shared<LocalAttention>();
+  ActivationShards tokens_;
+  std::optional<std::int64_t> key_head_;  // the one head that this rank's queries read; none: all
+};
+
+}  // namespace d9d

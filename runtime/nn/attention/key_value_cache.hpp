@@ -1,0 +1,43 @@
+#pragma once
+// Keys and values of earlier tokens, for every block that attends by an AttentionCore. They are kept as
+// attention reads them: behind norm and rotary embedding, a head's tokens behind each other. Windows are a
+// limit on what is read, not on what is kept.
+
+#include "runtime/nn/attention/attention_core.hpp"
+#include "runtime/nn/attention/block_cache.hpp"
+
+namespace d9d {
+
+class KeyValueCache final : public BlockCache {
+ public:
+  explicit KeyValueCache(const CacheSize& size) : size_(size) {}
+
+  // Takes keys and values [1, T, Hkv, D and Dv] of the new tokens, then attends over all of their sequences:
+  // q [1, T, Hq, D] -> [1, T, Hq, Dv]. No gradients.
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
+                    const NewTokens& tokens);
+
+ private:
+  at::Tensor whole_stretch(const at::Tensor& q, const kernels::CacheStretch& stretch,
+                           const AttentionRule& rule) const;
+
+  CacheSize size_;
+  at::Tensor keys_, values_;  // [N, Hkv, C, D and Dv]; undefined before the first pass
+};
+
+// A cache as a block's core, for one pass.
+class CachedAttention final : public AttentionCore {
+ public:
+  // Keeps references to both. A bug's error when the cache is another block's.
+  CachedAttention(BlockCache& cache, const NewTokens& tokens);
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    const AttentionRule& rule) const override {
+    return cache_.attend(q, k, v, rule, tokens_);
+  }
+
+ private:
+  KeyValueCache& cache_;
+  const NewTokens& tokens_;
+};
+
+}  // namespace d9d

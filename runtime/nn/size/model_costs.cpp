@@ -1,0 +1,149 @@
+#include "runtime/nn/size/model_costs.hpp"
+
+#include <algorithm>
+
+namespace d9d {
+namespace {
+
+LayerRange layers_of(const ModelDescription& model, StagePosition position, const StageSplit& split) {
+  return layers_of_stages(model, position.num_stages, split).at(static_cast<std::size_t>(position.stage));
+}
+
+// Bytes that a decoder layer keeps of `tokens`, shared by the ranks of tensor parallelism.
+std::int64_t kept_bytes(const BlockCosts& layer, std::int64_t tokens, int bytes_per_element, int ranks) {
+  const std::int64_t own = tokens / ranks;
+  return (own * layer.kept_own + tokens * layer.kept_gathered) * bytes_per_element + own * layer.side_own +
+         tokens * layer.side_gathered;
+}
+
+// On average, of a sequence.
+double keys_seen(std::int64_t length, std::int64_t window) {
+  if (window == 0 || window >= length) return static_cast<double>(length + 1) / 2.0;
+  return static_cast<double>(window) -
+         static_cast<double>(window * (window - 1)) / (2.0 * static_cast<double>(length));
+}
+
+}  // namespace
+
+ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index, int ranks) {
+  const BlockCosts layer = model.layer(layer_index, ranks);
+  return {layer.parameters, layer.active, layer.experts};
+}
+
+ParameterCounts count_prediction_parameters(const ModelDescription& model, std::int64_t depth, int ranks) {
+  ParameterCounts counts = count_layer_parameters(model, model.num_hidden_layers + depth, ranks);
+  const std::int64_t width = model.hidden_size;
+  counts.total += 2 * width * width + 3 * width;
+  counts.active += 2 * width * width + 3 * width;
+  return counts;
+}
+
+bool holds_tied_copy(const ModelDescription& model, StagePosition position) {
+  return model.embeds_on_last_stage() && position.is_last() && !position.is_first();
+}
+
+std::int64_t count_table_parameters(const ModelDescription& model, int ranks) {
+  return (model.vocab_size + ranks - 1) / ranks * model.hidden_size;
+}
+
+ParameterCounts count_parameters(const ModelDescription& model, StagePosition position,
+                                 const StageSplit& split, int ranks) {
+  ParameterCounts sum;
+  const auto add = [&](ParameterCounts part) {
+    sum.total += part.total;
+    sum.active += part.active;
+    sum.experts += part.experts;
+  };
+  const LayerRange layers = layers_of(model, position, split);
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
+    add(count_layer_parameters(model, layer, ranks));
+  const std::int64_t table = count_table_parameters(model, ranks);
+  if (position.is_first()) add({table, table});
+  if (holds_tied_copy(model, position)) add({table, table});
+  if (position.is_last()) add({model.hidden_size, model.hidden_size});
+  if (position.is_last()) add({model.head_parameters(ranks), model.head_parameters(ranks)});
+  for (std::int64_t depth = 0; position.is_last() && depth < model.prediction_depths; ++depth)
+    add(count_prediction_parameters(model, depth, ranks));
+  return sum;
+}
+
+ParameterCounts count_parameters(const ModelDescription& model) {
+  return count_parameters(model, StagePosition{});
+}
+
+LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
+  const auto cost_of = [&](std::int64_t index) {
+    const BlockCosts layer = model.layer(index);
+    const double attention = 2.0 * keys_seen(length, layer.window) * static_cast<double>(layer.attended);
+    return 3.0 * (2.0 * static_cast<double>(layer.products + layer.carried) + attention);
+  };
+  LayerCosts costs;
+  for (std::int64_t index = 0; index < model.num_hidden_layers; ++index)
+    costs.layers.push_back(cost_of(index));
+  const double head =
+      6.0 * static_cast<double>(model.head_parameters() +
+                                (model.ties_head() ? model.vocab_size * model.hidden_size : 0));
+  const double joined = 12.0 * static_cast<double>(model.hidden_size * model.hidden_size);
+  costs.post = head;
+  for (std::int64_t index = model.num_hidden_layers; index < model.num_all_layers(); ++index)
+    costs.post += joined + cost_of(index) + head;
+  return costs;
+}
+
+double training_flops_per_token(const ModelDescription& model, std::int64_t length, StagePosition position,
+                                const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  const LayerCosts costs = layer_costs(model, length);
+  double flops = position.is_last() ? costs.post : 0;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+    flops += costs.layers[static_cast<std::size_t>(layer)];
+  }
+  return flops;
+}
+
+double training_flops_per_token(const ModelDescription& model, std::int64_t length) {
+  return training_flops_per_token(model, length, StagePosition{});
+}
+
+std::int64_t activation_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                              int bytes_per_element, bool checkpoint_activations, int tensor_parallel,
+                              const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  const std::int64_t depths = position.is_last() ? model.prediction_depths : 0;
+  std::int64_t all = 0;
+  std::int64_t largest = 0;
+  const auto add = [&](std::int64_t layer) {
+    const std::int64_t bytes =
+        kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
+    all += bytes;
+    largest = std::max(largest, bytes);
+  };
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) add(layer);
+  for (std::int64_t depth = 0; depth < depths; ++depth) add(model.num_hidden_layers + depth);
+  const std::int64_t state = tokens * model.hidden_size * bytes_per_element;
+  const std::int64_t own_state = state / tensor_parallel;
+  if (checkpoint_activations) all = (layers.size() + depths) * own_state + largest;
+  if (!position.is_last()) return all;
+  // A head keeps the sum, the normed state and its gradient; before a layer of multi-token prediction both
+  // inputs and the normed ones are kept.
+  return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
+}
+
+// Layers that are offloaded are not computed again, and those that are keep their input.
+OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                               int bytes_per_element, std::int64_t offload_layers,
+                               bool checkpoint_activations, int tensor_parallel, const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  const std::int64_t end = std::min(layers.end, layers.begin + offload_layers);
+  OffloadedBytes bytes;
+  for (std::int64_t layer = layers.begin; layer < end; ++layer) {
+    const std::int64_t kept =
+        kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
+    const std::int64_t input = tokens * model.hidden_size * bytes_per_element / tensor_parallel;
+    bytes.moved += checkpoint_activations ? input : kept;
+    bytes.passing = std::max(bytes.passing, (layers.begin + 1 < end ? 2 : 1) * kept);
+  }
+  return bytes;
+}
+
+}  // namespace d9d

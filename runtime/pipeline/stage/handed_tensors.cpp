@@ -1,0 +1,62 @@
+#include "runtime/pipeline/stage/handed_tensors.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include "kernels/memory/host_values.hpp"
+#include "runtime/device/work_log.hpp"
+#include "runtime/device/work_name.hpp"
+#include "runtime/tensor/tensor_parcel.hpp"
+
+namespace d9d {
+namespace {
+
+bool is_elsewhere(const at::Tensor& tensor, Device& device) {
+  return tensor.device() != device.place() && !tensor.is_cpu();
+}
+
+// The sender's memory is used again behind the copy.
+at::Tensor brought(const at::Tensor& there, Device& device) {
+  if (!is_elsewhere(there, device)) return there;
+  const at::Tensor from = there.detach().contiguous();
+  const at::Tensor here = at::empty(from.sizes(), from.options().device(device.place()));
+  device.copy(here, from);
+  device_of(from.device()).use_until(from, device.record());
+  const at::Tensor known = there.is_floating_point() ? at::Tensor() : kernels::host_values(from);
+  if (known.defined()) kernels::keep_host_values(here, known.contiguous());
+  return here.requires_grad_(there.requires_grad());
+}
+
+// From here on, where some tensor is elsewhere.
+WorkTimer timed_copies(const TensorMap& tensors, Device& device) {
+  LoggedWork copies{.kind = LoggedWork::Kind::transfer, .name = WorkName::current()};
+  for (const auto& [name, tensor] : tensors)
+    if (is_elsewhere(tensor, device)) copies.bytes += tensor.nbytes();
+  if (copies.bytes == 0) return {};
+  return {WorkLog::current(), device, std::move(copies)};
+}
+
+}  // namespace
+
+Ticket hand_over(TensorTable& table, TensorMap tensors, Device& device) {
+  if (!device.is_cpu()) {
+    // What is taken is copied as a whole, which has to be in one piece: made so here, on its own stream.
+    for (auto& [name, tensor] : tensors) {
+      if (!tensor.is_contiguous()) {
+        tensor = tensor.detach().contiguous().requires_grad_(tensor.requires_grad());
+      }
+    }
+  }
+  return table.put(std::make_unique<TensorParcel>(std::move(tensors), device.record()));
+}
+
+TensorMap take_over(TensorTable& table, Ticket ticket, Device& device) {
+  const auto parcel = table.take_as<TensorParcel>(ticket);
+  if (device.is_cpu()) return std::move(parcel->tensors);
+  device.wait(parcel->filled);
+  WorkTimer copies = timed_copies(parcel->tensors, device);
+  for (auto& [name, tensor] : parcel->tensors) tensor = brought(tensor, device);
+  copies.end();
+  return std::move(parcel->tensors);
+}
+
+}  // namespace d9d

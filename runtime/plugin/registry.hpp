@@ -1,0 +1,76 @@
+#pragma once
+// The pieces of jobs by name: models, tasks, data sources, collations, optimizers, learning-rate and pipeline schedules,
+// gradient hooks, trackers and mappers. Main fills it line by line, plugins add theirs; there is no static registration.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/plugin/piece_makers.hpp"
+
+namespace d9d {
+
+class Registry : public PieceMakers {
+ public:
+  void set_context(PieceContext context) { context_ = std::move(context); }
+  const PieceContext& context() const { return context_; }
+
+  // A name twice is an input error.
+  void add_model(const std::string& name, MakeModel make);
+  void add_task(const std::string& name, MakeTask make);
+  // Of jobs with a section `inference`; may have the name of a task that trains.
+  void add_inference_task(const std::string& name, MakeInferenceTask make);
+  void add_optimizer(const std::string& name, MakeOptimizer make);
+  void add_lr_schedule(const std::string& name, MakeLrSchedule make);
+  void add_schedule(const std::string& name, MakeSchedule make);
+  void add_source(const std::string& name, MakeSource make);
+  void add_collation(const std::string& name, MakeCollation make);
+  void add_gradient_hook(const std::string& name, MakeGradientHook make);
+  void add_mapper(const std::string& name, MakeMapper make);
+  void add_tracker(const std::string& name, MakeTracker make);
+
+  // An unknown name is an input error that lists the names there are.
+  std::shared_ptr<const ModelProvider> make_model(const std::string& name,
+                                                  const config::Section& config) const;
+  std::shared_ptr<TrainTask> make_task(const std::string& name, const config::Section& config) const;
+  std::shared_ptr<InferenceTask> make_inference_task(const std::string& name, const config::Section& config,
+                                                     const InferencePlace& place) const;
+  std::shared_ptr<const OptimizerProvider> make_optimizer(const std::string& name,
+                                                          const config::Section& config) const;
+  std::shared_ptr<const LrSchedule> make_lr_schedule(const std::string& name,
+                                                     const config::Section& config) const;
+  std::shared_ptr<const SampleSource> make_source(const std::string& name, const config::Section& config,
+                                                  const SourceContext& context) const;
+  std::shared_ptr<const PipelineSchedule> make_schedule(const std::string& name,
+                                                        const config::Section& config) const;
+  std::shared_ptr<const Collation> make_collation(const std::string& name,
+                                                  const config::Section& config) const;
+  std::shared_ptr<GradientHook> make_gradient_hook(const std::string& name,
+                                                   const config::Section& config) const;
+  OpenTracker make_tracker(const std::string& name, const config::Section& config) const;
+  // Null for an unknown name.
+  std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
+                                                 const std::set<std::string>& stored) const;
+  std::vector<std::string> mapper_names() const;
+
+ private:
+  std::map<std::string, MakeModel> models_;
+  std::map<std::string, MakeTask> tasks_;
+  std::map<std::string, MakeInferenceTask> inference_tasks_;
+  std::map<std::string, MakeOptimizer> optimizers_;
+  std::map<std::string, MakeLrSchedule> lr_schedules_;
+  std::map<std::string, MakeSchedule> schedules_;
+  std::map<std::string, MakeSource> sources_;
+  std::map<std::string, MakeCollation> collations_;
+  std::map<std::string, MakeGradientHook> gradient_hooks_;
+  std::map<std::string, MakeMapper> mappers_;
+  std::map<std::string, MakeTracker> trackers_;
+  PieceContext context_;
+};
+
+}  // namespace d9d
+
+// What a plugin defines. It is visible also where the plugin's compiler hides the rest, as find_package(d9d) asks it to.
+extern "C" __attribute__((visibility("default"))) void d9d_register(d9d::Registry& registry);

@@ -1,0 +1,145 @@
+#include "runtime/plugin/tracker_runs.hpp"
+
+#include <unistd.h>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/base/shortened.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/metric/sink/open_tracker.hpp"
+#include "runtime/metric/sink/run_record.hpp"
+#include "runtime/task/user_call.hpp"
+
+namespace d9d {
+namespace {
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+struct TargetOf {
+  const JobConfig& job;
+  TrackerTarget operator()(const NullTracker&) const { return NullTarget{}; }
+  TrackerTarget operator()(const LogTracker&) const { return LogTarget{}; }
+  TrackerTarget operator()(const TensorboardTracker& tracker) const {
+    return TensorboardTarget{tensorboard_dir(job, tracker), host_name()};
+  }
+  // Opened by its plugin.
+  TrackerTarget operator()(const OwnTracker&) const { return NullTarget{}; }
+  template <class WithClient>
+  TrackerTarget operator()(const WithClient& tracker) const {
+    const config::Json keys = config::encode(TrackerConfig(tracker));
+    const auto& about = job.trainer.run;
+    return BridgeOptions{.provider = keys.at("provider").template get<std::string>(),
+                         .settings = keys,
+                         .folder = trackers_dir(job),
+                         .record = output_dir(job) / run_record_name,
+                         .run = about.name,
+                         .description = about.description.value_or("")};
+  }
+};
+
+// Tracker files do not go through a Disk. Where lines go out counts as a change: a file of the same name may be the next
+// job's by then. Numbers are for people: a tracker that throws gets nothing more, and training goes on.
+class WatchedRun final : public TrackerRun {
+ public:
+  // `name`: of the tracker, for what is said when it throws; empty: what it throws passes.
+  WatchedRun(std::unique_ptr<TrackerRun> run, DiskWatch& watch, std::string path, std::string name)
+      : run_(std::move(run)), watch_(watch), path_(std::move(path)), name_(std::move(name)) {}
+
+  void write(const Point& point, const TrackerValue& value) override {
+    step_ = point.step;
+    watched("write", [&] { run_->write(point, value); });
+  }
+  void end_step(std::int64_t step) override {
+    step_ = step;
+    watched("write", [&] { run_->end_step(step); }, DiskWatch::Access::change);
+  }
+  void hparams(const nlohmann::json& hparams) override {
+    watched("write", [&] { run_->hparams(hparams); });
+  }
+  void flush() override {
+    watched("write", [&] { run_->flush(); }, DiskWatch::Access::change);
+  }
+  void begin_close() override {
+    watched("close", [&] { run_->begin_close(); }, DiskWatch::Access::change);
+  }
+  void close() override {
+    watched("close", [&] { run_->close(); }, DiskWatch::Access::change);
+  }
+
+ private:
+  template <class Work>
+  void watched(const char* what, Work work, DiskWatch::Access access = DiskWatch::Access::read) {
+    if (off_) return;
+    const DiskWatch::Call call(watch_, what, path_, access);
+    if (name_.empty()) return work();
+    try {
+      work();
+    } catch (...) {
+      off_ = true;
+      log::warn("the tracker \"{}\" threw{}: {}. It gets nothing more; training goes on", name_,
+                step_ > 0 ? fmt::format(" in step {}", step_) : "",
+                shortened(describe_current_exception().what));
+    }
+  }
+
+  std::unique_ptr<TrackerRun> run_;
+  DiskWatch& watch_;
+  const std::string path_, name_;
+  std::int64_t step_ = 0;  // of what it was given last
+  bool off_ = false;
+};
+
+std::unique_ptr<TrackerRun> open_own(const JobConfig& job, const Registry& registry, const OwnTracker& own,
+                                     std::int64_t last_step) {
+  const OpenTracker open = registry.make_tracker(own.name, own.options);
+  const std::string whose = fmt::format("the tracker \"{}\"", own.name);
+  auto run = call_user(whose, ErrorInside::passes, [&] {
+    return open({.run = job.trainer.run.name,
+                 .description = job.trainer.run.description.value_or(""),
+                 .folder = output_dir(job).string(),
+                 .last_step = last_step});
+  });
+  D9D_REQUIRE(run != nullptr, "{} opened no run", whose);
+  return run;
+}
+
+}  // namespace
+
+void require_tracker_clients(const JobConfig& job) {
+  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
+    const TrackerTarget target = std::visit(TargetOf{job}, tracker);
+    if (const auto* bridge = std::get_if<BridgeOptions>(&target)) require_client(bridge->provider);
+  }
+}
+
+std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, const Registry& registry,
+                                                           std::uint64_t last_step,
+                                                           const nlohmann::json& hparams, const Clock& clock,
+                                                           DiskWatch& watch) {
+  const auto resumed = static_cast<std::int64_t>(last_step);
+  std::vector<std::unique_ptr<TrackerRun>> runs;
+  const auto add_run = [&](const auto& open, const std::string& path, const std::string& name) {
+    const DiskWatch::Call call(watch, "open", path, DiskWatch::Access::change);
+    runs.push_back(std::make_unique<WatchedRun>(open(), watch, path, name));
+  };
+  const auto add = [&](const TrackerTarget& target, const std::string& path, const std::string& name) {
+    add_run([&] { return open_tracker(target, resumed, clock); }, path, name);
+  };
+  const std::string metrics = metrics_file(job).string();
+  add(JsonlTarget{metrics}, metrics, "");  // the job's own record
+  for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
+    if (const auto* own = std::get_if<OwnTracker>(&tracker)) {
+      add_run([&] { return open_own(job, registry, *own, resumed); }, output_dir(job).string(), own->name);
+    } else {
+      add(std::visit(TargetOf{job}, tracker), output_dir(job).string(),
+          config::encode(tracker).at("provider").get<std::string>());
+    }
+  }
+  for (auto& run : runs) run->hparams(hparams);
+  return runs;
+}
+
+}  // namespace d9d

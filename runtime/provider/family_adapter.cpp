@@ -1,0 +1,80 @@
+#include "runtime/provider/family_adapter.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/model_folder/adapter_contents.hpp"
+#include "runtime/provider/merged_weights.hpp"
+#include "runtime/state/checkpoint/checkpoint_reader.hpp"
+
+namespace d9d {
+namespace {
+
+constexpr const char* parameter_kind = "param";
+
+}  // namespace
+
+FamilyAdapter::FamilyAdapter(std::shared_ptr<const FamilyModel> model, const PeftConfig& config,
+                             std::string source, const Disk& disk, const NewRows& rows)
+    : model_(std::move(model)),
+      method_(make_peft_method(config)),
+      source_(std::move(source)),
+      disk_(disk),
+      rows_(rows),
+      beside_(trained_beside_adapters(disk, *model_, config, source_)),
+      not_had_(modules_not_had(*model_, config)) {}
+
+const FamilyAdapter::Whole& FamilyAdapter::whole_model() const {
+  std::call_once(once_, [&] {
+    const auto dtype = dtype_named(model_->dtype);
+    D9D_CHECK(dtype, "no element type is called {}", model_->dtype);
+    whole_ = {};
+    whole_.stage = model_->build_shapes(*dtype);
+    adapt(*whole_.stage);
+    whole_.lora = lora_adapters(*whole_.stage);
+    whole_.named = named_adapters(*model_, *whole_.stage);
+    whole_.beside = tensors_named(*model_, whole_.stage->parameters(), beside_);
+  });
+  return whole_;
+}
+
+void FamilyAdapter::load(const std::vector<StageParameter>& parameters) const {
+  begin_magnitudes(whole_model().lora, parameters);
+  load_adapters(disk_, whole_model().named, parameters, whole_model().beside);
+}
+
+std::vector<std::string> FamilyAdapter::check() const {
+  check_adapters(disk_, whole_model().named, whole_model().beside);
+  std::vector<std::string> news = not_had_;
+  const std::vector<std::string> drawn = drawn_parameters(disk_, *model_, source_);
+  if (source_.empty() || drawn.empty()) return news;
+  news.push_back(fmt::format(
+      "{} has no {}: from the seed or an adapter's folder, it trains beside the adapters and goes with "
+      "them in an export",
+      source_, fmt::join(drawn, ", ")));
+  return news;
+}
+
+std::unique_ptr<TensorSource> FamilyAdapter::merged(const CheckpointReader& checkpoint) const {
+  return std::make_unique<MergedWeights>(*model_, *whole_model().stage, disk_, source_, checkpoint, rows_);
+}
+
+void FamilyAdapter::export_adapter(Disk& disk, const CheckpointReader& checkpoint,
+                                   const std::string& target) const {
+  const std::vector<NamedAdapter>& all = whole_model().named;
+  const AdapterContents contents = adapter_contents(*model_, *whole_model().stage, all, source_);
+  const auto has_experts = [](const NamedAdapter& named) { return named.modules.front().expert.has_value(); };
+  if (!model_->peft_reads_adapters_of_experts() && std::any_of(all.begin(), all.end(), has_experts)) {
+    log::warn(
+        "{}: peft 0.21 does not read adapters of this family's experts and leaves them out without a word; "
+        "export_to and `d9d-node convert` merge them",
+        target);
+  }
+  write_adapters(disk, target, all, contents.saved, contents.config_json,
+                 [&](const std::string& name) { return checkpoint.read(parameter_kind, name); });
+}
+
+}  // namespace d9d

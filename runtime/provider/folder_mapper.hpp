@@ -1,0 +1,38 @@
+#pragma once
+// Which mapper `d9d-node convert --mapper` means: a form of the folder's family, a plugin's by its name, or a
+// file of rules (state/convert/conversion_rules.hpp).
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/state/mapper/mapper.hpp"
+#include "runtime/state/model/model_files.hpp"
+#include "runtime/tensor/dtype.hpp"
+
+namespace d9d {
+
+// Mappers that have names of their own: a plugin's.
+class NamedMappers {
+ public:
+  virtual ~NamedMappers() = default;
+  // Null for a name that there is not. `inputs`: the names of the folder's tensors.
+  virtual MapperPtr make_mapper(const std::string& name, const Names& inputs) const = 0;
+  virtual std::vector<std::string> mapper_names() const = 0;
+};
+
+struct FolderMapper {
+  MapperPtr mapper;
+  std::optional<Dtype> dtype;           // of all floating-point tensors
+  std::map<std::string, Dtype> dtypes;  // of single tensors of the new folder
+  Names left_out;                       // tensors of the folder that the new one does not have
+};
+
+// `choice`: empty for a folder with the same tensors; with a dot or a slash it is a file, otherwise a name.
+// Input errors: no mapper has that name (says which there are), the folder has tensors that the mapper does
+// not know, the rules' own.
+FolderMapper choose_folder_mapper(const ModelFiles& files, const std::string& choice,
+                                  const NamedMappers& named);
+
+}  // namespace d9d

@@ -1,0 +1,182 @@
+#include "runtime/rank/feed/source_feed.hpp"
+
+#include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/ones.h>
+
+#include <algorithm>
+
+#include "runtime/base/error.hpp"
+#include "runtime/data/next_tokens.hpp"
+#include "runtime/data/read_microbatch.hpp"
+#include "runtime/rank/feed/context_split.hpp"
+#include "runtime/rank/feed/microbatch_parcel.hpp"
+#include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
+
+namespace d9d {
+namespace {
+
+// int64 [B]; undefined where nothing is filled up.
+at::Tensor row_tokens(const TensorMap& batch) {
+  const auto mask = batch.find("token_mask");
+  const auto ids = batch.find("input_ids");
+  if (mask == batch.end() || ids == batch.end()) return {};
+  const at::Tensor& given = mask->second;
+  D9D_REQUIRE(
+      given.dim() == 2 && given.scalar_type() == at::kBool && given.sizes() == ids->second.sizes(),
+      "token_mask of a batch is a {} tensor of {} elements, expected bool [batch, sequence], as input_ids "
+      "with its {}",
+      c10::toString(given.scalar_type()), given.numel(), ids->second.numel());
+  return given.sum(1);
+}
+
+// A plugin's task need not know that its model may count tokens.
+void hand_on_token_mask(const TensorMap& batch, ForwardInputs& made) {
+  const auto mask = batch.find("token_mask");
+  const auto ids = made.inputs.find("input_ids");
+  if (mask == batch.end() || ids == made.inputs.end()) return;
+  if (ids->second.sizes() == mask->second.sizes()) made.shared.try_emplace("token_mask", mask->second);
+}
+
+class SourceFeed final : public MicrobatchFeed {
+ public:
+  explicit SourceFeed(SourceFeedOptions options) : options_(std::move(options)) {
+    at::set_num_threads(options_.threads);
+    if (options_.declare_metrics) options_.declare_metrics(metrics_);
+  }
+
+  std::optional<StepInputs> load(std::uint64_t step) override {
+    D9D_CHECK(step >= options_.first_step, "step {} is asked for, the first one is {}", step,
+              options_.first_step);
+    const StepPhases& phases = options_.phases;
+    const auto samples = static_cast<std::uint64_t>(options_.maths.global_batch_size * phases.num_batches());
+    std::uint64_t steps = step - options_.first_step;
+    if (options_.cycle_steps > 0) steps %= options_.cycle_steps;
+    const std::uint64_t begin = options_.first_sample + steps * samples;
+    StepInputs inputs{.next_sample = begin + samples};
+    const bool may_be_short = options_.numbers_samples || options_.shortens_last;
+    const std::uint64_t needed = may_be_short ? begin + 1 : inputs.next_sample;
+    if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
+    // What fills up the last step is no sample: a start with more data begins with the first that came to it.
+    if (options_.numbers_samples && options_.end_sample)
+      inputs.next_sample = std::min(inputs.next_sample, *options_.end_sample);
+    inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
+    for (int batch = 0; batch < phases.num_batches(); ++batch) add_batch(step, begin, batch, inputs);
+    return inputs;
+  }
+
+ private:
+  // Each microbatch is read once, for all phases that see it. They lie phase after phase.
+  void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) {
+    const std::uint64_t begin =
+        step_begin + static_cast<std::uint64_t>(number * options_.maths.global_batch_size);
+    const int count = static_cast<int>(options_.maths.num_microbatches);
+    for (int i = 0; i < count; ++i) {
+      const Read read = this->read(begin, i);
+      count_tokens(read, inputs);
+      for (int phase = 0; phase < options_.phases.size(); ++phase) {
+        if (options_.phases[phase].batch != number) continue;
+        inputs.microbatches[static_cast<std::size_t>(phase * count + i)] =
+            make({step, i, read.batch, options_.phase + phase, &metrics_}, read.is_filler);
+      }
+    }
+  }
+
+  struct Read {
+    TensorMap batch;        // this rank's part
+    at::Tensor row_tokens;  // int64 [B], of whole rows, where some are filled up; else undefined
+    std::int64_t rows = 0;  // of which so many, the first ones, are samples
+    bool is_filler = false;
+  };
+
+  // This rank's tokens of sequences, which may be cut to the longest of the microbatch, without what fills them up. A
+  // token costs what it does in a row of its tokens alone.
+  void count_tokens(const Read& read, StepInputs& inputs) const {
+    const auto found = read.batch.find("input_ids");  // a plugin's collation may make none
+    if (found == read.batch.end() || read.is_filler) return;
+    const at::Tensor& ids = found->second;
+    if (ids.dim() < 2) {
+      inputs.tokens += static_cast<std::uint64_t>(ids.numel());
+      return;
+    }
+    const auto add = [&](std::int64_t tokens, std::int64_t length) {
+      inputs.tokens += static_cast<std::uint64_t>(tokens);
+      if (options_.flops_per_token && tokens > 0)
+        inputs.flops += static_cast<double>(tokens) * options_.flops_per_token(length);
+    };
+    if (!read.row_tokens.defined()) {
+      const std::int64_t of_a_row = ids.numel() / std::max<std::int64_t>(ids.size(0), 1);
+      return add(read.rows * of_a_row, ids.size(1) * static_cast<std::int64_t>(options_.place.ranks));
+    }
+    const at::Tensor own = read.batch.at("token_mask").sum(1);
+    for (std::int64_t row = 0; row < read.rows; ++row)
+      add(own[row].item<std::int64_t>(), read.row_tokens[row].item<std::int64_t>());
+  }
+
+  std::optional<std::uint64_t> short_end() const {
+    return options_.shortens_last ? options_.end_sample : std::nullopt;
+  }
+
+  Read read(std::uint64_t begin, int index) const {
+    TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index,
+                                      options_.collation.get(), short_end());
+    add_next_tokens(whole, options_.prediction_depths);
+    Read read;
+    read.is_filler = is_filler(options_.maths, options_.data_rank, begin, index, short_end());
+    read.row_tokens = row_tokens(whole);
+    read.batch = split_sequence(std::move(whole), options_.place);
+    const auto ids = read.batch.find("input_ids");
+    if (ids != read.batch.end() && ids->second.dim() > 0) read.rows = ids->second.size(0);
+    if (options_.numbers_samples) {
+      const at::Tensor numbers = read.batch[sample_numbers] = numbers_of(begin, index);
+      if (read.rows == numbers.numel()) read.rows = numbers.ge(0).sum().item<std::int64_t>();
+    }
+    return read;
+  }
+
+  Ticket make(const MicrobatchContext& context, bool is_filler) {
+    const TensorMap& batch = context.batch;
+    ForwardInputs made =
+        call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", context.step,
+                              context.microbatch),
+                  ErrorInside::is_named, [&] { return options_.task->build_forward_inputs(context); });
+    D9D_REQUIRE(
+        !batch.contains("document_starts") || made.shared.contains("document_starts") ||
+            made.inputs.contains("document_starts"),
+        "rows of the batch hold several documents, and the task does not hand on where they begin, so "
+        "they would see each other; add the batch's document_starts to the shared inputs, or use "
+        "data.samples: document");
+    hand_on_token_mask(batch, made);
+    if (options_.numbers_samples) made.state[sample_numbers] = batch.at(sample_numbers);
+    std::vector<double> counted = metrics_.take_updates();
+    if (is_filler) made.state[filler_microbatch] = at::ones({});
+    if (!options_.counts || is_filler) counted.clear();
+    return options_.table->put(std::make_unique<MicrobatchParcel>(
+        MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)},
+        std::move(counted)));
+  }
+
+  at::Tensor numbers_of(std::uint64_t begin, int microbatch) const {
+    const std::int64_t rows = options_.maths.microbatch_size;
+    const std::uint64_t first = options_.maths.first_of_microbatch(begin, options_.data_rank, microbatch);
+    at::Tensor numbers = at::empty({rows}, at::kLong);
+    auto* const row = numbers.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::uint64_t number = first + static_cast<std::uint64_t>(i);
+      row[i] = options_.end_sample && number >= *options_.end_sample ? -1 : static_cast<std::int64_t>(number);
+    }
+    return numbers;
+  }
+
+  const SourceFeedOptions options_;
+  Compose metrics_;  // empty between two microbatches
+};
+
+}  // namespace
+
+std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options) {
+  return std::make_unique<SourceFeed>(std::move(options));
+}
+
+}  // namespace d9d

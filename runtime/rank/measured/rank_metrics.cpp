@@ -1,0 +1,33 @@
+#include "runtime/rank/measured/rank_metrics.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace d9d {
+
+RankMetrics::RankMetrics(const Declare& declare, bool counts_loss)
+    : counts_loss_(counts_loss), beside_(std::make_shared<TaskCounts>(declare)) {
+  declare(here_);
+  declare(dropped_);
+}
+
+std::vector<std::string> RankMetrics::load(const std::vector<std::string>& states) {
+  std::set<std::string> unknown;
+  for (const std::string& state : states) {
+    for (std::string& name : here_.merge_json(nlohmann::json::parse(state))) unknown.insert(std::move(name));
+  }
+  return {unknown.begin(), unknown.end()};
+}
+
+Compose& RankMetrics::all() {
+  here_.merge(beside_->take());
+  return here_;
+}
+
+std::vector<double> RankMetrics::take() {
+  std::vector<double> state = all().state();
+  here_.reset();
+  return state;
+}
+
+}  // namespace d9d

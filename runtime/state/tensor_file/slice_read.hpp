@@ -1,0 +1,19 @@
+#pragma once
+// Reads a box of a row-major array in a file, and only the bytes of the box
+// (two runs are read together when the gap between them is below 16 KiB,
+// because a call costs more than the bytes between them).
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/tensor_file/slice.hpp"
+
+namespace d9d {
+
+// `into` receives the box contiguously, in row-major order;
+// `offset` is the byte of the array's first element.
+void read_slice(const ReadFile& file, std::uint64_t offset, const Shape& shape, std::int64_t element_bytes,
+                const Slice& slice, std::byte* into);
+
+}  // namespace d9d

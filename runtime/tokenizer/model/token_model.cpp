@@ -1,0 +1,44 @@
+#include "runtime/tokenizer/model/token_model.hpp"
+
+#include "runtime/base/error.hpp"
+#include "runtime/tokenizer/model/bpe_model.hpp"
+#include "runtime/tokenizer/model/unigram_model.hpp"
+#include "runtime/tokenizer/model/word_level_model.hpp"
+#include "runtime/tokenizer/model/word_piece_model.hpp"
+
+namespace d9d {
+namespace {
+
+// Old files leave the type out; the keys say what it is, in the library's order.
+std::string type_of(const JsonSection& section) {
+  if (section.has("type")) return section.text("type");
+  if (section.has("merges")) return "BPE";
+  if (section.has("continuing_subword_prefix")) return "WordPiece";
+  if (section.has("vocab")) return section.at("vocab").is_array() ? "Unigram" : "WordLevel";
+  return "(none)";
+}
+
+}  // namespace
+
+std::int32_t TokenModel::required_id(const JsonSection& section, std::string_view key,
+                                     const std::string& otherwise) const {
+  const std::string token = section.has(key) ? section.text(key) : otherwise;
+  const auto id = vocabulary_.id_of(token);
+  D9D_REQUIRE(id, "{}.{} \"{}\" is not in the vocabulary", section.path(), key, token);
+  return *id;
+}
+
+std::unique_ptr<const TokenModel> read_token_model(const JsonSection& section, bool byte_level) {
+  const std::string type = type_of(section);
+  if (type == "BPE") return std::make_unique<BpeModel>(section, byte_level);
+  // These would need words whose bytes are characters of the byte-level alphabet.
+  if (byte_level && (type == "Unigram" || type == "WordPiece" || type == "WordLevel")) {
+    section.refuse(fmt::format("the model {} after the pre-tokenizer ByteLevel", type), "BPE there");
+  }
+  if (type == "Unigram") return std::make_unique<UnigramModel>(section);
+  if (type == "WordPiece") return std::make_unique<WordPieceModel>(section);
+  if (type == "WordLevel") return std::make_unique<WordLevelModel>(section);
+  section.refuse(fmt::format("the model {}", type), "BPE, Unigram, WordPiece, WordLevel");
+}
+
+}  // namespace d9d

@@ -1,0 +1,23 @@
+#pragma once
+// The longest token that a word begins with, then the longest that goes on from there, ... A word that does
+// not end so, or is too long, is one unknown token. Schuster and Nakajima, "Japanese and Korean voice
+// search", 2012; tokens inside a word are those with a prefix (##).
+
+#include "runtime/tokenizer/model/byte_trie.hpp"
+#include "runtime/tokenizer/model/token_model.hpp"
+
+namespace d9d {
+
+class WordPieceModel final : public TokenModel {
+ public:
+  explicit WordPieceModel(const JsonSection& section);
+  void encode(std::string_view word, ModelScratch& scratch, std::vector<std::int32_t>& ids) const override;
+
+ private:
+  std::int32_t unknown_ = 0;
+  std::int64_t characters_max_ = 0;  // longer words are unknown
+  ByteTrie beginnings_;
+  ByteTrie continuations_;  // without their prefix
+};
+
+}  // namespace d9d

@@ -1,0 +1,70 @@
+#include "runtime/tokenizer/train/trained_tokenizer.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace d9d {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json byte_level(bool add_prefix_space) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", add_prefix_space},
+          {"trim_offsets", true},
+          {"use_regex", true}};
+}
+
+Json added_tokens(const std::vector<std::string>& special_tokens) {
+  Json added = Json::array();
+  std::set<std::string> seen;
+  for (const std::string& token : special_tokens) {
+    if (!seen.insert(token).second) continue;
+    added.push_back({{"id", added.size()},
+                     {"content", token},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+  }
+  return added;
+}
+
+Json model_of(const TrainedBpe& trained) {
+  Json vocab = Json::object(), merges = Json::array();
+  // Not through operator[], which looks for the key in all of those before.
+  auto& entries = vocab.get_ref<Json::object_t&>();
+  for (std::size_t id = 0; id < trained.tokens.size(); ++id)
+    entries.Container::push_back({trained.tokens[id], id});
+  for (const auto& [first, second] : trained.merges)
+    merges.push_back({trained.tokens[first], trained.tokens[second]});
+  return {{"type", "BPE"},
+          {"dropout", nullptr},
+          {"unk_token", nullptr},
+          {"continuing_subword_prefix", nullptr},
+          {"end_of_word_suffix", nullptr},
+          {"fuse_unk", false},
+          {"byte_fallback", false},
+          {"ignore_merges", false},
+          {"vocab", std::move(vocab)},
+          {"merges", std::move(merges)}};
+}
+
+}  // namespace
+
+std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens) {
+  const Json file{{"version", "1.0"},          {"truncation", nullptr},
+                  {"padding", nullptr},        {"added_tokens", added_tokens(special_tokens)},
+                  {"normalizer", nullptr},     {"pre_tokenizer", byte_level(false)},
+                  {"post_processor", nullptr}, {"decoder", byte_level(true)},
+                  {"model", model_of(trained)}};
+  return file.dump(2);
+}
+
+const nlohmann::json& byte_level_words() {
+  static const nlohmann::json words = nlohmann::json::parse(byte_level(false).dump());
+  return words;
+}
+
+}  // namespace d9d

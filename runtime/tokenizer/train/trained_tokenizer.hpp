@@ -1,0 +1,19 @@
+#pragma once
+// The file of a trained tokenizer.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/tokenizer/train/bpe_trainer.hpp"
+
+namespace d9d {
+
+// A tokenizer.json as the `tokenizers` library saves it, byte for byte: BPE, ByteLevel without a blank in front, special
+// tokens that are found wherever they stand.
+std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens);
+
+// The pre-tokenizer of such a file.
+const nlohmann::json& byte_level_words();
+
+}  // namespace d9d

@@ -1,0 +1,38 @@
+#pragma once
+// How often each word occurs in texts, cut as GPT-2's ByteLevel cuts them: what a tokenizer is trained on. One thread.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "runtime/tokenizer/codec/pre_tokenizer.hpp"
+
+namespace d9d {
+
+class WordCounts {
+ public:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>{}(word); }
+  };
+  using Counts = std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>>;  // by a word's bytes
+
+  WordCounts();
+  // Line by line, each with its end, as the `tokenizers` library reads files. Input error with the byte where the text is
+  // not UTF-8; nothing of it is counted then.
+  void add(std::string_view text);
+
+  const Counts& counts() const { return counts_; }
+  std::uint64_t bytes() const { return bytes_; }  // of all texts
+
+ private:
+  const PreTokenizer words_;
+  PreTokenizerScratch scratch_;
+  RegexScratch regex_;
+  Counts counts_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace d9d

@@ -1,0 +1,94 @@
+#pragma once
+// The flight recorder of a process: a ring of spans per thread, written without
+// locks, read by the TraceCollector. One per process, handed in by pointer;
+// a null pointer means tracing is off. Thread-safe except where noted.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/trace/record/flow_id.hpp"
+#include "runtime/trace/record/names.hpp"
+#include "runtime/trace/record/ring.hpp"
+#include "runtime/trace/record/span.hpp"
+
+namespace d9d::trace {
+
+struct RecorderOptions {
+  int node = 0;                             // makes flow ids unique in the job; unknown_node: see set_node()
+  std::size_t spans_per_thread = 1U << 14;  // power of two; 72 B each
+  std::size_t late_spans_max = 1U << 20;    // 72 B each, of all threads
+  std::uint64_t random = 0;                 // of this process, for flow ids while the node is not known
+};
+
+// What a recorder held; ids in the spans index `names` and `actors`. Where a thread's ring overwrote spans
+// that had not been read, everything that started before its oldest whole record is left out, of all threads:
+// otherwise the busiest actor's missing spans would look like idleness.
+struct Recording {
+  std::vector<Span> spans;  // sorted by start_ns
+  std::vector<std::string> names;
+  std::vector<ActorName> actors;
+  std::uint64_t lost = 0;  // spans overwritten or left out
+};
+
+class Recorder {
+ public:
+  explicit Recorder(RecorderOptions options = {});
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // For a process that learns its index when the job has formed. Flow ids drawn before stay unique.
+  void set_node(int node);
+
+  std::uint32_t intern(std::string_view text) { return names_.intern(text); }
+  std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
+
+  void record(const Span& span) { my_ring().push(span); }
+  // Many that ended a while ago and would push others out of the thread's ring. The last late_spans_max are kept.
+  void record_late(const std::vector<Span>& spans);
+  // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
+  void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
+
+  // A number for Span::flow_out and for the header of the messages sent meanwhile (flow_id.hpp), never 0.
+  std::uint64_t next_flow();
+
+  // Everything recorded since the last drain. One thread drains at a time (the TraceCollector).
+  Recording drain();
+  // Everything still in the rings, drained or not: for a report of what happened before a failure.
+  Recording snapshot() const;
+
+ private:
+  struct Slot {
+    Slot(std::size_t capacity, std::uint64_t thread) : ring(capacity), thread(thread) {}
+    SpanRing ring;
+    const std::uint64_t thread;  // from 1
+    std::uint64_t drained = 0;
+  };
+  SpanRing& my_ring() { return my_slot().ring; }
+  Slot& my_slot();
+  Slot& find_or_make_slot();
+  std::vector<Slot*> slots() const;
+  Recording named(std::vector<Span> spans, std::uint64_t lost, std::int64_t whole_from_ns) const;
+
+  const RecorderOptions options_;
+  // Its address is the recorder's identity in each thread's
+  // cache; a cache keeps it alive, so it is never reused.
+  const std::shared_ptr<const char> identity_;
+  std::atomic<std::uint64_t> flow_prefix_;
+  Names names_;
+  mutable std::mutex mutex_;
+  std::deque<Span> late_;
+  std::uint64_t late_lost_ = 0;
+  std::map<std::thread::id, std::unique_ptr<Slot>>
+      slots_;  // a dead thread's slot stays: its spans are wanted
+};
+
+}  // namespace d9d::trace

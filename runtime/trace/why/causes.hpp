@@ -1,0 +1,50 @@
+#pragma once
+// What led to what in a recording: who sent a message, what an actor did before, what work belongs to which actor, and
+// which ranks met in a collective.
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/trace/record/recorder.hpp"
+
+namespace d9d::trace {
+
+class Causes {
+ public:
+  // `recording` outlives it.
+  explicit Causes(const Recording& recording);
+
+  // The last message that `actor` began to handle before `ns`; null where none is on record.
+  const Span* handled_before(std::uint32_t actor, std::int64_t ns) const;
+  // The one that it handled before `span`.
+  const Span* previous(const Span& span) const;
+  // The span that sent the message which `span` handles; null: a timer, or its sender is not on record.
+  const Span* sender(const Span& span) const;
+  // Work (compute, collectives, disk, stalls, launches, waits for a device) inside the handler, by start.
+  std::vector<const Span*> work_in(const Span& handler) const;
+  // The actor whose handlers a span belongs to: its own, or that of the thread which did the work. Nothing: a thread
+  // that no actor owns.
+  std::optional<std::uint32_t> owner(const Span& span) const;
+  // The actor that computes on a rank.
+  std::optional<std::uint32_t> computing_actor(int rank) const;
+  // The span of the rank that came last to the collective of `span`, if another rank came later than this one. Of a
+  // stall: to the collective that ended it.
+  const Span* latest_peer(const Span& span) const;
+
+ private:
+  void find_owners();
+  bool is_inside(const Span& work, std::uint32_t actor) const;
+  const Span* collective_behind(const Span& stall) const;
+
+  const Recording& recording_;
+  std::vector<std::vector<const Span*>> handled_;        // by actor, by start
+  std::vector<std::vector<const Span*>> work_of_track_;  // by track, by start
+  std::vector<std::vector<const Span*>> work_of_owner_;  // by actor, by start
+  std::vector<std::optional<std::uint32_t>> owners_;     // by track
+  std::unordered_map<std::uint64_t, const Span*> senders_;
+  std::unordered_map<std::uint32_t, std::vector<const Span*>> collectives_;  // by name, by start
+};
+
+}  // namespace d9d::trace

@@ -1,0 +1,41 @@
+#pragma once
+// An optimizer of a plugin as one function: how a stretch of parameters changes. The class has what a job file and
+// checkpoints need: rules for single parameters, float32 masters of bfloat16 weights, states that any mesh reads. The
+// function works on each element alone, so it works on every shard. For other optimizers derive from FlatOptimizer.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/train/optimizer/flat_optimizer.hpp"
+
+namespace d9d {
+
+// Parameters that lie side by side in memory and have the same settings; all tensors are flat, of one length.
+struct ElementUpdate {
+  at::Tensor values;               // changed in place
+  at::Tensor gradients;            // scaled, in the dtype of the states; zeroed afterwards
+  std::vector<at::Tensor> states;  // fp32 (fp64 for fp64 parameters), zero at first; changed in place
+  double lr = 0;                   // of this step; schedule and rules are in it
+  ParameterSettings settings;      // weight decay and betas after the rules
+  std::int64_t step = 0;           // from 1
+};
+
+struct ElementwiseOptions {
+  double lr = 0;
+  double weight_decay = 0;
+  std::vector<ParameterRule> rules;
+  std::vector<std::string> states;  // their names in checkpoints
+  std::function<void(const ElementUpdate&)> update;
+};
+
+class ElementwiseOptimizer final : public FlatOptimizer {
+ public:
+  ElementwiseOptimizer(ElementwiseOptions options, const FlatParameters& parameters);
+  void step(const UpdateScale& scale) override;
+
+ private:
+  const ElementwiseOptions options_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,71 @@
+#pragma once
+// Optimizers over flat parameters: one pass over each family's buffers scales the gradients, updates and
+// clears them. State is kept in fp32 (fp64 for fp64 parameters) unless asked otherwise, and arithmetic is
+// done in it. A trainable parameter that got no gradient is updated as with gradient zero.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/tensor/layout.hpp"
+#include "runtime/train/flat_parameters.hpp"
+#include "runtime/train/optimizer/optimizer_options.hpp"
+#include "runtime/train/optimizer/optimizer_provider.hpp"
+
+namespace d9d {
+
+// The float32 copy of a parameter of 16 bits.
+inline constexpr std::string_view master_weight_kind = "master_weight";
+
+// State that is kept in a narrower type than it is saved in.
+class NarrowState {
+ public:
+  virtual ~NarrowState() = default;
+  // What is saved, flat; a new tensor.
+  virtual at::Tensor unpack() const = 0;
+  // Takes what was saved. What unpack() gave becomes the same state again, bit for bit.
+  virtual void pack(const at::Tensor& values) const = 0;
+  // The tensors that hold it.
+  virtual std::vector<at::Tensor> memory() const { return {}; }
+};
+
+// One tensor of the training state, as a checkpoint names it.
+struct StateEntry {
+  std::string kind;  // "param", "master_weight", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
+  std::string name;  // of the parameter
+  const Layout* layout = nullptr;
+  at::Tensor tensor;    // this rank's block, a view; of packed state its shape and the type it is saved in
+  bool frozen = false;  // a parameter that does not train
+  std::shared_ptr<const NarrowState> packed = nullptr;  // null: `tensor` holds the values
+};
+// A copy of what it holds, on the device of its values; and the way back, from any device.
+at::Tensor saved_values(const StateEntry& entry);
+void load_values(const StateEntry& entry, const at::Tensor& values);
+
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // One update. Gradients are zero afterwards.
+  virtual void step(const UpdateScale& scale) = 0;
+
+  // Updates made so far; part of the state.
+  std::int64_t step_count() const { return step_count_; }
+  virtual void set_step_count(std::int64_t count) { step_count_ = count; }
+
+  // All parameters (frozen ones too), each followed by the optimizer's state of it if it is trainable.
+  virtual std::vector<StateEntry> state_entries() const = 0;
+
+ protected:
+  std::int64_t step_count_ = 0;
+};
+
+// `parameters` outlives the optimizer and has its values: masters begin as copies of them. Input errors for impossible options, and for stochastic AdamW on parameters that are
+// not bf16 on the CPU.
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
+                                          const OptimizerContext& context = {});
+
+}  // namespace d9d

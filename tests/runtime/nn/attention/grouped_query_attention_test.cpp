@@ -1,0 +1,123 @@
+// What the options of attention change, against the same computed by torch's ops in fp64.
+#include "runtime/nn/attention/grouped_query_attention.hpp"
+
+#include <ATen/Functions.h>
+#include <gtest/gtest.h>
+
+#include "runtime/nn/attention/rotary.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
+#include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/gradcheck.hpp"
+
+namespace d9d::test {
+namespace {
+
+constexpr std::int64_t heads = 4, key_heads = 2, width = 6, hidden = 10, length = 7;
+
+AttentionOptions attention_options() {
+  return {.hidden_size = hidden,
+          .num_heads = heads,
+          .num_kv_heads = key_heads,
+          .head_dim = width,
+          .value_head_dim = width,
+          .norm_eps = 1e-6};
+}
+
+struct MadeAttention {
+  AttentionOptions options;
+  ParameterMaker make{at::kDouble, at::kCPU, 0.5F};
+  GroupedQueryAttention block;
+  at::Tensor cos, sin;
+
+  explicit MadeAttention(const AttentionOptions& given) : options(given), block(make, given) {
+    draw_initial_weights(make.parameters(), 3);
+    for (const StageParameter& parameter : make.parameters()) {
+      if (parameter.name.ends_with("norm.weight")) parameter.tensor.detach().add_(values({width}, 8));
+    }
+    RotaryTable table({}, given.turning_dim());
+    std::tie(cos, sin) = table.at_positions(at::arange(length, at::kLong).view({1, length}));
+  }
+  at::Tensor weight(const std::string& name) const {
+    for (const StageParameter& parameter : make.parameters()) {
+      if (parameter.name == name) return parameter.tensor.detach();
+    }
+    return {};
+  }
+
+  at::Tensor normed(const at::Tensor& x, const std::string& name) const {
+    if (!options.qk_norm) return x;
+    const at::Tensor factor = weight(name + ".weight") + (options.zero_centered_norm ? 1 : 0);
+    return x * (x.square().mean(-1, true) + 1e-6).rsqrt() * factor;
+  }
+  // [B, S, heads, width]: the first dimensions turn.
+  at::Tensor turned(const at::Tensor& x) const {
+    const std::int64_t turning = options.turning_dim();
+    const at::Tensor first = x.narrow(-1, 0, turning), rest = x.narrow(-1, turning, width - turning);
+    const auto halves = first.chunk(2, -1);
+    const at::Tensor half = at::cat({-halves[1], halves[0]}, -1);
+    const auto by_head = [](const at::Tensor& table) { return table.to(at::kDouble).unsqueeze(1); };
+    return at::cat({first * by_head(cos) + half * by_head(sin), rest}, -1);
+  }
+  at::Tensor reference(const at::Tensor& x) const {
+    at::Tensor q = at::linear(x, weight("q_proj.weight")).unflatten(-1, {heads, -1}), gate;
+    if (options.output_gate) {
+      gate = q.narrow(-1, width, width);
+      q = q.narrow(-1, 0, width);
+    }
+    const auto key = [&](const char* name) {
+      return at::linear(x, weight(name)).unflatten(-1, {key_heads, -1});
+    };
+    const auto spread = [](const at::Tensor& y) {
+      return y.repeat_interleave(heads / key_heads, 2).transpose(1, 2);
+    };
+    const at::Tensor turned_q = turned(normed(q, "q_norm")).transpose(1, 2);
+    const at::Tensor k = spread(turned(normed(key("k_proj.weight"), "k_norm"))),
+                     v = spread(key("v_proj.weight"));
+    const at::Tensor later = at::ones({length, length}, at::kBool).triu(1);
+    const at::Tensor scores =
+        (turned_q.matmul(k.transpose(2, 3)) / std::sqrt(double{width})).masked_fill(later, -INFINITY);
+    at::Tensor mixed = scores.softmax(-1).matmul(v).transpose(1, 2);
+    if (options.output_gate) mixed = mixed * gate.sigmoid();
+    return at::linear(mixed.flatten(2), weight("o_proj.weight"));
+  }
+};
+
+void expect_reference(const AttentionOptions& options) {
+  const MadeAttention made(options);
+  const at::Tensor x = values({2, length, hidden}, 1);
+
+  const at::Tensor y = made.block.forward(x, made.cos, made.sin);
+
+  EXPECT_LT(relative_difference(y, made.reference(x)), 1e-6);  // the tables are fp32
+}
+
+TEST(GroupedQueryAttention, IsTorchsWithoutOptions) {
+  expect_reference(attention_options());
+}
+
+TEST(GroupedQueryAttention, MultipliesWithTheGateBehindEachHeadsQuery) {
+  AttentionOptions options = attention_options();
+  options.output_gate = true;
+  expect_reference(options);
+}
+
+TEST(GroupedQueryAttention, TurnsTheFirstDimensionsOnly) {
+  AttentionOptions options = attention_options();
+  options.rotary_dim = 4;
+  expect_reference(options);
+  options.rotary_dim = 2;
+  expect_reference(options);
+}
+
+TEST(GroupedQueryAttention, NormsByOnePlusItsWeightWhereThatIsZeroCentred) {
+  AttentionOptions options = attention_options();
+  options.qk_norm = true;
+  expect_reference(options);
+  options.zero_centered_norm = true;
+  expect_reference(options);
+  const MadeAttention made(options);
+  EXPECT_TRUE(at::equal(made.weight("q_norm.weight"), values({width}, 8)));  // it starts at zero
+}
+
+}  // namespace
+}  // namespace d9d::test

@@ -1,0 +1,98 @@
+#include "runtime/plugin/plugin_source.hpp"
+
+#include <gmock/gmock.h>
+
+#include <stdexcept>
+
+#include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::HasSubstr;
+
+// What its samples are is up to the test.
+class AnySource final : public SampleSource {
+ public:
+  AnySource(std::optional<std::uint64_t> samples, std::int64_t length, std::function<Sample()> make = {})
+      : samples_(samples), length_(length), make_(std::move(make)) {}
+  std::optional<std::uint64_t> num_samples() const override { return samples_; }
+  std::int64_t sequence_length() const override { return length_; }
+  std::optional<std::int64_t> vocab_size() const override { return std::nullopt; }
+  Sample at(std::uint64_t) const override { return make_(); }
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    if (index == 8) throw std::runtime_error("no such row");
+    return static_cast<std::int64_t>(index);
+  }
+
+ private:
+  const std::optional<std::uint64_t> samples_;
+  const std::int64_t length_;
+  const std::function<Sample()> make_;
+};
+
+std::string refusal_of(std::optional<std::uint64_t> samples, std::int64_t length) {
+  return test::error_of([&] { PluginSource("mine", std::make_shared<AnySource>(samples, length), 10); },
+                        ErrorKind::input);
+}
+
+std::string sample_error(std::function<Sample()> make, ErrorKind kind = ErrorKind::input) {
+  const PluginSource source("mine", std::make_shared<AnySource>(9, 2, std::move(make)), 10);
+  return test::error_of([&] { source.at(7); }, kind);
+}
+
+TEST(PluginSource, PassesGoodSamplesOn) {
+  const Sample good{{0, 9}, {9, ignored_label}};
+  const PluginSource source("mine", std::make_shared<AnySource>(9, 2, [&] { return good; }), 10);
+
+  EXPECT_EQ(source.at(7), good);
+  EXPECT_EQ(source.num_samples(), 9U);
+  EXPECT_EQ(source.sequence_length(), 2);
+}
+
+TEST(PluginSource, PassesLengthsOnAndNamesTheSampleWithoutOne) {
+  const PluginSource source("mine", std::make_shared<AnySource>(9, 2), 10);
+
+  EXPECT_EQ(source.sort_key(3), 3);
+  EXPECT_THAT(test::error_of([&] { source.sort_key(8); }),
+              testing::AllOf(HasSubstr("the length of sample 8 of the data source \"mine\""),
+                             HasSubstr("no such row")));
+}
+
+TEST(PluginSource, RefusesASourceWithoutSamplesOrLength) {
+  EXPECT_THAT(refusal_of(0, 2), HasSubstr("\"mine\" says that it has 0 samples of 2 tokens"));
+  EXPECT_THAT(refusal_of(9, 0), HasSubstr("9 samples of 0 tokens"));
+  EXPECT_THAT(test::error_of([] { PluginSource("mine", nullptr, 10); }, ErrorKind::input),
+              HasSubstr("the factory of the data source \"mine\" made none"));
+}
+
+TEST(PluginSource, RefusesSamplesThatAreNotWhatItSays) {
+  const auto made = [](Sample sample) { return sample_error([sample] { return sample; }); };
+
+  EXPECT_THAT(made({{1}, {1}}),
+              HasSubstr("sample 7 of the data source \"mine\" has 1 inputs and 1 labels, but"));
+  EXPECT_THAT(made({{1, 2}, {1, 2, 3}}), HasSubstr("has 2 inputs and 3 labels"));
+  EXPECT_THAT(made({{1, 10}, {1, 2}}), HasSubstr("holds the token 10, expected at least 0 and less than 10"));
+  EXPECT_THAT(made({{-1, 2}, {1, 2}}), HasSubstr("holds the token -1"));
+  EXPECT_THAT(made({{1, 2}, {-99, 2}}), HasSubstr("holds the label -99, expected -100 or at least 0"));
+}
+
+TEST(PluginSource, SamplesMayBeShorterForACollation) {
+  Sample sample{{1}, {1, 2}};
+  const PluginSource source("mine", std::make_shared<AnySource>(9, 2, [&] { return sample; }), 10,
+                            /*lengths_vary=*/true);
+
+  EXPECT_EQ(source.at(7), sample);
+  sample.input_ids = {1, 2, 3};
+  EXPECT_THAT(test::error_of([&] { source.at(7); }), HasSubstr("says that each has at most 2"));
+}
+
+TEST(PluginSource, WhatItThrowsNamesTheSampleAndIsNoBug) {
+  EXPECT_THAT(
+      sample_error([]() -> Sample { throw std::runtime_error("no such row"); }, ErrorKind::environment),
+      HasSubstr("sample 7 of the data source \"mine\" threw: no such row"));
+}
+
+}  // namespace
+}  // namespace d9d

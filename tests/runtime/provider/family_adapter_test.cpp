@@ -1,0 +1,183 @@
+#include "runtime/provider/family_adapter.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.hpp"
+#include "tests/runtime/provider/adapted_checkpoint.hpp"
+#include "tests/runtime/task/head_fixture.hpp"
+#include "tests/support/error_of.hpp"
+
+namespace d9d::test {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(AdaptedCheckpoint, AloneIsTheFileThatPeftSaved) {
+  disk_.make_directories(folder_ / "adapter");
+
+  started().export_adapter(disk_, *reader_, folder_ / "adapter");
+
+  const TensorMap written = read_safetensors(folder_ / "adapter/adapter_model.safetensors");
+  const TensorMap saved = read_safetensors(golden_folder("peft/moe") + "/adapter_model.safetensors");
+  ASSERT_EQ(written.size(), saved.size());
+  for (const auto& [name, tensor] : saved) EXPECT_TRUE(bitwise_equal(written.at(name), tensor)) << name;
+  const auto config =
+      nlohmann::json::parse(read_text(disk_, folder_ / "adapter/adapter_config.json", 1 << 20));
+  EXPECT_EQ(config["target_modules"], nlohmann::json({"down_proj", "gate_proj", "q_proj", "up_proj"}));
+}
+
+TEST_F(AdaptedCheckpoint, IsNoAdapterWhereOtherParametersTrainThatItsFormatCannotHold) {
+  const auto error_with = [&](const std::string& pattern) {
+    const FamilyAdapter adapter = started(
+        StackConfig{{{LoraConfig{adapted_modules, {.r = 2, .alpha = 3}, {}}, FullTuneConfig{pattern}}}});
+    return error_of([&] { adapter.export_adapter(disk_, *reader_, folder_.path()); });
+  };
+
+  EXPECT_THAT(error_with(R"(model\.layers\.0\.self_attn\.q_proj)"),
+              HasSubstr("model.layers.0.self_attn.q_proj.weight trains too, but has an adapter"));
+  EXPECT_THAT(error_with(R"(.*experts.*)"), HasSubstr("trains too"));
+}
+
+// The export of an adapter of all experts of a golden folder, and what was said.
+std::string said_at_export(const std::string& name) {
+  const GoldenModel golden = golden_model(name);
+  PosixDisk disk;
+  const Scratch folder;
+  const FamilyAdapter adapter(golden.model,
+                              LoraConfig{R"(.*experts\.(gate|up|down)_proj)", {.r = 2, .alpha = 3}, {}},
+                              golden_folder(name), disk);
+  const auto stage = stage_of(golden);
+  adapter.adapt(*stage);
+  std::vector<NamedSlice> slices;
+  for (const StageParameter& parameter : stage->parameters()) {
+    if (!parameter.of_adapter) continue;
+    const Shape shape = parameter.tensor.sizes().vec();
+    slices.push_back({"param", parameter.name, shape, whole(shape), parameter.tensor.detach().zero_()});
+  }
+  EXPECT_FALSE(slices.empty()) << name;
+  disk.make_directories(folder / "tmp");
+  const ShardReport report = ShardWriter(disk).write(folder / "tmp", "0", slices);
+  commit_checkpoint(disk, folder / "tmp", folder / "save-1", with_reports({.step = 1}, {report}));
+  disk.make_directories(folder / "adapter");
+  testing::internal::CaptureStderr();
+  adapter.export_adapter(disk, *CheckpointReader::open(disk, folder / "save-1"), folder / "adapter");
+  return testing::internal::GetCapturedStderr();
+}
+
+// peft's table of experts that it fuses has the other families and lacks this one.
+TEST(AdapterOfExperts, SaysWherePeftDoesNotReadIt) {
+  EXPECT_THAT(said_at_export("sparse_families/qwen2_moe"),
+              testing::AllOf(HasSubstr("peft 0.21 does not read adapters of this family's experts"),
+                             HasSubstr("export_to and `d9d-node convert` merge them")));
+  for (const char* name : {"moe", "sparse_families/mixtral", "latent_families/deepseek_v3"})
+    EXPECT_THAT(said_at_export(name), testing::Not(HasSubstr("does not read"))) << name;
+}
+
+// A classifier on the body of a language model, as peft saved it: a new head and a norm beside the adapters.
+class ClassifierAdapter : public Heads {
+ protected:
+  static std::string golden() { return golden_folder("peft/classifier"); }
+  static std::string base() { return golden_folder("dense_bias_yarn"); }
+  static LoraConfig lora(std::optional<std::string> from) {
+    return {R"(.*\.(q_proj|down_proj))", {.r = 4, .alpha = 8}, std::move(from)};
+  }
+  FamilyAdapter adapter(const PeftConfig& config) const {
+    return {model_with("dense_bias_yarn", classifier), config, base(), disk_};
+  }
+  static std::vector<std::string> trained(StageModule& stage) {
+    std::vector<std::string> names;
+    for (const StageParameter& parameter : stage.parameters()) {
+      if (parameter.tensor.requires_grad() && !parameter.of_adapter) names.push_back(parameter.name);
+    }
+    return names;
+  }
+  std::unique_ptr<StageModule> started(const FamilyAdapter& adapter) const {
+    const auto model = model_with("dense_bias_yarn", classifier);
+    auto stage = model->build_stage({}, {});
+    adapter.adapt(*stage);
+    std::vector<StageParameter> stored;
+    for (const StageParameter& parameter : stage->parameters()) {
+      if (!parameter.of_adapter && parameter.name != "score.weight") stored.push_back(parameter);
+    }
+    load_hugging_face_weights(disk_, base(), *model, {}, stored);
+    adapter.load(stage->parameters());
+    return stage;
+  }
+};
+
+TEST_F(ClassifierAdapter, TrainsTheHeadThatItsFolderLacksAndSaysSo) {
+  const FamilyAdapter adapter = this->adapter(lora({}));
+  const auto stage = model_with("dense_bias_yarn", classifier)->build_stage({}, {});
+
+  adapter.adapt(*stage);
+
+  EXPECT_THAT(trained(*stage), testing::ElementsAre("score.weight"));
+  EXPECT_THAT(adapter.check(), testing::ElementsAre(HasSubstr("has no score.weight")));
+}
+
+TEST(TiedHead, OfAPatternIsSaidToHaveNoModule) {
+  const PosixDisk disk;
+  const std::string folder = golden_folder("dense_tied");
+  const FamilyAdapter adapter(golden_model("dense_tied").model,
+                              LoraConfig{"lm_head|.*q_proj|model.embed_tokens", {.r = 2, .alpha = 4}, {}},
+                              folder, disk);
+
+  EXPECT_THAT(
+      adapter.check(),
+      testing::ElementsAre(HasSubstr("matches lm_head as well, but the head is the embedding's matrix"),
+                           HasSubstr("matches model.embed_tokens as well, but only linear layers")));
+}
+
+TEST_F(ClassifierAdapter, MayBeToldToLeaveTheHeadAlone) {
+  const FamilyAdapter adapter = this->adapter(StackConfig{{{lora({}), FreezeConfig{"score"}}}});
+  const auto stage = model_with("dense_bias_yarn", classifier)->build_stage({}, {});
+
+  adapter.adapt(*stage);
+
+  EXPECT_THAT(trained(*stage), testing::IsEmpty());
+}
+
+TEST_F(ClassifierAdapter, GoesOnFromWhatPeftSavedWithTheSameClasses) {
+  const FamilyAdapter adapter = this->adapter(lora(golden()));
+  EXPECT_NO_THROW(adapter.check());
+
+  const auto stage = started(adapter);
+
+  EXPECT_THAT(trained(*stage), testing::UnorderedElementsAre("score.weight", "model.norm.weight"));
+  const TensorMap expect = read_safetensors(golden() + "/expect.safetensors");
+  const auto outputs =
+      stage->forward({{"input_ids", expect.at("input_ids")}}, {{"pooling_mask", expect.at("pooling_mask")}});
+  EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits")), 1e-5);
+}
+
+TEST_F(ClassifierAdapter, IsSavedAsPeftSavesIt) {
+  const FamilyAdapter adapter = this->adapter(lora(golden()));
+  const auto stage = started(adapter);
+  std::vector<NamedSlice> slices;
+  for (const StageParameter& parameter : stage->parameters()) {
+    if (!parameter.tensor.requires_grad()) continue;
+    const Shape shape = parameter.tensor.sizes().vec();
+    slices.push_back({"param", parameter.name, shape, whole(shape), parameter.tensor.detach()});
+  }
+  disk_.make_directories(folder_ + "/tmp");
+  const ShardReport report = ShardWriter(disk_).write(folder_ + "/tmp", "0", slices);
+  commit_checkpoint(disk_, folder_ + "/tmp", folder_ + "/save-1", with_reports({.step = 1}, {report}));
+  disk_.make_directories(folder_ + "/adapter");
+
+  adapter.export_adapter(disk_, *CheckpointReader::open(disk_, folder_ + "/save-1"), folder_ + "/adapter");
+
+  const TensorMap written = read_safetensors(folder_ + "/adapter/adapter_model.safetensors");
+  const TensorMap saved = read_safetensors(golden() + "/adapter_model.safetensors");
+  ASSERT_EQ(written.size(), saved.size());
+  for (const auto& [name, tensor] : saved) EXPECT_TRUE(bitwise_equal(written.at(name), tensor)) << name;
+  const auto config =
+      nlohmann::json::parse(read_text(disk_, folder_ + "/adapter/adapter_config.json", 1 << 20));
+  EXPECT_EQ(config["task_type"], "SEQ_CLS");
+  EXPECT_THAT(config["modules_to_save"].get<std::vector<std::string>>(),
+              testing::UnorderedElementsAre("score", "model.norm"));
+}
+
+}  // namespace
+}  // namespace d9d::test

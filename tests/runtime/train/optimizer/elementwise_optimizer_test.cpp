@@ -1,0 +1,62 @@
+#include "runtime/train/optimizer/elementwise_optimizer.hpp"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include "tests/runtime/train/stage_of.hpp"
+
+namespace d9d {
+namespace {
+
+// SGD with momentum 0.5.
+ElementwiseOptions with_momentum(double lr) {
+  return {.lr = lr, .states = {"speed"}, .update = [](const ElementUpdate& part) {
+            part.states[0].mul_(0.5).add_(part.gradients);
+            part.values.sub_(part.states[0], part.lr);
+          }};
+}
+
+TEST(ElementwiseOptimizer, UpdatesAsItsFunctionSays) {
+  const std::vector<StageParameter> stage{make_parameter("a", {2, 3}), make_parameter("b", {4})};
+  for (const StageParameter& parameter : stage) parameter.tensor.detach().fill_(1);
+  const FlatParameters flat(stage, {});
+  ElementwiseOptions options = with_momentum(0.1);
+  options.rules = {{.match = "b", .lr_multiplier = 2}};
+  ElementwiseOptimizer optimizer(options, flat);
+
+  for (int step = 0; step < 2; ++step) {
+    for (const StageParameter& parameter : stage) parameter.tensor.mutable_grad().fill_(4);
+    optimizer.step({.lr_multiplier = 0.5, .grad = 0.25});
+  }
+
+  // Gradients of 1: speeds 1 and 1.5, at a learning rate of 0.05.
+  EXPECT_NEAR(stage[0].tensor.min().item<float>(), 1 - 0.05 * 2.5, 1e-6);
+  EXPECT_NEAR(stage[1].tensor.max().item<float>(), 1 - 0.1 * 2.5, 1e-6);
+  EXPECT_EQ(stage[0].tensor.grad().abs().max().item<float>(), 0);
+  EXPECT_EQ(optimizer.step_count(), 2);
+  bool has_state = false;
+  for (const StateEntry& entry : optimizer.state_entries())
+    has_state |= entry.kind == "speed" && entry.name == "b";
+  EXPECT_TRUE(has_state);
+}
+
+TEST(ElementwiseOptimizer, KeepsMastersOfBfloat16) {
+  StageParameter parameter = make_parameter("a", {4});
+  parameter.tensor = at::full({4}, 1, at::TensorOptions(at::kBFloat16)).requires_grad_();
+  const std::vector<StageParameter> stage{parameter};
+  const FlatParameters flat(stage, {});
+  ElementwiseOptimizer optimizer(with_momentum(1e-3), flat);
+
+  // Each update is less than half a digit of bfloat16 at 1; together they are two digits.
+  for (int step = 0; step < 8; ++step) {
+    stage[0].tensor.mutable_grad().fill_(1);
+    optimizer.step({});
+  }
+
+  EXPECT_LT(stage[0].tensor.max().item<float>(), 0.99F);
+}
+
+}  // namespace
+}  // namespace d9d
