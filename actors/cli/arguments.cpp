@@ -13,6 +13,32 @@
 namespace d9d {
 namespace {
 
+// What other programs call options that a command here has; in their own spelling of dashes.
+struct OtherOption {
+  std::string_view theirs, ours;
+};
+constexpr std::array<OtherOption, 7> other_options{{{"--max-new-tokens", "--tokens"},
+                                                    {"--max-tokens", "--tokens"},
+                                                    {"--n-predict", "--tokens"},
+                                                    {"--temp", "--temperature"},
+                                                    {"--batch-size", "--batch"},
+                                                    {"--stop-strings", "--stop"},
+                                                    {"--output", "--out"}}};
+
+std::string spelled(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+// "it is --tokens here", or the nearest name of the command.
+std::string remedy_for(const std::string& name, const std::vector<std::string_view>& names) {
+  for (const OtherOption& other : other_options) {
+    const bool has = std::find(names.begin(), names.end(), other.ours) != names.end();
+    if (has && spelled(name) == other.theirs) return fmt::format("it is {} here", other.ours);
+  }
+  return config::suggestion(name, names);
+}
+
 const OptionSpec& find_option(const Command& command, const std::string& name) {
   std::vector<std::string_view> names = {"--help", "--version"};
   for (const OptionSpec& option : command.options) {
@@ -20,7 +46,7 @@ const OptionSpec& find_option(const Command& command, const std::string& name) {
     names.push_back(option.name);
   }
   throw Error(ErrorKind::input,
-              fmt::format("{}: unknown option {}; {}", command.name, name, config::suggestion(name, names)));
+              fmt::format("{}: unknown option {}; {}", command.name, name, remedy_for(name, names)));
 }
 
 void check_positional(const std::vector<std::string>& words, const Command& command) {

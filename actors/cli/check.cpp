@@ -273,7 +273,7 @@ void print(const LoadedJob& loaded, const JobSummary& summary, const DeviceSumma
   const Plan plan(loaded.job.mesh, std::vector<int>(nodes, summary.world_size / static_cast<int>(nodes)));
   console.out << head(loaded, summary, found) << process_lines(loaded.job, device, found)
               << device_text(loaded.job, found.places, device) << tables(summary) << "\n"
-              << plan.text();
+              << plan.text(!loaded.model || loaded.model->experts_per_layer() > 0);
 }
 
 config::Json processes_json(const std::vector<ProcessPlace>& places) {

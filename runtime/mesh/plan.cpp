@@ -28,9 +28,10 @@ bool is_there(const Mesh& mesh, const GroupRole& role) {
   return role.axes != std::vector<std::string>{"dp", "cp"} || mesh.group_size({"cp"}) > 1;
 }
 
-std::string roles_text(const Plan& plan) {
+std::string roles_text(const Plan& plan, bool has_experts) {
   std::string text;
   for (const GroupRole& role : standard_group_roles()) {
+    if (role.domain == expert_domain && !has_experts) continue;
     const Mesh& mesh = plan.domains().mesh_for(role.domain);
     const int size = mesh.group_size(role.axes);
     if (size == 1 || !is_there(mesh, role)) continue;
@@ -124,7 +125,7 @@ std::vector<Group> Plan::groups_of(int rank) const {
   return result;
 }
 
-std::string Plan::text(int lines_max) const {
+std::string Plan::text(bool has_experts, int lines_max) const {
   std::string text = fmt::format("{} on {}\n", counted(world_size(), "rank"), counted(num_nodes(), "node"));
   const Mesh& mesh = domains_.mesh_for(regular_domain);
   text += "mesh:";
@@ -132,7 +133,7 @@ std::string Plan::text(int lines_max) const {
     text += fmt::format(" {}={}", mesh.axis_names()[axis], mesh.sizes()[axis]);
   }
   text += fmt::format(" ep={}\n", parameters().expert_parallel);
-  text += roles_text(*this);
+  text += roles_text(*this, has_experts);
   text += "ranks:\n";
   const int head = world_size() <= lines_max ? world_size() : lines_max / 2;
   for (int rank = 0; rank < head; ++rank) text += rank_line(ranks_[rank]);

@@ -60,8 +60,9 @@ class Plan {
   // The standard roles in which `rank` has company.
   std::vector<Group> groups_of(int rank) const;
 
-  // Mesh, groups by role, and a line per rank; beyond `lines_max` ranks the middle is left out.
-  std::string text(int lines_max = 64) const;
+  // Mesh, groups by role, and a line per rank; beyond `lines_max` ranks the middle is left out. `has_experts`: the model of
+  // the job; without any no group reduces their gradients.
+  std::string text(bool has_experts = true, int lines_max = 64) const;
 
  private:
   MeshDomains domains_;

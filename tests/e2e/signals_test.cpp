@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
-#include <fstream>
 
 #include "tests/support/tiny_job.hpp"
 
@@ -27,21 +26,12 @@ class Signals : public testing::Test {
     job_.rewrite("{period_steps: last_step}", "{period_steps: 1000}");
   }
 
-  std::size_t steps_done() const {
-    std::ifstream file(job_.run_folder("tiny") / "metrics.jsonl");
-    std::size_t lines = 0;
-    for (std::string line; std::getline(file, line);) ++lines;
-    return lines;
-  }
   // A job whose third step does not end.
   std::unique_ptr<Process> start_stuck(const Words& words) {
     auto job = job_.start(set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so]") +
                           set("task", "{name: evil, mode: stuck}") + words);
     job->wait_for_error_text("stuck");
     return job;
-  }
-  void wait_for_steps(Process& process, std::size_t steps) {
-    process.wait_until(std::to_string(steps) + " steps", [&] { return steps_done() >= steps; });
   }
   // Where the one stopped, the next goes on: the whole curve is that of a run nobody disturbed.
   void expect_goes_on_as_if_nothing_had_happened(const Words& words) {
@@ -58,7 +48,7 @@ class Signals : public testing::Test {
 
 TEST_F(Signals, SigtermInTheMiddleOfAStepFinishesItSavesItAndLeavesAllFilesWhole) {
   const auto job = job_.start({});
-  wait_for_steps(*job, 5);
+  job_.wait_for_steps(*job, 5);
   job->signal(SIGTERM);
 
   ASSERT_EQ(job->wait(within_grace), terminated_code) << job->err();
@@ -73,7 +63,7 @@ TEST_F(Signals, SigtermInTheMiddleOfAStepFinishesItSavesItAndLeavesAllFilesWhole
 
 TEST_F(Signals, SigintOnOneOfTwoProcessesStopsBothAtTheSameStep) {
   const auto [first, second] = job_.start_two(4, mesh(2, 2));
-  wait_for_steps(*first, 5);
+  job_.wait_for_steps(*first, 5);
   second->signal(SIGINT);
 
   ASSERT_EQ(first->wait(within_grace), interrupted_code) << first->err();
@@ -87,7 +77,7 @@ TEST_F(Signals, SigintOnOneOfTwoProcessesStopsBothAtTheSameStep) {
 // A terminal that is closed. `nohup` ignores it.
 TEST_F(Signals, SighupSavesACheckpointAndIsIgnoredWhereItWas) {
   const auto job = job_.start({});
-  wait_for_steps(*job, 3);
+  job_.wait_for_steps(*job, 3);
   job->signal(SIGHUP);
 
   ASSERT_EQ(job->wait(within_grace), 128 + SIGHUP) << job->err();
@@ -106,7 +96,7 @@ TEST_F(Signals, AReaderOfTheLogThatIsGoneCostsNothing) {
       {"/bin/bash", "-c", R"(exec 3> >(head -n 1 > first_line); exec "$@" >&3 2>&3)", "bash"},
       set("trainer.schedule.total_steps", "1000000000"));
   job->wait_until("the first line is read", [&] {
-    return std::filesystem::exists(job_.folder().path() / "first_line") && steps_done() >= 10;
+    return std::filesystem::exists(job_.folder().path() / "first_line") && job_.losses("tiny").size() >= 10;
   });
   job->signal(SIGINT);
 
@@ -117,7 +107,7 @@ TEST_F(Signals, AReaderOfTheLogThatIsGoneCostsNothing) {
 TEST_F(Signals, AStoppedRunFinalizesItsTask) {
   const auto job = job_.start(set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_evil_plugin.so]") +
                               set("task", "{name: evil, mode: none}"));
-  wait_for_steps(*job, 3);
+  job_.wait_for_steps(*job, 3);
   job->signal(SIGTERM);
 
   EXPECT_EQ(job->wait(within_grace), terminated_code) << job->err();
@@ -126,7 +116,7 @@ TEST_F(Signals, AStoppedRunFinalizesItsTask) {
 
 TEST_F(Signals, TheSameSignalToAllProcessesIsOne) {
   const auto [first, second] = job_.start_two(4, mesh(2, 2));
-  wait_for_steps(*first, 5);
+  job_.wait_for_steps(*first, 5);
   second->signal(SIGTERM);
   first->signal(SIGTERM);
   first->signal(SIGTERM);  // a launcher passes on what the group has got already
@@ -160,7 +150,7 @@ TEST_F(Signals, WhatCannotBeFinishedInTheGraceIsNamedAndLeft) {
 
 TEST_F(Signals, SigusrWritesACheckpointAndTheRunGoesOn) {
   const auto [first, second] = job_.start_two(4, mesh(2, 2));
-  wait_for_steps(*first, 3);
+  job_.wait_for_steps(*first, 3);
   second->signal(SIGUSR1);
 
   EXPECT_EQ(first->wait(), 0) << first->err();
@@ -174,7 +164,7 @@ TEST_F(Signals, SigusrWritesACheckpointAndTheRunGoesOn) {
 TEST_F(Signals, WithoutCheckpointingItIsSaidThatNothingIsSaved) {
   job_.rewrite("{period_steps: 1000}", "{period_steps: disable}");
   const auto job = job_.start(set("trainer.schedule.total_steps", "100000"));
-  wait_for_steps(*job, 3);
+  job_.wait_for_steps(*job, 3);
   job->signal(SIGUSR1);
   job->wait_for_error_text("checkpointing is off, nothing was saved");
   job->signal(SIGTERM);
@@ -216,7 +206,7 @@ TEST_F(Signals, InTheMiddleOfAnExportTheTargetIsWholeOrAbsent) {
 
 TEST_F(Signals, AStoppedRunLeavesTheExportToTheNextOne) {
   const auto job = job_.start(set("export_to", "out"));
-  wait_for_steps(*job, 3);
+  job_.wait_for_steps(*job, 3);
   job->signal(SIGTERM);
 
   ASSERT_EQ(job->wait(within_grace), terminated_code) << job->err();

@@ -47,14 +47,6 @@ class Sleep : public CurveTest {
     }
     return names;
   }
-  void wait_for_steps(Process& process, std::size_t count) {
-    process.wait_until("steps", [&] {
-      std::ifstream file(job_.run_folder("tiny") / "metrics.jsonl");
-      std::size_t lines = 0;
-      for (std::string line; std::getline(file, line);) ++lines;
-      return lines >= count;
-    });
-  }
   // With a nap in the middle and without, to the bit; the checkpoint after it goes on as well.
   void expect_unchanged(const std::string& name, const Words& words) {
     SCOPED_TRACE(name);
@@ -75,7 +67,7 @@ TEST_P(SleepOn, HandsMemoryBackBySignalAndGoesOnToTheBit) {
   const Words words = large() + set("node.device", GetParam());
   run(named("whole") + words);
   const auto job = job_.start(words);
-  wait_for_steps(*job, 3);
+  job_.wait_for_steps(*job, 3);
   const double before = resident(job->pid());
 
   job->signal(SIGTSTP);
@@ -113,7 +105,7 @@ TEST_F(Sleep, OfTwoProcessesBeginsAndEndsWithASignalToEither) {
   const Words words = mesh(2, 2) + large() + set("trainer.logging.period_steps", "1");
   run(named("whole") + words);
   const auto [first, second] = job_.start_two(4, words);
-  wait_for_steps(*first, 3);
+  job_.wait_for_steps(*first, 3);
   const std::size_t awake = descriptors(second->pid());
 
   second->signal(SIGTSTP);
@@ -136,7 +128,7 @@ TEST_F(Sleep, ByCommandAndByTheLivePage) {
   std::string address = job->err().substr(job->err().find(mark) + mark.size());
   address = address.substr(0, address.find('/'));
   const std::string folder = job_.run_folder("tiny").string();
-  wait_for_steps(*job, 3);
+  job_.wait_for_steps(*job, 3);
 
   const Outcome asked = job_.call({"sleep", folder});
   EXPECT_EQ(asked.code, 0) << asked.err;
@@ -156,7 +148,7 @@ TEST_F(Sleep, ByCommandAndByTheLivePage) {
 TEST_F(Sleep, EndsWithTheJobWhereASignalStopsIt) {
   job_.rewrite("{total_steps: 20}", "{total_steps: 200}");
   const auto job = job_.start(large());
-  wait_for_steps(*job, 2);
+  job_.wait_for_steps(*job, 2);
   job->signal(SIGTSTP);
   job->wait_for_error_text("asleep after step");
 
@@ -170,7 +162,7 @@ TEST_F(Sleep, EndsWithTheJobWhereASignalStopsIt) {
 TEST_F(Sleep, LeavesNothingOfAKilledJobAndNothingOfEarlierOnes) {
   job_.rewrite("{total_steps: 20}", "{total_steps: 200}");
   const auto job = job_.start(large());
-  wait_for_steps(*job, 2);
+  job_.wait_for_steps(*job, 2);
   job->signal(SIGTSTP);
   job->wait_for_error_text("asleep after step");
   job->kill();

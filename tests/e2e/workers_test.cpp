@@ -45,14 +45,6 @@ class Workers : public testing::Test {
     });
     return pids;
   }
-  void wait_for_steps(Process& command, std::size_t steps, const std::string& run = "tiny") const {
-    command.wait_until(std::to_string(steps) + " steps", [&] {
-      std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
-      std::size_t lines = 0;
-      for (std::string line; std::getline(file, line);) ++lines;
-      return lines >= steps;
-    });
-  }
   static void expect_gone(const std::vector<pid_t>& pids) {
     for (const pid_t pid : pids) EXPECT_FALSE(is_alive(pid)) << pid;
   }
@@ -96,7 +88,7 @@ TEST_F(Workers, OfSeveralHostsAreNodesOfOneJob) {
 
 TEST_F(Workers, FinishTheStepAndSaveAfterSigterm) {
   const auto command = start_endless();
-  wait_for_steps(*command, 3);
+  job_.wait_for_steps(*command, 3);
   const std::vector<pid_t> pids = started(*command, 2);
   command->signal(SIGTERM);
 
@@ -111,7 +103,7 @@ TEST_F(Workers, GoOnFromACheckpointOfAnotherNumberOfThem) {
   const Words four = mesh(2, 2);
   ASSERT_EQ(job_.run(four + named("whole")).code, 0);
   const auto command = job_.start(four + processes("4"));
-  wait_for_steps(*command, 6);
+  job_.wait_for_steps(*command, 6);
   command->signal(SIGTERM);
   command->wait(all_end_within);
 
@@ -156,7 +148,7 @@ TEST_F(Workers, AKilledOneEndsTheJobAndIsNamed) {
     const std::string run = "without" + std::to_string(victim);
     const auto command = start_endless(named(run) + set("node.heartbeat_ms", "1000"));
     const std::vector<pid_t> pids = started(*command, 2);
-    wait_for_steps(*command, 3, run);
+    job_.wait_for_steps(*command, 3, run);
     ::kill(pids[victim], SIGKILL);
 
     EXPECT_EQ(command->wait(all_end_within), 128 + SIGKILL) << command->err();
@@ -170,7 +162,7 @@ TEST_F(Workers, AKilledOneEndsTheJobAndIsNamed) {
 TEST_F(Workers, DoNotOutliveTheirCommand) {
   const auto command = start_endless();
   const std::vector<pid_t> pids = started(*command, 2);
-  wait_for_steps(*command, 3);
+  job_.wait_for_steps(*command, 3);
   command->kill();
 
   const auto late = std::chrono::steady_clock::now() + all_end_within;
@@ -230,7 +222,7 @@ TEST_F(Workers, OfAJobOfTheirOwnLetNoStrangerIn) {
 
   EXPECT_EQ(stranger->wait(), 1);
   EXPECT_THAT(stranger->err(), HasSubstr("by one command, and it was not started by that one"));
-  wait_for_steps(*command, 1);
+  job_.wait_for_steps(*command, 1);
   command->signal(SIGTERM);
   EXPECT_EQ(command->wait(all_end_within), 128 + SIGTERM) << command->err();
 }
@@ -262,7 +254,7 @@ TEST_F(Workers, AreShownByCheck) {
 
 TEST_F(Workers, SleepAndWakeByTheCommandAndByTheRunsFolder) {
   const auto command = start_endless();
-  wait_for_steps(*command, 3);
+  job_.wait_for_steps(*command, 3);
   EXPECT_EQ(job_.call({"sleep", "runs/tiny"}).code, 0);
   command->wait_for_error_text("asleep");
   command->signal(SIGCONT);

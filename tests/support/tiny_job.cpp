@@ -156,6 +156,10 @@ std::vector<double> TinyJob::losses(const std::string& run) const {
   return values(run, "loss");
 }
 
+void TinyJob::wait_for_steps(Process& process, std::size_t steps, const std::string& run) const {
+  process.wait_until(std::to_string(steps) + " steps", [&] { return losses(run).size() >= steps; });
+}
+
 std::vector<double> TinyJob::values(const std::string& run, const std::string& key) const {
   std::vector<double> values;
   for (const auto& line : lines_of(run_folder(run) / "metrics.jsonl")) {

@@ -52,6 +52,8 @@ class TinyJob {
   std::filesystem::path run_folder(const std::string& run) const { return folder_.path() / "runs" / run; }
   // Of metrics.jsonl, in the order of its lines.
   std::vector<double> losses(const std::string& run) const;
+  // Until so many steps of a run are in its metrics.
+  void wait_for_steps(Process& process, std::size_t steps, const std::string& run = "tiny") const;
   std::vector<double> values(const std::string& run,
                              const std::string& key) const;  // of the lines that have it
   std::vector<std::string> exact_curve(

@@ -41,7 +41,10 @@ bool has_mirror(const Source& source) {
   // The test of an op runs the CPU's function of it.
   if (!stem.starts_with(cpu)) return false;
   const std::string op = stem.substr(cpu.size());
-  return is_tested("kernels/" + op) || is_tested("kernels/moe/" + op);
+  for (const char* room : {"kernels/", "kernels/attention/", "kernels/moe/", "kernels/optimizer/"}) {
+    if (is_tested(room + op)) return true;
+  }
+  return false;
 }
 
 std::string folder_of(const std::string& path) {

@@ -1,11 +1,9 @@
 #include "actors/cli/start/init.hpp"
 
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -14,6 +12,7 @@
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/memory_limit.hpp"
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/source/records.hpp"
 #include "runtime/family/families.hpp"
@@ -233,13 +232,7 @@ int init(const Arguments& arguments, Console& console, const HostRoom& host) {
 }  // namespace
 
 HostRoom this_host() {
-  HostRoom host{cores_of_process(HostShare{}), 0};
-  host.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::uint64_t limit = 0;  // of a container; "max" reads as none
-  if (std::ifstream file("/sys/fs/cgroup/memory.max"); file >> limit)
-    host.memory_bytes = std::min(host.memory_bytes, limit);
-  return host;
+  return {cores_of_process(HostShare{}), usable_memory()};
 }
 
 Command init_command(const HostRoom& host) {

@@ -85,6 +85,8 @@ TEST_F(CliGenerate, NamesWhatIsWrong) {
       {{"--prompts", file}, "prompts.jsonl:2: expected an object with the key \"prompt\""},
       {{"--prompt", "A", "--dtype", "half"}, "--dtype is half; choose float32 or bfloat16"},
       {{"--prompt", "A", "--top-p", "1.5"}, "top_p is 1.5"},
+      {{"--prompt", "A", "--max-new-tokens", "5"}, "unknown option --max-new-tokens; it is --tokens here"},
+      {{"--prompt", "A", "--max_new_tokens=5"}, "unknown option --max_new_tokens; it is --tokens here"},
   };
   for (const auto& [words, text] : table) {
     const auto called = call(words);

@@ -23,20 +23,7 @@ OwnSchedule in_stages(int stages_per_rank) {
   return schedule;
 }
 
-TEST(OwnScheduleConfig, IsWhatNoScheduleOfD9dIs) {
-  const LoadedJob loaded =
-      testing_job::load({"trainer.pipelining.schedule={schedule: mine, depth: 2}", "plugins=[mine.so]"});
-
-  const auto* own = std::get_if<OwnSchedule>(&loaded.job.trainer.pipelining.schedule);
-  ASSERT_NE(own, nullptr);
-  EXPECT_EQ(own->name, "mine");
-  EXPECT_EQ(config::encode(loaded.job.trainer.pipelining.schedule).dump(),
-            R"({"schedule":"mine","depth":2})");
-  EXPECT_THAT(testing_job::error_of({"trainer.pipelining.schedule=mine"}),
-              HasSubstr("trainer.pipelining.schedule.schedule: \"mine\" is not known"));
-}
-
-TEST(OwnScheduleConfig, HasToServeTheStepsOfTheJob) {
+TEST(OwnScheduleCheck, HasToServeTheStepsOfTheJob) {
   const LoadedJob loaded = testing_job::load();  // 4 layers on 2 ranks
 
   EXPECT_NO_THROW(require_own_schedule(in_stages(2), loaded, StepPhases()));
@@ -44,7 +31,7 @@ TEST(OwnScheduleConfig, HasToServeTheStepsOfTheJob) {
               HasSubstr("layer"));
 }
 
-TEST(OwnScheduleConfig, HasToTrain) {
+TEST(OwnScheduleCheck, HasToTrain) {
   OwnSchedule forwards = in_stages(1);
   forwards.made =
       std::make_shared<PipelineSchedule>(PipelineSchedule{.build = [](int ranks, int microbatches) {

@@ -91,6 +91,13 @@ TEST(Plan, NamesAllGroupsOfALargeMeshDifferently) {
   EXPECT_THAT(plan.text(), HasSubstr(".. 4032 more .."));
 }
 
+TEST(Plan, HasGroupsOfExpertsForModelsThatHaveSome) {
+  const Plan plan(two_by_two(), {4});
+
+  EXPECT_THAT(plan.text(true), HasSubstr("gradients of experts"));
+  EXPECT_THAT(plan.text(false), testing::Not(HasSubstr("experts")));
+}
+
 TEST(Plan, PrintsMeshGroupsAndRanks) {
   const std::string text = Plan(two_by_two(), {2, 2}).text();
 
