@@ -77,14 +77,14 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   std::vector<Ticket> microbatches;
   for (const std::uint64_t packed : message.getMicrobatches())
     microbatches.push_back(Ticket::from_packed(packed));
-  evaluation_ = message.getEvaluation();
-  if (is_step()) {
+  pass_ = pass_of(message.getPass());
+  if (pass_.is_step()) {
     if (options_.events->is_heard()) worker_->let_state_change();
     options_.events->tell(events::StepPre{step()});
     options_.events->tell(events::ForwardPre{step()});
   }
-  if (evaluation_ == 1 && !options_.infers) options_.events->tell(events::EvaluationPre{step()});
-  if (evaluation_ == 0) {
+  if (pass_ == Pass{PassKind::EVALUATE, 1}) options_.events->tell(events::EvaluationPre{step()});
+  if (pass_.trains()) {
     worker_->begin_step(step(), microbatches);
   } else {
     worker_->begin_evaluation(step(), microbatches);
@@ -95,11 +95,11 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
 
 // Of batches that are evaluated a neighbour may be several ahead.
 void RankExecutor::put_what_came_early() {
-  const Begun now(step(), evaluation_);
+  const Begun now(step(), pass_);
   std::erase_if(early_, [&](const auto& early) {
     const auto& [begun, tensor] = early;
-    D9D_CHECK(begun >= now, "a tensor of step {}, evaluation {}, waits while step {}, evaluation {}, begins",
-              begun.first, begun.second, step(), evaluation_);
+    D9D_CHECK(begun >= now, "a tensor of step {}, {}, waits while step {}, {}, begins", begun.first,
+              to_string(begun.second), step(), to_string(pass_));
     if (begun > now) return false;
     worker_->put(tensor);
     return true;
@@ -107,22 +107,22 @@ void RankExecutor::put_what_came_early() {
 }
 
 void RankExecutor::activation_ready(wire::ActivationReady::Reader message) {
-  tensor_ready(message, false, message.getEvaluation());
+  tensor_ready(message, false, pass_of(message.getPass()));
 }
 
 void RankExecutor::gradient_ready(wire::GradientReady::Reader message) {
-  tensor_ready(message, true, 0);
+  tensor_ready(message, true, {});
 }
 
 template <class Reader>
-void RankExecutor::tensor_ready(Reader message, bool gradient, std::uint32_t evaluation) {
+void RankExecutor::tensor_ready(Reader message, bool gradient, const Pass& pass) {
   const StageTensor tensor{gradient, static_cast<int>(message.getStage()),
                            static_cast<int>(message.getMicrobatch()),
                            Ticket::from_packed(message.getTicket())};
-  if (evaluation == 0 && !(device_->is_late() && is_of_this_process(tensor, options_)))
+  if (pass.trains() && !(device_->is_late() && is_of_this_process(tensor, options_)))
     worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
-  if (!in_step_ || message.getStep() != step() || evaluation != evaluation_) {
-    early_.emplace_back(Begun(message.getStep(), evaluation), tensor);
+  if (!in_step_ || message.getStep() != step() || pass != pass_) {
+    early_.emplace_back(Begun(message.getStep(), pass), tensor);
     return;
   }
   worker_->put(tensor);
@@ -154,7 +154,7 @@ void RankExecutor::advance() {
       wake_up_when_due();
       break;
     }
-    if (evaluation_ == 0) lead(*next);  // without backwards all ranks have the same order
+    if (pass_.trains()) lead(*next);  // without backwards all ranks have the same order
     run(next->instruction);
   }
   finish_step_when_done();
@@ -191,12 +191,12 @@ void RankExecutor::run(const Instruction& instruction) {
                                          .stage = static_cast<std::int16_t>(action.stage),
                                          .microbatch = static_cast<std::int16_t>(action.microbatch),
                                          .category = trace::Category::compute},
-                                        evaluation_ != 0));
+                                        !pass_.trains()));
   for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
   if (device_->is_late()) return;  // record_done() tells
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
-  if (evaluation_ == 0) worker_->programs().add_action_time(instruction, seconds);
+  if (pass_.trains()) worker_->programs().add_action_time(instruction, seconds);
 }
 
 double RankExecutor::seconds_since(std::int64_t begin_ns) {
@@ -218,7 +218,7 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
                             [&](wire::SendTensors::Builder send) {
                               fill(send);
                               send.setGradient(tensor.gradient);
-                              send.setEvaluation(evaluation_);
+                              fill_pass(send.initPass(), pass_);
                             });
     return;
   }
@@ -228,7 +228,7 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
   } else {
     tell<wire::ActivationReady>(holder, [&](wire::ActivationReady::Builder ready) {
       fill(ready);
-      ready.setEvaluation(evaluation_);
+      fill_pass(ready.initPass(), pass_);
     });
   }
 }
@@ -260,7 +260,7 @@ StepTotals RankExecutor::finished() {
                                 .name = trace_name(trace::host_wait),
                                 .step = traced_step(),
                                 .category = trace::Category::wait});
-  return evaluation_ == 0 ? worker_->finish_step() : worker_->finish_evaluation();
+  return pass_.trains() ? worker_->finish_step() : worker_->finish_evaluation();
 }
 
 void RankExecutor::finish_step_when_done() {
@@ -268,12 +268,12 @@ void RankExecutor::finish_step_when_done() {
   in_step_ = false;
   const StepTotals totals = finished();
   compute_seconds_ += device_->record_done();
-  if (is_step()) options_.events->tell(events::ForwardPost{step()});
-  if (options_.infers) options_.events->tell(events::StepPost{.step = step()});
-  if (evaluation_ >= first_texts_evaluation) tell_texts();
+  if (pass_.is_step()) options_.events->tell(events::ForwardPost{step()});
+  if (pass_.kind == PassKind::INFER) options_.events->tell(events::StepPost{.step = step()});
+  if (pass_.kind == PassKind::TEXTS) tell_texts();
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
     computed.setStep(step());
-    computed.setEvaluation(evaluation_);
+    fill_pass(computed.initPass(), pass_);
     computed.setLossSum(totals.loss_sum);
     computed.setWeightSum(totals.weight_sum);
     computed.setNormShare(joined_shares(options_.norm, totals.norm_share, norm_share_));

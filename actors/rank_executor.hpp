@@ -12,6 +12,7 @@
 
 #include "actors/core/actor.hpp"
 #include "actors/notes/device_tracks.hpp"
+#include "actors/notes/pass.hpp"
 #include "actors/rank_executor_options.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
@@ -46,7 +47,7 @@ class RankExecutor final : public Actor, private BucketObserver {
  private:
   CommTracing comm_tracing();
   template <class Reader>
-  void tensor_ready(Reader message, bool gradient, std::uint32_t evaluation);
+  void tensor_ready(Reader message, bool gradient, const Pass& pass);
   void put_what_came_early();
   void advance();
   void wake_up_when_due();
@@ -56,7 +57,6 @@ class RankExecutor final : public Actor, private BucketObserver {
   void bucket_complete(int bucket) override;
   StepTotals finished();
   void finish_step_when_done();
-  bool is_step() const { return evaluation_ == 0 || options_.infers; }  // what is in work is no evaluation
   void tell_texts();
   double seconds_since(std::int64_t begin_ns);
 
@@ -66,12 +66,12 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::vector<std::uint32_t> tracks_;                      // by stage: a trace track of its own
   std::uint32_t optimizer_track_ = 0, running_track_ = 0;  // the latter of the action that runs
   std::unique_ptr<DeviceTracks> device_;
-  using Begun = std::pair<std::uint64_t, std::uint32_t>;  // a step, an evaluation
+  using Begun = std::pair<std::uint64_t, Pass>;      // of a step
   std::vector<std::pair<Begun, StageTensor>> early_;      // of what a fast neighbour has begun
   bool in_step_ = false;
   enum class Links { fresh, in_use, proved } links_ = Links::fresh;
-  std::uint32_t evaluation_ = 0;  // of the BeginStep in work
-  ActorId asker_;                 // of the texts in work
+  Pass pass_;      // in work
+  ActorId asker_;  // of the texts in work
   int reductions_pending_ = 0;
   double norm_share_ = 0, compute_seconds_ = 0;
 };

@@ -25,7 +25,6 @@ struct RankExecutorOptions {
   std::vector<ActorId> collectives;  // by reduce group
   ActorId checkpoint_writer;
   NormType norm = NormType::l2;                    // how shares of the gradient norm are joined
-  bool infers = false;                             // all steps are evaluations
   std::optional<TraceWindow> traces_kernels = {};  // of devices: in steps of such a file
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
   std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();

@@ -3,6 +3,7 @@
 
 #include "actors/notes/text_messages.hpp"
 #include "actors/rank_executor.hpp"
+#include "messages/lists.hpp"
 
 namespace d9d {
 
@@ -23,7 +24,7 @@ void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
                                          .name = trace_name("gradient hooks"),
                                          .step = trace::step_of_span(message.getStep()),
                                          .category = trace::Category::compute},
-                                        evaluation_ != 0));
+                                        !pass_.trains()));
   const HookedGradients hooked =
       worker_->hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
   tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
@@ -39,7 +40,7 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
                                            .name = trace_name("optimizer"),
                                            .step = trace::step_of_span(message.getStep()),
                                            .category = trace::Category::compute},
-                                          evaluation_ != 0));
+                                          !pass_.trains()));
     if (message.getSkip()) {
       worker_->skip();
     } else {
@@ -101,7 +102,7 @@ void RankExecutor::generate_texts(wire::GenerateTexts::Reader message) {
   set_step(message.getStep());
   in_step_ = true;
   compute_seconds_ = 0;
-  evaluation_ = first_texts_evaluation + static_cast<std::uint32_t>(message.getNumber());
+  pass_ = {PassKind::TEXTS, static_cast<std::uint32_t>(message.getNumber())};
   asker_ = ActorId::from_packed(message.getAsker());
   worker_->begin_texts(step(), text_request_of(message));
   put_what_came_early();

@@ -58,7 +58,7 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
     announced.setMicrobatch(message.getMicrobatch());
     announced.setGradient(message.getGradient());
     announced.setProducedNs(message.getProducedNs());
-    announced.setEvaluation(message.getEvaluation());
+    announced.setPass(message.getPass());
     auto list = announced.initTensors(static_cast<unsigned>(tensors.size()));
     for (unsigned i = 0; i < list.size(); ++i) {
       list[i].setName(tensors[i].name);
@@ -92,7 +92,7 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
   } else {
     tell<wire::ActivationReady>(stage, [&](wire::ActivationReady::Builder ready) {
       fill(ready);
-      ready.setEvaluation(message.getEvaluation());
+      ready.setPass(message.getPass());
     });
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/notes/pass.hpp"
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
 #include "runtime/base/count.hpp"
@@ -175,7 +176,7 @@ void Trainer::begin(const LoadedBatch& batch) {
   computed_ = batch;
   tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
-    begin.setEvaluation(options_.infers ? 1 : 0);
+    fill_pass(begin.initPass(), {options_.infers ? PassKind::INFER : PassKind::TRAIN, 0});
     fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
   });
 }

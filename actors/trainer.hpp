@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/core/actor.hpp"
 #include "actors/notes/signal_wishes.hpp"
@@ -83,6 +84,7 @@ class Trainer final : public Actor {
   void restore();
   void make_texts();
   void texts_computed();
+  void reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions);
   void reduce_over_world(const StepReduction& reduction);
   void publish(const std::string& event, const std::string& context = "{}");
   void tell_events();
@@ -99,6 +101,7 @@ class Trainer final : public Actor {
   std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
   LoadedBatch computed_;                      // the one in work
   std::optional<StepTotals> totals_;          // of it, not yet reduced
+  std::optional<RankWishes> agreed_;          // of all ranks, once they are known in the step
   std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;  // after the step; asked for; so far
   std::optional<EvaluationRun> evaluation_;                        // where the job evaluates
   std::optional<std::pair<std::uint64_t, double>> compared_;  // the last one's step and value of the metric

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "actors/notes/pass.hpp"
 #include "actors/trainer.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
@@ -36,7 +37,7 @@ EvaluationRun::Actions Trainer::evaluation_actions() {
   actions.compute = [this](std::uint64_t number, const LoadedBatch& batch) {
     tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
       begin.setStep(current_);
-      begin.setEvaluation(static_cast<std::uint32_t>(number));
+      fill_pass(begin.initPass(), {PassKind::EVALUATE, static_cast<std::uint32_t>(number)});
       fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
     });
   };
@@ -51,22 +52,25 @@ void Trainer::evaluate() {
 
 void Trainer::evaluated(wire::StepComputed::Reader message) {
   D9D_CHECK(phase_ == Phase::evaluating, "batch {} of an evaluation after step {} comes outside of one",
-            message.getEvaluation(), message.getStep());
-  const std::uint64_t tokens = evaluation_->computed(message.getEvaluation());
+            message.getPass().getNumber(), message.getStep());
+  const std::uint64_t tokens = evaluation_->computed(message.getPass().getNumber());
   StepTotals mine{.loss_sum = message.getLossSum(),
                   .weight_sum = message.getWeightSum(),
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens) : 0};
-  wishes_.add_to(mine);
-  reduce_over_world({ReduceOp::sum, to_values(mine)});
+  RankWishes wishes;
+  wishes_.add_to(wishes);
+  reduce_with(wishes, {{ReduceOp::sum, to_values(mine)}});
 }
 
 void Trainer::evaluated(wire::ValuesReduced::Reader message) {
-  const StepTotals totals = step_totals_from(to_vector<double>(message.getValues()));
+  auto values = to_vector<double>(message.getValues());
+  const RankWishes summed = take_wishes(values);
   if (phase_ == Phase::comparing) {
-    if (totals.ends > 0) end_here();
+    if (summed.ends > 0) end_here();
     return conclude_step();
   }
-  const AgreedWishes wishes = agreed_wishes(totals);
+  const StepTotals totals = step_totals_from(values);
+  const AgreedWishes wishes = agreed_wishes(summed);
   const bool stop = wishes.stop_signal != 0;
   if (wishes.save || wishes.sleep || stop) obey(wishes);
   if (evaluation_->reduced(totals, stop)) finish_evaluation();
@@ -124,12 +128,12 @@ void Trainer::metric_values(wire::MetricValues::Reader message) {
 void Trainer::compare_evaluation(std::optional<double> value) {
   auto& stopping = options_.evaluation->stopping;
   if (!stopping) return conclude_step();
-  StepTotals mine;
+  RankWishes wishes;
   if (options_.rank == 0 && stopping->add(current_, value)) {
     requests_.end(stopping->why(options_.evaluation->metric));
-    mine.ends = 1;
+    wishes.ends = 1;
   }
-  reduce_over_world({ReduceOp::sum, to_values(mine)});
+  reduce_with(wishes, {{ReduceOp::sum, {}}});
 }
 
 }  // namespace d9d

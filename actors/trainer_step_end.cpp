@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "actors/notes/reduce_operation.hpp"
-#include "actors/notes/text_messages.hpp"
+#include "actors/notes/pass.hpp"
 #include "actors/trainer.hpp"
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
@@ -40,8 +40,9 @@ void say_skipped(std::uint64_t step, const StepResult& result, const StepEnd& en
 }  // namespace
 
 void Trainer::step_computed(wire::StepComputed::Reader message) {
-  if (message.getEvaluation() >= first_texts_evaluation) return texts_computed();
-  if (message.getEvaluation() > 0 && !options_.infers) return evaluated(message);
+  const PassKind kind = message.getPass().getKind();
+  if (kind == PassKind::TEXTS) return texts_computed();
+  if (kind == PassKind::EVALUATE) return evaluated(message);
   D9D_CHECK(phase_ == Phase::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_, name_of(phase_));
   phase_ = Phase::following;
@@ -67,11 +68,19 @@ bool Trainer::is_followed() {
 void Trainer::reduce_when_followed() {
   if (!totals_ || !is_followed()) return;
   phase_ = Phase::reducing;
-  StepTotals mine = std::move(*std::exchange(totals_, std::nullopt));
-  wishes_.add_to(mine);
-  requests_.add_to(mine);
-  if (options_.infers) return reduce_over_world({ReduceOp::sum, to_values(mine)});
-  for (const StepReduction& reduction : step_end_.reductions_of(mine)) reduce_over_world(reduction);
+  const StepTotals mine = std::move(*std::exchange(totals_, std::nullopt));
+  RankWishes wishes;
+  wishes_.add_to(wishes);
+  requests_.add_to(wishes);
+  agreed_.reset();
+  if (options_.infers) return reduce_with(wishes, {{ReduceOp::sum, to_values(mine)}});
+  reduce_with(wishes, step_end_.reductions_of(mine));
+}
+
+// The wishes go with the first of the reductions, which is a sum.
+void Trainer::reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions) {
+  reductions.front().values = with_wishes(wishes, reductions.front().values);
+  for (const StepReduction& reduction : reductions) reduce_over_world(reduction);
 }
 
 void Trainer::reduce_over_world(const StepReduction& reduction) {
@@ -85,7 +94,8 @@ void Trainer::reduce_over_world(const StepReduction& reduction) {
 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   if (phase_ == Phase::evaluating || phase_ == Phase::comparing) return evaluated(message);
-  const auto values = to_vector<double>(message.getValues());
+  auto values = to_vector<double>(message.getValues());
+  if (!agreed_) agreed_ = take_wishes(values);
   if (options_.infers) return inferred(step_totals_from(values));
   const auto result = step_end_.add(values);
   if (!result) {
@@ -95,8 +105,8 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   collect_metrics_when_due(result->totals);
   apply(*result);
   report(*result);
-  obey(agreed_wishes(result->totals));
-  requests_.agree(result->totals);
+  obey(agreed_wishes(*agreed_));
+  requests_.agree(*agreed_);
   if (requests_.ends()) end_here();
   conclude_step();
 }
@@ -120,8 +130,8 @@ void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
 
 void Trainer::inferred(const StepTotals& totals) {
   report({.totals = totals, .scale = {}});
-  obey(agreed_wishes(totals));
-  requests_.agree(totals);
+  obey(agreed_wishes(*agreed_));
+  requests_.agree(*agreed_);
   if (requests_.ends()) end_here();
   after_apply();
 }

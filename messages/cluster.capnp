@@ -13,7 +13,7 @@ struct Join {
   port @3 :UInt16;
   build @4 :Text;          # version and build id; must be equal on all nodes
   jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
-  obsoleteToken @6 :Text;  # the connection has proved it
+  obsoleteToken @6 :Text;  # the connection has proved it; Join alone is read by other builds, so its fields stay
   incarnation @7 :UInt64;  # random per start of a process: the same process started again is another one
   keys @8 :Text;           # JSON of what jobHash covers, secrets hidden; a refusal names the keys that differ
   command @9 :UInt64;      # random number of the command that started this process beside others; 0 = none did
@@ -32,14 +32,12 @@ struct Welcome {
   epoch @0 :UInt32;
   nodeIndex @1 :UInt32;    # of the receiver
   nodes @2 :List(Member);  # index in the list = node index
-  obsoleteStoreHost @3 :Text;    # tensors go to the port of a Member, like messages
-  obsoleteStorePort @4 :UInt16;
-  resumeFrom @5 :Text;     # committed checkpoint directory, empty = start fresh; decided once for all
-  resumeStep @6 :UInt64;
-  resumeState @7 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
-  resumeSample @8 :UInt64; # data cursor in global samples
-  tag @9 :Text;            # random per job start: names what is being written
-  secret @10 :Text;        # random per job start: who knows it is a member, whatever connection it dials
+  resumeFrom @3 :Text;     # committed checkpoint directory, empty = start fresh; decided once for all
+  resumeStep @4 :UInt64;
+  resumeState @5 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
+  resumeSample @6 :UInt64; # data cursor in global samples
+  tag @7 :Text;            # random per job start: names what is being written
+  secret @8 :Text;        # random per job start: who knows it is a member, whatever connection it dials
   struct Member {
     host @0 :Text;
     port @1 :UInt16;       # of its gate: messages and tensors

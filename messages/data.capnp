@@ -15,12 +15,10 @@ struct BatchReady {
   # Loader -> Trainer, one for each step of LoadBatches, when the inputs of its microbatches are made. No
   # reply: the Trainer begins the step when its turn has come. A second one for the same step is a bug.
   step @0 :UInt64;
-  obsoleteTicket @1 :UInt64;        # samples; the Trainer made the inputs of them
-  obsoleteMicrobatches @2 :UInt32;
-  nextSample @3 :UInt64;            # the first global sample of the next step, for the checkpoint
-  microbatches @4 :List(UInt64);    # tickets: MicrobatchParcel each, in order, for BeginStep
-  tokens @5 :UInt64;                # in these microbatches, whether they count in the loss or not
-  flops @6 :Float64;                # of the model over these tokens; 0 where nothing asks for it
+  nextSample @1 :UInt64;            # the first global sample of the next step, for the checkpoint
+  microbatches @2 :List(UInt64);    # tickets: MicrobatchParcel each, in order, for BeginStep
+  tokens @3 :UInt64;                # in these microbatches, whether they count in the loss or not
+  flops @4 :Float64;                # of the model over these tokens; 0 where nothing asks for it
 }
 
 struct DataEnded {

@@ -3,12 +3,24 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
+struct Pass {
+  # What runs through the stages of all ranks, forward and, to train, backward. A part of other messages.
+  kind @0 :Kind;
+  number @1 :UInt32;  # of an evaluation's batches from 1, of the texts that actors ask for from 1; else 0
+  enum Kind {
+    train @0;     # a step of training
+    evaluate @1;  # one batch of the evaluation that follows a step, forward alone
+    infer @2;     # a step of an inference job, forward alone
+    texts @3;     # the model goes on with prompts
+  }
+}
+
 struct BeginStep {
   # Trainer -> RankExecutor, with the inputs of a step. The RankExecutor walks its program while
   # activations and gradients arrive. Reply: StepComputed. A second one for the same step is a bug.
   step @0 :UInt64;
   microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
-  evaluation @2 :UInt32;          # 0: the step. From 1: so many batches after it are only evaluated, forward alone
+  pass @2 :Pass;                  # of any kind but texts
 }
 
 struct ActivationReady {
@@ -19,7 +31,7 @@ struct ActivationReady {
   microbatch @2 :UInt32;
   ticket @3 :UInt64;      # TensorParcel: the transfer of stage - 1
   producedNs @4 :Int64;   # when its action ended, on the clock of the rank that ran it
-  evaluation @5 :UInt32;  # as in BeginStep
+  pass @5 :Pass;          # in work where it comes from
 }
 
 struct GradientReady {
@@ -42,7 +54,7 @@ struct SendTensors {
   ticket @3 :UInt64;      # TensorParcel
   gradient @4 :Bool;      # false: activation
   producedNs @5 :Int64;   # passed on
-  evaluation @6 :UInt32;  # passed on
+  pass @6 :Pass;          # as in ActivationReady
 }
 
 struct TensorsAnnounced {
@@ -62,7 +74,7 @@ struct TensorsAnnounced {
     onHost @4 :Bool;             # stays on the host; false: goes to the receiving rank's device
   }
   producedNs @5 :Int64;
-  evaluation @6 :UInt32;
+  pass @6 :Pass;
 }
 
 struct StepComputed {
@@ -74,7 +86,7 @@ struct StepComputed {
   normShare @3 :Float64;   # this rank's share: those of all ranks count every gradient element once
   computeSeconds @4 :Float64;
   costs @5 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
-  evaluation @6 :UInt32;     # of BeginStep; there is no norm and nothing to apply then
+  pass @6 :Pass;             # that was computed; only training has a norm and something to apply
 }
 
 struct LeadAction {

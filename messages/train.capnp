@@ -116,13 +116,12 @@ struct StepFinished {
   tokens @5 :UInt64;           # of this step, over all ranks
   stepSeconds @6 :Float64;
   wallTime @7 :Float64;        # seconds since 1970
-  obsoleteEpoch @8 :UInt32;
-  nextSample @9 :UInt64;       # data cursor in global samples after this step
-  tokensTotal @10 :UInt64;     # of all steps so far, those before a resume included
-  metricsFollow @11 :Bool;     # MetricValues of this step are on their way
-  skippedSteps @12 :UInt64;    # updates skipped so far: loss or gradient was not finite, or no label counted
-  inference @13 :Bool;         # nothing was trained: loss, gradient norm and learning rate mean nothing
-  flops @14 :Float64;          # of the model over the step's tokens, over all ranks; 0 where nothing asks for it
+  nextSample @8 :UInt64;       # data cursor in global samples after this step
+  tokensTotal @9 :UInt64;     # of all steps so far, those before a resume included
+  metricsFollow @10 :Bool;     # MetricValues of this step are on their way
+  skippedSteps @11 :UInt64;    # updates skipped so far: loss or gradient was not finite, or no label counted
+  inference @12 :Bool;         # nothing was trained: loss, gradient norm and learning rate mean nothing
+  flops @13 :Float64;          # of the model over the step's tokens, over all ranks; 0 where nothing asks for it
 }
 
 struct EvaluationFinished {

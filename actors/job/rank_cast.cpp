@@ -246,7 +246,6 @@ CastMember RankCast::rank_executor() const {
       .collectives = links().gradient_collectives(),
       .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(placement.node)},
       .norm = job().trainer.gradient_clipping.norm_type,
-      .infers = inference != nullptr,
       .traces_kernels = trace_window(),
       .events = events,
       .communicators = communicators,

@@ -2,6 +2,7 @@
 
 #include "actors/core/mailbox.hpp"
 #include "messages/cluster.capnp.h"
+#include "messages/encode.hpp"
 
 namespace d9d {
 

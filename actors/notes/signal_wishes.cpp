@@ -13,20 +13,20 @@ void SignalWishes::add(int signal) {
   sleep_ = sleep_ || signal == SIGTSTP;
 }
 
-void SignalWishes::add_to(StepTotals& totals) {
-  totals.terminates += terminate_ ? 1 : 0;
-  totals.interrupts += interrupt_ ? 1 : 0;
-  totals.hang_ups += hang_up_ ? 1 : 0;
-  totals.saves += std::exchange(save_, false) ? 1 : 0;
-  totals.sleeps += std::exchange(sleep_, false) ? 1 : 0;
+void SignalWishes::add_to(RankWishes& wishes) {
+  wishes.terminates += terminate_ ? 1 : 0;
+  wishes.interrupts += interrupt_ ? 1 : 0;
+  wishes.hang_ups += hang_up_ ? 1 : 0;
+  wishes.saves += std::exchange(save_, false) ? 1 : 0;
+  wishes.sleeps += std::exchange(sleep_, false) ? 1 : 0;
 }
 
-AgreedWishes agreed_wishes(const StepTotals& totals) {
-  AgreedWishes wishes{.save = totals.saves > 0, .sleep = totals.sleeps > 0};
-  if (totals.hang_ups > 0) wishes.stop_signal = SIGHUP;
-  if (totals.interrupts > 0) wishes.stop_signal = SIGINT;
-  if (totals.terminates > 0) wishes.stop_signal = SIGTERM;
-  return wishes;
+AgreedWishes agreed_wishes(const RankWishes& wishes) {
+  AgreedWishes agreed{.save = wishes.saves > 0, .sleep = wishes.sleeps > 0};
+  if (wishes.hang_ups > 0) agreed.stop_signal = SIGHUP;
+  if (wishes.interrupts > 0) agreed.stop_signal = SIGINT;
+  if (wishes.terminates > 0) agreed.stop_signal = SIGTERM;
+  return agreed;
 }
 
 }  // namespace d9d

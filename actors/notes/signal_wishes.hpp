@@ -1,11 +1,9 @@
 #pragma once
-// What signals asked of this rank, and how all ranks come to one answer at one step: every rank adds its wishes
-// to the totals that a step sums over all ranks anyway. No message can come too late for a rank then, and it
-// costs four doubles. The Trainer's bookkeeping.
+// What signals asked of this rank, and what all ranks make of the sums of their wishes. The Trainer's bookkeeping.
 
 #include <string>
 
-#include "runtime/train/step_totals.hpp"
+#include "actors/notes/rank_wishes.hpp"
 
 namespace d9d {
 
@@ -19,8 +17,8 @@ struct AgreedWishes {
 class SignalWishes {
  public:
   void add(int signal);
-  // A wish to save or to sleep is added to the totals of one step, a wish to stop to those of every step.
-  void add_to(StepTotals& totals);
+  // A wish to save or to sleep is added to the wishes of one step, a wish to stop to those of every step.
+  void add_to(RankWishes& wishes);
 
  private:
   bool terminate_ = false;
@@ -30,7 +28,7 @@ class SignalWishes {
   bool sleep_ = false;
 };
 
-// `totals`: of all ranks.
-AgreedWishes agreed_wishes(const StepTotals& totals);
+// `wishes`: summed over all ranks.
+AgreedWishes agreed_wishes(const RankWishes& wishes);
 
 }  // namespace d9d

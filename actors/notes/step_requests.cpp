@@ -45,24 +45,24 @@ void StepRequests::end(const std::string& reason) {
   if (why_it_ends_.empty()) why_it_ends_ = reason;
 }
 
-void StepRequests::add_to(StepTotals& totals) {
-  if (!why_it_ends_.empty()) totals.ends = 1;
+void StepRequests::add_to(RankWishes& wishes) {
+  if (!why_it_ends_.empty()) wishes.ends = 1;
   if (const auto factor = std::exchange(wanted_lr_factor_, std::nullopt)) {
-    totals.lr_changes = 1;
-    totals.lr_factor = *factor;
+    wishes.lr_changes = 1;
+    wishes.lr_factor = *factor;
   }
-  if (wanted_) totals.roll_back = static_cast<double>(*wanted_ + 1);
-  totals.texts = static_cast<double>(numbered_);
+  if (wanted_) wishes.roll_back = static_cast<double>(*wanted_ + 1);
+  wishes.texts = static_cast<double>(numbered_);
 }
 
-void StepRequests::agree(const StepTotals& totals) {
-  agreed_ = static_cast<std::uint64_t>(totals.texts);
-  ends_ = totals.ends > 0;
-  if (totals.lr_changes > 0) lr_factor_ = totals.lr_factor;
-  if (totals.roll_back == 0) return;
-  const auto found = taken_.find(static_cast<std::uint64_t>(totals.roll_back) - 1);
+void StepRequests::agree(const RankWishes& wishes) {
+  agreed_ = static_cast<std::uint64_t>(wishes.texts);
+  ends_ = wishes.ends > 0;
+  if (wishes.lr_changes > 0) lr_factor_ = wishes.lr_factor;
+  if (wishes.roll_back == 0) return;
+  const auto found = taken_.find(static_cast<std::uint64_t>(wishes.roll_back) - 1);
   D9D_CHECK(found != taken_.end(), "the job goes back to step {}, of which this rank has copied nothing",
-            totals.roll_back - 1);
+            wishes.roll_back - 1);
   restore_ = found->second;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // What actors ask of the job: to go back to an earlier checkpoint, to make texts, to end, and another learning rate. Rank 0 is told and adds what
-// is due to the totals that a step sums over all ranks, so that all of them read the same answer at the same
+// is due to the wishes that a step sums over all ranks, so that all of them read the same answer at the same
 // step. It is the Trainer's bookkeeping.
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "messages/actor_id.hpp"
 #include "runtime/text/text_request.hpp"
-#include "runtime/train/step_totals.hpp"
+#include "actors/notes/rank_wishes.hpp"
 
 namespace d9d {
 
@@ -55,9 +55,9 @@ class StepRequests {
   void scale_learning_rate(double factor) { wanted_lr_factor_ = asked_lr_factor_ = factor; }
 
   // Rank 0 adds what is due.
-  void add_to(StepTotals& totals);
+  void add_to(RankWishes& wishes);
   // On every rank, of the sums.
-  void agree(const StepTotals& totals);
+  void agree(const RankWishes& wishes);
 
   // Agreed on, and still to be done. `done` at the end of `step`.
   std::optional<TakenCheckpoint> restore() const { return restore_; }

@@ -8,11 +8,9 @@ namespace d9d {
 namespace {
 
 // The order in which they travel; the costs follow.
-constexpr std::array<double StepTotals::*, 15> scalars{
-    &StepTotals::loss_sum,   &StepTotals::weight_sum, &StepTotals::norm_share, &StepTotals::tokens,
-    &StepTotals::terminates, &StepTotals::interrupts, &StepTotals::saves,      &StepTotals::sleeps,
-    &StepTotals::roll_back,  &StepTotals::texts,      &StepTotals::flops,      &StepTotals::hang_ups,
-    &StepTotals::ends,       &StepTotals::lr_changes, &StepTotals::lr_factor};
+constexpr std::array<double StepTotals::*, 5> scalars{&StepTotals::loss_sum, &StepTotals::weight_sum,
+                                                      &StepTotals::norm_share, &StepTotals::tokens,
+                                                      &StepTotals::flops};
 
 }  // namespace
 

@@ -15,21 +15,6 @@ struct StepTotals {
   double tokens = 0;
   double flops = 0;  // of the model over these tokens, where somebody asks
 
-  // Ranks that were asked to stop by SIGTERM, SIGINT or SIGHUP, to write a checkpoint, to hand their memory back.
-  double terminates = 0;
-  double interrupts = 0;
-  double hang_ups = 0;
-  double saves = 0;
-  double sleeps = 0;
-
-  // What actors asked of rank 0, which alone adds it: the step of a checkpoint to go back to, plus one; how many
-  // requests for texts there are so far.
-  double roll_back = 0;
-  double texts = 0;
-  double ends = 0;        // 1: the job ends after this step
-  double lr_changes = 0;  // 1: the factor of the learning rate is another from the next step on
-  double lr_factor = 0;   // that one
-
   std::vector<double> costs;  // measured by schedule `auto`, when it is time; as many on all ranks
 };
 

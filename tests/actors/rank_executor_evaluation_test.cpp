@@ -15,14 +15,14 @@ TEST_F(StageTest, EvaluatesBatchesWhoseTensorsCameEarly) {
   const auto activation = [&](std::uint32_t evaluation) {
     world->say<wire::ActivationReady>(executor_id, [&](wire::ActivationReady::Builder message) {
       message.setStep(4);
-      message.setEvaluation(evaluation);
+      fill_pass(message.initPass(), {PassKind::EVALUATE, evaluation});
       message.setStage(1);
     });
   };
   const auto evaluate = [&](std::uint32_t evaluation) {
     world->say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
       begin.setStep(4);
-      begin.setEvaluation(evaluation);
+      fill_pass(begin.initPass(), {PassKind::EVALUATE, evaluation});
       begin.initMicrobatches(1);
     });
   };
@@ -35,7 +35,7 @@ TEST_F(StageTest, EvaluatesBatchesWhoseTensorsCameEarly) {
 
   EXPECT_THAT(script.ran, ElementsAre("prepare", "evaluate after 4", "1F0", "evaluate after 4", "1F0"));
   EXPECT_EQ(steps_computed(), 2U);
-  EXPECT_EQ(world->last<wire::StepComputed>()->getEvaluation(), 2U);
+  EXPECT_EQ(pass_of(world->last<wire::StepComputed>()->getPass()), (Pass{PassKind::EVALUATE, 2}));
   EXPECT_EQ(world->last<wire::StepComputed>()->getLossSum(), 8);
   EXPECT_TRUE(world->heard<wire::LeadAction>().empty()) << "all ranks evaluate in the same order";
 }
@@ -70,12 +70,12 @@ TEST_F(StageTest, CallsSubscribersAroundAllBatchesOfAnEvaluation) {
   for (const std::uint32_t batch : {1U, 2U}) {
     world->say<wire::BeginStep>(executor_id, [&](wire::BeginStep::Builder begin) {
       begin.setStep(4);
-      begin.setEvaluation(batch);
+      fill_pass(begin.initPass(), {PassKind::EVALUATE, batch});
       begin.initMicrobatches(1);
     });
     world->say<wire::ActivationReady>(executor_id, [&](wire::ActivationReady::Builder message) {
       message.setStep(4);
-      message.setEvaluation(batch);
+      fill_pass(message.initPass(), {PassKind::EVALUATE, batch});
       message.setStage(1);
     });
   }

@@ -33,7 +33,7 @@ class TrainerEvaluationTest : public TrainerTest {
         trainer_id,
         [&](wire::StepComputed::Builder message) {
           message.setStep(2);
-          message.setEvaluation(number);
+          fill_pass(message.initPass(), {PassKind::EVALUATE, number});
           message.setLossSum(3 * number);
           message.setWeightSum(2);
         },
@@ -61,7 +61,7 @@ class TrainerEvaluationTest : public TrainerTest {
   // The sum over all ranks of who says that the job ends.
   void agreed(double ends) {
     world.say<wire::ValuesReduced>(
-        trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, {.ends = ends}); },
+        trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, {}, {.ends = ends}); },
         group_id);
   }
   double ends_told() { return asked_totals().ends; }
@@ -86,7 +86,7 @@ TEST_F(TrainerEvaluationTest, ComesBetweenTheStepAndTheNextOne) {
 
   const auto begin = world.last<wire::BeginStep>(executor_id);
   EXPECT_EQ(begin->getStep(), 2U);
-  EXPECT_EQ(begin->getEvaluation(), 1U);
+  EXPECT_EQ(pass_of(begin->getPass()), (Pass{PassKind::EVALUATE, 1}));
   EXPECT_EQ(begin->getMicrobatches()[0], (Ticket{101, 5}.packed()));
   applied(2);
   evaluated(1);
@@ -105,7 +105,7 @@ TEST_F(TrainerEvaluationTest, ComesBetweenTheStepAndTheNextOne) {
       << "whoever hears of it gets the metrics, too";
   values_come();
   EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getStep(), 3U);
-  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getEvaluation(), 0U);
+  EXPECT_EQ(pass_of(world.last<wire::BeginStep>(executor_id)->getPass()), Pass{});
 }
 
 TEST_F(TrainerEvaluationTest, ReducesWhatThisRankComputed) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "actors/notes/pass.hpp"
 #include "actors/trainer.hpp"
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
@@ -87,22 +88,33 @@ class TrainerTest : public ::testing::Test {
         },
         group_id);
   }
-  static void fill_totals(wire::ValuesReduced::Builder message, const StepTotals& totals) {
-    const std::vector<double> values = to_values(totals);
+  static void fill_totals(wire::ValuesReduced::Builder message, const StepTotals& totals,
+                          const RankWishes& wishes = {}) {
+    const std::vector<double> values = with_wishes(wishes, to_values(totals));
     fill_list(message.initValues(static_cast<unsigned>(values.size())), values);
   }
   // Of the usual step, with what ranks and actors wish.
-  void reduced_with(StepTotals totals) {
+  void reduced_with(const RankWishes& wishes, StepTotals totals = {}) {
     totals.loss_sum = 24;
     totals.weight_sum = 8;
     totals.norm_share = 64;
     totals.tokens = 128;
     world.say<wire::ValuesReduced>(
-        trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, totals); }, group_id);
+        trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, totals, wishes); },
+        group_id);
   }
   // What this rank gave to the reduction.
   StepTotals asked_totals() {
-    return step_totals_from(to_vector<double>(world.last<wire::ReduceValues>(group_id)->getValues()));
+    auto values = asked_values();
+    take_wishes(values);
+    return step_totals_from(values);
+  }
+  RankWishes asked_wishes() {
+    auto values = asked_values();
+    return take_wishes(values);
+  }
+  std::vector<double> asked_values() {
+    return to_vector<double>(world.last<wire::ReduceValues>(group_id)->getValues());
   }
   void applied(std::uint64_t step) {
     world.say<wire::StepApplied>(

@@ -16,7 +16,7 @@ class TrainerInferenceTest : public TrainerTest {
         trainer_id,
         [&](wire::StepComputed::Builder message) {
           message.setStep(number);
-          message.setEvaluation(1);
+          fill_pass(message.initPass(), {PassKind::INFER});
           message.setWeightSum(8);
         },
         executor_id);
@@ -29,7 +29,7 @@ TEST_F(TrainerInferenceTest, AppliesNothingAndNeedsNoTokenThatCounts) {
   inferred(1);
 
   EXPECT_EQ(failure(), "");
-  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getEvaluation(), 1U);
+  EXPECT_EQ(world.last<wire::BeginStep>(executor_id)->getPass().getKind(), PassKind::INFER);
   EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
   const auto finished = world.last<wire::StepFinished>();
   EXPECT_TRUE(finished->getInference());

@@ -97,7 +97,7 @@ TEST_F(TrainerRequestsTest, TextsAreMadeAfterTheStepOnWhichAllAgree) {
       trainer_id,
       [](wire::StepComputed::Builder message) {
         message.setStep(2);
-        message.setEvaluation(first_texts_evaluation + 1);
+        fill_pass(message.initPass(), {PassKind::TEXTS, 1});
       },
       executor_id);
   EXPECT_EQ(begun(), 3U);

@@ -32,8 +32,8 @@ class TrainerSignalTest : public TrainerTest {
     applied(number);
   }
   std::vector<double> wishes_told() {
-    const StepTotals totals = asked_totals();
-    return {totals.terminates, totals.interrupts, totals.saves};
+    const RankWishes wishes = asked_wishes();
+    return {wishes.terminates, wishes.interrupts, wishes.saves};
   }
 };
 

@@ -122,7 +122,7 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
       executor_id);
   EXPECT_EQ(to_values(asked_totals()), to_values({.tokens = 64, .flops = 5e9, .costs = {0.5, 0.25}}));
 
-  reduced_with({.costs = {1.5, 0.75}});
+  reduced_with({}, {.costs = {1.5, 0.75}});
 
   EXPECT_THAT(to_vector<double>(world.last<wire::ApplyStep>(executor_id)->getCosts()),
               ElementsAre(1.5, 0.75));

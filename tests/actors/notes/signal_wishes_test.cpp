@@ -13,9 +13,9 @@ namespace {
 
 // What a collective makes of the wishes of all ranks.
 AgreedWishes agreed(const std::vector<SignalWishes*>& ranks) {
-  StepTotals totals;
-  for (SignalWishes* rank : ranks) rank->add_to(totals);
-  return agreed_wishes(totals);
+  RankWishes summed;
+  for (SignalWishes* rank : ranks) rank->add_to(summed);
+  return agreed_wishes(summed);
 }
 
 TEST(SignalWishes, NobodyAskedForAnything) {

@@ -19,9 +19,9 @@ StepRequests with_checkpoints(RollBackLimits limits, const std::vector<std::uint
 }
 
 std::uint64_t agreed_step(StepRequests& requests) {
-  StepTotals totals;
-  requests.add_to(totals);
-  requests.agree(totals);
+  RankWishes wishes;
+  requests.add_to(wishes);
+  requests.agree(wishes);
   return requests.restore() ? requests.restore()->step : 0;
 }
 
@@ -52,11 +52,11 @@ TEST(StepRequests, EndTheJobWhereThereIsNothingToGoBackToOrTooOften) {
 
 TEST(StepRequests, TextsAreMadeInTheirOrderWhenAllAgreeAndTheyHaveCome) {
   StepRequests requests({});
-  StepTotals totals;
-  totals.texts = 2;
+  RankWishes wishes;
+  wishes.texts = 2;
   requests.add({.number = 2, .asker = {}, .request = {}});
   EXPECT_FALSE(requests.texts_due());
-  requests.agree(totals);
+  requests.agree(wishes);
 
   EXPECT_TRUE(requests.texts_due());
   EXPECT_EQ(requests.next_texts(), nullptr);

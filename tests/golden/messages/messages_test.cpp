@@ -1,4 +1,4 @@
-// Bytes of each message as its first version wrote them must still be readable with the same values.
+// No message changes its bytes unnoticed; those that another build reads (Join, Refused) may only grow at their end.
 // D9D_GOLDEN_WRITE=1 adds the files of messages that have none yet; it never changes one that is there.
 #include <gtest/gtest.h>
 

@@ -1,0 +1,32 @@
+#include "actors/notes/pass.hpp"
+
+#include <gtest/gtest.h>
+
+#include <capnp/message.h>
+
+namespace d9d {
+namespace {
+
+TEST(Pass, FollowsTheOthersOfItsStepInTheirOrder) {
+  const Pass step{}, first{PassKind::EVALUATE, 1}, second{PassKind::EVALUATE, 2}, texts{PassKind::TEXTS, 1};
+
+  EXPECT_LT(step, first);
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, texts);
+  EXPECT_TRUE(step.trains() && step.is_step());
+  EXPECT_FALSE(first.is_step() || texts.is_step() || first.trains());
+  EXPECT_TRUE((Pass{PassKind::INFER}.is_step()));
+}
+
+TEST(Pass, IsTheSameBehindTheWire) {
+  for (const Pass& pass : {Pass{}, Pass{PassKind::EVALUATE, 3}, Pass{PassKind::INFER}, Pass{PassKind::TEXTS, 7}}) {
+    capnp::MallocMessageBuilder message;
+    const auto builder = message.initRoot<wire::Pass>();
+    fill_pass(builder, pass);
+    EXPECT_EQ(pass_of(builder.asReader()), pass);
+  }
+  EXPECT_EQ(to_string({PassKind::EVALUATE, 3}), "batch 3 of the evaluation");
+}
+
+}  // namespace
+}  // namespace d9d

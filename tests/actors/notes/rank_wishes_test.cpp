@@ -1,0 +1,38 @@
+#include "actors/notes/rank_wishes.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(RankWishes, TravelInFrontOfSumsAndAreTakenOffAgain) {
+  const RankWishes wishes{.terminates = 1,
+                          .interrupts = 2,
+                          .hang_ups = 3,
+                          .saves = 4,
+                          .sleeps = 5,
+                          .roll_back = 6,
+                          .texts = 7,
+                          .ends = 8,
+                          .lr_changes = 9,
+                          .lr_factor = 10};
+
+  std::vector<double> values = with_wishes(wishes, {0.5, 0.25});
+  EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0.5, 0.25));
+  const RankWishes back = take_wishes(values);
+
+  EXPECT_THAT(values, ElementsAre(0.5, 0.25));
+  EXPECT_EQ(with_wishes(back, {}), with_wishes(wishes, {}));
+}
+
+TEST(RankWishes, AreNotReadFromAListThatIsTooShort) {
+  std::vector<double> values{1, 2, 3};
+  EXPECT_THROW(take_wishes(values), Error);
+}
+
+}  // namespace
+}  // namespace d9d
