@@ -6,7 +6,7 @@
 namespace d9d::kernels {
 namespace {
 
-// The ops of one activation.
+// The two entries of the op table for one activation.
 struct Silu {
   static constexpr const char* name = "d9d::silu_mul";
   static constexpr auto forward = &OpTable::silu_mul;

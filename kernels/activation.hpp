@@ -5,8 +5,8 @@
 namespace d9d::kernels {
 
 // silu(gate) * up with silu(g) = g / (1 + exp(-g)) in fp32, cast to the dtype before the product.
-// gate and up [.., I] of one shape and dtype (fp32, bf16, fp64), rows may be strided; the result is
-// contiguous. Nothing but the two inputs is kept for backward.
+// gate and up: [.., I] of one shape and dtype (fp32, bf16, fp64), rows may be strided. The result is
+// contiguous. Backward keeps only the two inputs.
 at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up);
 // The same with gelu(g) = 0.5 g (1 + tanh(sqrt(2 / pi) (g + 0.044715 g^3))) (Hendrycks and Gimpel 2016, arXiv
 // 1606.08415, section 2) instead of silu.

@@ -8,14 +8,15 @@ namespace d9d::kernels {
 
 // loss[t] = logsumexp(z) - z[labels[t]] with z = weight hidden[t]; 0 where labels[t] == ignore_index.
 // hidden [T, H], weight [V, H] of one dtype, labels int64 [T] -> fp32 [T] (fp64 for fp64).
-// Logits exist only for one block of tokens at a time, or, of a vocabulary of more than 64 Ki rows, for
-// some columns of it. If gradients are wanted, forward also computes them for
-// an upstream gradient of one per token: d hidden [T, H] and d weight [V, H], the latter only if the temporary
-// slot of the current WeightWork is free or if there is no WeightWork. Backward scales them if the upstream
-// gradient is the same for all valid tokens (the usual mean or sum). It computes the blocks again if the
-// upstream gradient differs between tokens or if the slot was taken.
-// `tables`: the weight, or several [V_i, H] that are its rows one after the other; the gradients of several
-// are in memory of their own if the slot was taken.
+// Logits exist only for one block of tokens at a time. If the vocabulary has more than 64 Ki rows, they
+// exist only for some of its columns at a time.
+// If gradients are wanted, forward also computes them for an upstream gradient of one per token: d hidden
+// [T, H] and d weight [V, H]. It computes d weight only if the temporary slot of the current WeightWork
+// is free or if there is no WeightWork. Backward scales these gradients if the upstream gradient is the
+// same for all valid tokens (the usual mean or sum). It computes the blocks again if the upstream
+// gradient differs between tokens or if the slot was borrowed.
+// `tables`: the weight, or several tables [V_i, H] that are its rows one after the other. If the slot was
+// borrowed, the gradients of several tables are in memory of their own.
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                                 int64_t ignore_index = -100);
 

@@ -23,7 +23,7 @@ bool follow_each_other(at::TensorList matrices) {
   return true;
 }
 
-// One matrix over weights that follow each other.
+// Returns one matrix that covers weights which follow each other in memory.
 at::Tensor joined(at::TensorList matrices, int64_t rows) {
   const auto& first = matrices[0];
   return first.detach().as_strided({rows, first.size(1)}, {first.size(1), 1}, first.storage_offset());
@@ -54,9 +54,9 @@ class LinearNode : public BackwardNode {
   std::string name() const override { return "d9d::linear"; }
   bool runs_in_halves() const override { return true; }
   std::size_t num_weights = 0;
-  std::vector<at::Tensor> biases;  // leaves only matter for their gradient buffers
+  std::vector<at::Tensor> biases;  // not saved: only the gradient buffers of leaves are needed
   struct Term {
-    std::size_t weight;  // which one it is added to
+    std::size_t weight;  // index of the weight to whose product it is added
     double scale;
   };
   std::vector<Term> terms;

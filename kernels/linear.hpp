@@ -9,9 +9,9 @@
 
 namespace d9d::kernels {
 
-// What low rank adds to a linear: scale (x a^T) b^T, with a [r, K], b [N, r] (LoRA, arXiv 2106.09685, section 4.1). It is
-// added to the product itself, and to the gradient of x, so that nothing of their size is made beside them. x a^T is
-// rounded to x's dtype. a undefined: nothing is added.
+// A low-rank term of a linear: scale (x a^T) b^T, with a [r, K], b [N, r] (LoRA, arXiv 2106.09685,
+// section 4.1). It is added directly to the product and to the gradient of x, without a temporary of
+// their size. x a^T is rounded to x's dtype. `a` undefined: no term.
 struct LowRankTerm {
   at::Tensor a, b;
   double scale = 1;
@@ -21,9 +21,10 @@ struct LowRankTerm {
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias = {},
                   const LowRankTerm& term = {});
 
-// Several weights [N_i, K] on one x: the same numbers as one linear each. Weights that follow each other in
-// memory are multiplied as one; the results are then views of one buffer (row stride = sum of the N_i).
-// `biases` and `terms` are empty or have one entry per weight, undefined where that weight has none.
+// Multiplies one x by several weights [N_i, K]. The numbers are those of one linear() for each. Weights
+// that follow each other in memory are multiplied as one matrix; the results are then views of one buffer
+// (row stride = sum of the N_i).
+// `biases` and `terms`: empty, or one entry per weight, undefined if that weight has none.
 std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases = {},
                                      const std::vector<LowRankTerm>& terms = {});
 

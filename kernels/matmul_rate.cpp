@@ -23,7 +23,7 @@ double best_rate(at::ScalarType type) {
   const at::Tensor a = at::full({size, size}, 0.5, type);
   const at::Tensor b = at::full({size, size}, 0.25, type);
   const at::Tensor c = at::empty({size, size}, type);
-  matmul(c, a, b);  // makes the threads and touches the pages
+  matmul(c, a, b);  // not measured: it starts the threads and touches the pages
   const Clock::time_point begin = Clock::now();
   double best = 0;
   for (int product = 1;; ++product) {
@@ -40,7 +40,7 @@ double best_rate(at::ScalarType type) {
 double matmul_rate(c10::ScalarType type, int threads) {
   TORCH_CHECK(type == at::kFloat || type == at::kBFloat16, "matmul_rate: the rate of ", type,
               " is not measured");
-  // The number of threads belongs to the thread that sets it.
+  // Measures on a thread of its own, because the number of threads is a setting of the calling thread.
   return std::async(std::launch::async,
                     [&] {
                       at::set_num_threads(threads);

@@ -9,10 +9,11 @@
 
 namespace d9d::kernels {
 
-// The top_k experts by score + bias, in descending order, ties to the lower index, and what their results are
-// weighted with: scores without the bias, renormalised and scaled as the rule says. logits [T, E] fp32, bf16
-// or fp64; bias [E] or undefined, not differentiated -> probs [T, k] fp32 (fp64 for fp64), experts [T, k]
-// int64. The groups must divide E, and the groups kept must have top_k experts.
+// Chooses the top_k experts of each token by score + bias, in descending order, ties to the lower index.
+// Their weights `probs` are the scores without the bias, renormalised and scaled as the rule says.
+// logits [T, E] fp32, bf16 or fp64; bias [E] or undefined, not differentiated -> probs [T, k] fp32
+// (fp64 for fp64), experts [T, k] int64. The number of groups must divide E, and the kept groups
+// must have top_k experts.
 std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, const RouterRule& rule,
                                               const at::Tensor& bias = {});
 
@@ -26,8 +27,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, 
 // y[t] = sum_j probs[t, j] rows[map[t, j]], summed in fp32. rows [R, H], probs [T, k], map [T, k] -> [T, H].
 at::Tensor moe_unpermute(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& map);
 
-// Rows offsets[e] .. offsets[e + 1] times weight[e]^T. rows [R, K], weight [E, N, K], offsets int64 [E + 1]
-// on the host -> [R, N]. An expert without rows costs nothing and its gradient is zero.
+// Multiplies rows offsets[e] .. offsets[e + 1] by weight[e]^T. rows [R, K], weight [E, N, K], offsets
+// int64 [E + 1] on the host -> [R, N]. An expert without rows costs nothing, and its gradient is zero.
 at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& offsets);
 
 // permute -> gate and up -> silu_mul -> down -> unpermute, with fewer passes over memory. x [T, H], probs and

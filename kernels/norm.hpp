@@ -1,5 +1,5 @@
 #pragma once
-// Root mean square normalisation (Zhang and Sennrich 2019, eq. 4), computed in fp32 whatever the dtype.
+// Root mean square normalisation (Zhang and Sennrich 2019, eq. 4), computed in fp32 for every dtype.
 //   y = x / sqrt(mean(x^2) + eps) * weight          zero_centered: ... * (1 + weight)
 // x [.., W] fp32, bf16 or fp64; weight [W] of the same dtype; y as x. The weight gradient is summed in fp32
 // in a fixed order, so it does not change from run to run.
@@ -12,9 +12,9 @@ namespace d9d::kernels {
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, bool zero_centered = false);
 
-// sum = x + residual, normed = rms_norm(sum), in one pass -> (normed, sum). Without a residual (undefined)
-// the sum is x itself, without a copy: the gradients of both outputs then meet as they do with one, so the
-// numbers do not depend on where the addition was done.
+// sum = x + residual, normed = rms_norm(sum), in one pass -> (normed, sum). If `residual` is undefined,
+// the sum is x itself, without a copy. The gradients of both outputs are then added in the same order as
+// with a residual, so the numbers do not depend on the place of the addition.
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
                                                 const at::Tensor& weight, double eps,
                                                 bool zero_centered = false);

@@ -81,7 +81,8 @@ void add_cross_entropy(OpTable& table) {
   table.cross_entropy_of_part = [](T, T, int64_t, T) {};
 }
 
-// Choices of an expert in [0, num_experts); all of them where the host does not know.
+// Counts the choices in [0, num_experts). Returns the number of all choices if the host
+// does not know them.
 int64_t num_rows(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor known = host_values(experts);
   if (!known.defined()) return experts.numel();

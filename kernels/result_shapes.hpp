@@ -1,13 +1,13 @@
 #pragma once
-// The shapes and dtypes of what ops give, for devices that have to know them before an op has run.
+// The shapes and dtypes of the ops' results, for devices that need them before an op has run.
 
 #include "kernels/ops/table.hpp"
 
 namespace d9d::kernels {
 
-// A table whose ops make their results, uninitialised and on the device of their inputs, and do nothing else. Numbers
-// of rows that depend on values are those of the most: each choice of an expert counts, each label is valid.
-// uniform_value is not in it.
+// Returns a table whose ops only allocate their results, uninitialised, on the device of their inputs. If
+// the host does not know the values on which a number of rows depends, it is the largest possible one:
+// each choice of an expert counts, each label is valid. uniform_value is not in the table.
 const OpTable& result_shapes();
 
 }  // namespace d9d::kernels

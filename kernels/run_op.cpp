@@ -10,7 +10,7 @@ namespace {
 
 using Tables = std::array<std::atomic<const OpTable*>, at::COMPILE_TIME_MAX_DEVICE_TYPES>;
 
-// One for the process, as the devices are: an op has nothing but its tensors to find its table by.
+// One list of tables for the process, because an op finds its table only by its tensors.
 Tables& tables() {
   static constinit Tables of_devices{};
   return of_devices;
@@ -20,7 +20,7 @@ bool same_device(at::Device a, at::Device b) {
   return a.type() == b.type() && (a.index() == b.index() || !a.has_index() || !b.has_index());
 }
 
-// The device of the first tensor that is defined.
+// Returns the device of the first defined tensor.
 at::Device device_of(c10::ArrayRef<const at::Tensor*> tensors) {
   for (const at::Tensor* tensor : tensors) {
     if (tensor != nullptr && tensor->defined()) return tensor->device();

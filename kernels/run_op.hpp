@@ -1,5 +1,5 @@
 #pragma once
-// Runs ops on the device of their tensors. Code of kernels/ reaches memory in this way only.
+// Runs ops on the device of their tensors. Code of kernels/ reaches memory only in this way.
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/ArrayRef.h>
@@ -10,15 +10,15 @@
 
 namespace d9d::kernels {
 
-// Tensors of `device` use `table` from this call on; null: they are refused again. The table must outlive its
-// use. Called by a device's plugin when it is loaded, before the first tensor of the device. The CPU has its
-// table from the start and keeps it.
+// Makes `table` the op table of a device type; null removes it. The table must outlive its use. A
+// device's plugin calls this when it is loaded, before the first tensor of the device. The CPU always
+// has its own table.
 void register_ops(at::DeviceType device, const OpTable* table);
 
 namespace op_detail {
 
-// The table of the device that holds all defined tensors; null entries are skipped. c10::Error that names the
-// op if they are on several devices or if their device has no table.
+// Returns the table of the device that holds all defined tensors; null entries are skipped. c10::Error
+// that names the op if they are on several devices or if their device has no table.
 const OpTable& table_of(const char* op, c10::ArrayRef<const at::Tensor*> tensors);
 [[noreturn]] void refuse_missing(const char* op, c10::ArrayRef<const at::Tensor*> tensors);
 

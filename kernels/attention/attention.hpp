@@ -8,9 +8,11 @@ namespace d9d::kernels {
 
 // softmax(scale * q k^T) v per head; query head h reads key head h / (Hq / Hkv) (grouped queries, Ainslie et
 // al. 2023). q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv], fp32, bf16 or fp64, strided rows allowed
-// -> [B, S, Hq, Dv]. `mask` says which keys a query sees; none is computed for the others but those of its
-// neighbours. Never holds S x S scores (online softmax, Dao et al. 2022, algorithm 1).
-// `first_keys`: FirstKeys of attention_ops.hpp, as of several documents in one row. Every query sees a key.
+// -> [B, S, Hq, Dv]. `mask` says which keys a query sees. Scores of other keys are computed only
+// where the queries of the same tile need them. Never stores S x S scores (online softmax, Dao et
+// al. 2022, algorithm 1).
+// `first_keys`: see FirstKeys (attention_ops.hpp); for several documents in one row. Every query
+// must see a key.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
                      double scale, const FirstKeys& first_keys = {});
 

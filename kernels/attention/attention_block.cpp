@@ -5,7 +5,7 @@
 namespace d9d::kernels {
 namespace {
 
-// The first and the last query see a key, and so do those between them.
+// Checks only the first and the last query: if both see a key, so do all between them.
 bool every_query_sees(const AttentionMask& mask, int64_t queries, int64_t keys) {
   const auto sees = [&](int64_t i) { return first_key(mask, i) < end_of_keys(mask, i, keys); };
   return mask.before >= 0 && mask.after >= 0 && sees(0) && sees(queries - 1);

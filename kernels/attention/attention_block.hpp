@@ -1,7 +1,7 @@
 #pragma once
-// Softmax attention over keys that come in several blocks, as on ranks that share a sequence. Each block is
-// computed alone; results are merged by the logarithms of their softmax denominators (online softmax: Dao et
-// al. 2022, algorithms 1 and 2; blockwise merging: Liu et al. 2023, arXiv 2310.01889). Without autograd.
+// Softmax attention over keys that come in several blocks, for ranks that share a sequence. Each block is
+// computed alone. Results are merged by the logarithms of their softmax denominators (online softmax: Dao
+// et al. 2022, algorithms 1 and 2; blockwise merging: Liu et al. 2023, arXiv 2310.01889). No autograd.
 // Shapes and dtypes of the inputs are those of attention.hpp, but queries and keys may differ in length.
 
 #include <ATen/core/Tensor.h>
@@ -10,24 +10,25 @@
 
 namespace d9d::kernels {
 
-// Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]; `out` has
-// `dtype`: q's, or fp32 if blocks are to be merged. With
-// `mask` every query must see at least one key. With first_keys it may see none: out is 0 and lse -inf then.
+// Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]. `out` has `dtype`:
+// q's, or fp32 if blocks are to be merged.
+// Every query must see at least one key of `mask`. With `first_keys` it may see none: then out is
+// 0 and lse -inf.
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
                                const FirstKeys& first_keys = {});
 
-// This block's share of the gradients, in `dtype`; `forward` is the result over all blocks. The gradient of a
-// query is the sum of the shares of its blocks, and so is that of a key.
-// `grad` and forward.out may have any floating dtype.
+// Returns this block's share of the gradients, in `dtype`. `forward` is the merged result over all
+// blocks. The gradient of a query or a key is the sum of the shares of its blocks. `grad` and forward.out
+// may have any floating dtype.
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
                                                  const FirstKeys& first_keys = {});
 
-// into := attention over the keys of both blocks. May be views. out and lse have one dtype, fp32 or fp64. In
-// `into` every query has seen a key.
+// into := attention over the keys of both blocks. Tensors may be views. out and lse have one dtype, fp32
+// or fp64. In `into` every query must have seen a key.
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block);
 
 }  // namespace d9d::kernels

@@ -1,14 +1,14 @@
 #pragma once
-// Which keys each query of an attention sees. No torch, and no inline functions but those below, which every
-// file has a copy of: some of them are compiled for AVX-512.
+// Which keys each query of an attention sees. No torch. The functions are static, so that each file has
+// its own copy: a copy compiled for AVX-512 must not be linked into files for other machines.
 
 #include <cstdint>
 #include <limits>
 
 namespace d9d::kernels {
 
-// Query i stands at the position of key i + offset. It sees the keys from `before` positions before its own
-// to `after` positions after it: a sliding window of w keys is {before w - 1, after 0}.
+// Query i has the position of key i + offset. It sees the keys from `before` positions before its own to
+// `after` positions after it. A sliding window of w keys is {before w - 1, after 0}.
 struct AttentionMask {
   static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
@@ -22,7 +22,7 @@ struct AttentionMask {
 inline constexpr AttentionMask full_mask{};
 inline constexpr AttentionMask causal_mask{AttentionMask::unlimited, 0, 0};
 
-// Of `keys` keys, query i sees those from first_key() up to, not including, end_of_keys().
+// Query i sees the keys [first_key(), end_of_keys()) of `keys`.
 static inline int64_t first_key(const AttentionMask& mask, int64_t i) {
   if (mask.before == AttentionMask::unlimited) return 0;
   const int64_t first = i + mask.offset - mask.before;

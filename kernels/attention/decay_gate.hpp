@@ -1,6 +1,6 @@
 #pragma once
-// The logarithm of how much of its state a recurrent head keeps at a token (Mamba 2, Dao and Gu 2024, arXiv
-// 2405.21060, section 7; used by Yang et al. 2024, arXiv 2412.06464):
+// The logarithm of the share of its state that a recurrent head keeps at a token (Mamba 2, Dao and Gu
+// 2024, arXiv 2405.21060, section 7; used by Yang et al. 2024, arXiv 2412.06464):
 //   -exp(log_rate[h]) * softplus(a[.., h] + bias[h])
 // a [.., H], log_rate and bias [H] fp32, bf16 or fp64 -> [.., H] in fp32, or fp64 for fp64. The gradients of
 // log_rate and bias are summed in a fixed order.

@@ -6,8 +6,8 @@
 // first divided by sqrt(|x|^2 + 1e-6). Value head h reads query and key head h / (Hv / Hk).
 //
 // q, k [B, S, Hk, Dk], v [B, S, Hv, Dv], all fp32, bf16 or fp64; decay (at most 0) and beta [B, S, Hv] fp32, or
-// fp64 for fp64 -> [B, S, Hv, Dv] as v. States and sums are fp32, or fp64. The size of the chunks changes the
-// order of sums only.
+// fp64 for fp64 -> [B, S, Hv, Dv] as v. States and sums are fp32, or fp64. The size of the chunks changes
+// only the order of sums.
 
 #include <ATen/core/Tensor.h>
 

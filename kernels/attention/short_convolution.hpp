@@ -2,9 +2,9 @@
 // Causal depthwise convolution over the last K tokens with SiLU, as before the delta rule (Yang et al. 2024,
 // arXiv 2412.06464, section 3.4):
 //   y[t, c] = silu(sum over j < K of weight[c, 0, j] * x[t - K + 1 + j, c]), x = 0 before the first token
-// x [B, S, H, W], its H W channels those of rows first .. first + H W of weight [C, 1, K], the other rows being
-// of other calls; heads may be strided views with a dense last dimension. fp32, bf16 or fp64, sums in fp32 (fp64
-// for fp64) -> [B, S, H, W], contiguous.
+// x [B, S, H, W]. Its H W channels use rows first .. first + H W of weight [C, 1, K]; the other rows
+// belong to other calls. Heads may be strided views with a dense last dimension. fp32, bf16 or fp64, sums
+// in fp32 (fp64 for fp64) -> [B, S, H, W], contiguous.
 
 #include <ATen/core/Tensor.h>
 

@@ -6,7 +6,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// Loops::of(table) and Loops::backward_of(table) are the loops of one activation.
+// `Loops` is one activation: Loops::of(table) and Loops::backward_of(table) return its loops.
 struct SiluLoops {
   template <class T>
   static auto of(const LoopTable<T>& table) {

@@ -20,7 +20,7 @@ at::Tensor with_dense_dim(const at::Tensor& x) {
   return x.stride(3) == 1 ? x : x.contiguous();
 }
 
-// Head `head` of sequence `batch` of x [B, S, H, D].
+// Returns head `head` of sequence `batch` of x [B, S, H, D] as a matrix operand.
 GemmInput head_of(const at::Tensor& x, int64_t batch, int64_t head) {
   const int64_t offset = batch * x.stride(0) + head * x.stride(2);
   return {static_cast<const char*>(x.const_data_ptr()) + offset * x.element_size(), x.stride(1), false,
@@ -32,7 +32,7 @@ GemmOutput output_head_of(const at::Tensor& x, int64_t batch, int64_t head) {
           x.scalar_type() == at::kBFloat16};
 }
 
-// The query heads of key head `head`.
+// Returns the query heads that read key head `head`.
 std::vector<GemmInput> group_of(const at::Tensor& x, int64_t batch, int64_t head, int64_t group) {
   std::vector<GemmInput> heads;
   for (int64_t g = 0; g < group; ++g) heads.push_back(head_of(x, batch, head * group + g));
@@ -43,7 +43,7 @@ std::vector<GemmOutput> output_group_of(const at::Tensor& x, int64_t batch, int6
   for (int64_t g = 0; g < group; ++g) heads.push_back(output_head_of(x, batch, head * group + g));
   return heads;
 }
-// lse [B, Hq, S], rows dense
+// The same for lse [B, Hq, S] with dense rows.
 std::vector<float*> lse_group_of(const at::Tensor& lse, int64_t batch, int64_t head, int64_t group) {
   std::vector<float*> rows;
   for (int64_t g = 0; g < group; ++g) {
@@ -52,7 +52,7 @@ std::vector<float*> lse_group_of(const at::Tensor& lse, int64_t batch, int64_t h
   return rows;
 }
 
-// f(batch, key head) in parallel.
+// Calls f(batch, key head) for all key heads, in parallel.
 template <class F>
 void for_key_heads(const at::Tensor& k, F&& f) {
   const int64_t heads = k.size(2);
@@ -61,7 +61,7 @@ void for_key_heads(const at::Tensor& k, F&& f) {
   });
 }
 
-// Of one sequence; `batch` matters for its first keys only.
+// What the queries of a sequence see. `batch` is needed only for its first keys.
 AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const AttentionMask& mask, double scale,
                         const FirstKeys& first_keys, int64_t batch) {
   return {q.size(1),
@@ -114,8 +114,8 @@ AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tenso
   return result;
 }
 
-// The blocked kernels have one width for all heads. The zeros that fill
-// the narrower ones add nothing to scores, sums or gradients.
+// The blocked kernels need one width for all heads. Narrower ones are padded with zeros, which add
+// nothing to scores, sums or gradients.
 at::Tensor widened(const at::Tensor& x, int64_t width) {
   return x.size(3) == width ? x : at::constant_pad_nd(x, {0, width - x.size(3)});
 }

@@ -30,12 +30,13 @@ at::Tensor to_key_heads(const at::Tensor& grad, int64_t key_heads) {
   return by_token.reshape({by_token.size(0), by_token.size(1), key_heads, group, by_token.size(3)}).sum(3);
 }
 
-// Whether torch has a name for the mask: none at all, or its own causal one.
+// Whether torch's kernel knows the mask without biases: no mask, or its own causal one.
 bool is_plain(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& k) {
   return mask == full_mask || (mask == causal_mask && q.size(1) == k.size(1));
 }
 
-// What queries see: the mask, and of one sequence its first keys (null: the mask alone).
+// What the queries of a sequence see: the keys of the mask, from the first keys on (null:
+// all of the mask's).
 struct Seen {
   AttentionMask mask;
   const int64_t* first_keys;
@@ -47,9 +48,8 @@ struct Seen {
   int64_t end(int64_t i) const { return end_of_keys(mask, i, keys); }
 };
 
-// Queries and the keys they see, each from `first` on. The keys are a band, so that queries are taken some at
-// a time with the keys that one of them sees: neither scores nor biases exist for the others. At least one
-// key, though no query may see it.
+// Some adjacent queries, and the range of keys that at least one of them sees. Scores and biases exist
+// only for these keys. The range has at least one key, even if no query sees it.
 struct Rectangle {
   int64_t first, queries;
   int64_t first_key, keys;
@@ -78,7 +78,8 @@ at::Tensor biases_of(const Seen& seen, const Rectangle& at, at::ScalarType dtype
   return bias;
 }
 
-// Additive, 0 where the query sees the key. bf16 has fp32 biases, as torch wants them.
+// Returns biases that are added to the scores: 0 where the query sees the key, else -infinity. torch
+// needs fp32 biases for bf16.
 at::Tensor biases_of(const Seen& seen, const Rectangle& at, const at::Tensor& q) {
   return q.scalar_type() == at::kDouble ? biases_of<double>(seen, at, at::kDouble)
                                         : biases_of<float>(seen, at, at::kFloat);
@@ -111,7 +112,8 @@ at::Tensor keys_of(const at::Tensor& x, const Rectangle& at) {
   return x.narrow(1, at.first_key, at.keys);
 }
 
-// Biases that are all infinite make no softmax.
+// Sets the results of queries that see no key: out 0, lse -infinity. A softmax over biases
+// of -infinity is NaN.
 void clear_blind(const AttentionBlock& part, const Seen& seen, const Rectangle& at) {
   for (int64_t i = 0; i < at.queries; ++i) {
     if (seen.first(at.first + i) < seen.end(at.first + i)) continue;
@@ -151,7 +153,7 @@ AttentionBlockGradients banded_backward(const at::Tensor& grad, const at::Tensor
   return {at::cat(dqs, 1), dk.to(dtype), dv.to(dtype)};
 }
 
-// f(part of a tensor [B, ..], what its queries see) for each sequence, as their bands differ.
+// Calls f(part of a tensor [B, ..], what its queries see) for each sequence, because their bands differ.
 template <class F>
 void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const FirstKeys& first_keys, F&& f) {
   for (int64_t b = 0; b < k.size(0); ++b) {

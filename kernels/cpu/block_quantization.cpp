@@ -13,17 +13,17 @@ namespace {
 
 constexpr int64_t elements_of_task = int64_t{1} << 14;
 
-// Exponent and the upper 8 bits of the fraction, of a number in [0, 1].
+// Returns the exponent and the upper 8 bits of the fraction of a number in [0, 1].
 std::size_t cell_of(float magnitude) {
   return std::bit_cast<std::uint32_t>(magnitude) >> 15;
 }
 
-// Finds values of one sign.
+// Finds the nearest values of one sign.
 class Side {
  public:
   explicit Side(const CodeSide& side);
 
-  // The nearest; of two that are as near the smaller one.
+  // Returns the index of the nearest value; of two equally near ones that of the smaller.
   int index_of(float magnitude) const {
     const int index = start_[cell_of(magnitude)];
     return index + (magnitude > side_.middle[index] ? 1 : 0);
@@ -31,7 +31,8 @@ class Side {
 
  private:
   const CodeSide& side_;
-  // Of each cell the index of its smallest number. A cell is narrower than the distance of two middles.
+  // By cell: the index for the smallest number of the cell. Another number of the cell has this index or
+  // the next one, because a cell is narrower than the distance between two middles.
   std::vector<std::uint8_t> start_;
 };
 
@@ -56,7 +57,7 @@ const Book& book_of(CodeBook kind) {
   return kind == CodeBook::positive ? positive : either;
 }
 
-// f(block, begin, end) of the blocks of n elements.
+// Calls f(block, begin, end) for all blocks of n elements, in parallel.
 template <class F>
 void for_blocks(int64_t n, int64_t block, const F& f) {
   const int64_t blocks = (n + block - 1) / block;

@@ -25,7 +25,7 @@ ValidTokens valid_tokens(const at::Tensor& labels, int64_t ignore_index, int64_t
   return {valid.index.narrow(0, 0, count), valid.labels.narrow(0, 0, count)};
 }
 
-// f(i, row i of the logits) for all rows, in parallel.
+// Calls f(i, row i of the logits) for all rows, in parallel.
 template <class S, class F>
 void for_logits(const at::Tensor& logits, F&& f) {
   const int64_t width = logits.size(1);
@@ -68,7 +68,7 @@ at::Tensor vocabulary_statistics(const at::Tensor& logits, const at::Tensor& lab
   return statistics;
 }
 
-// The parts are taken in order, so that every rank gets the same bits.
+// Joins the parts in order, so that every rank gets the same bits.
 void join_vocabulary(const at::Tensor& parts, const at::Tensor& softmax, const at::Tensor& loss) {
   const at::Tensor contiguous = parts.contiguous();
   const int64_t rows = parts.size(2);
@@ -124,7 +124,7 @@ at::Tensor cross_entropy_online(const at::Tensor& logits, const at::Tensor& labe
       if (here) {
         largest[2 * rows + i] = row[column];
         largest[i] = std::max(before, row[column]);
-        row[column] = std::numeric_limits<S>::lowest();  // not in the sum
+        row[column] = std::numeric_limits<S>::lowest();  // leaves the label out of the sum
       }
       const S total = loop_table<S>().online_exponentials(width, row, largest + i);
       factors[i] = std::exp(before - largest[i]);

@@ -10,7 +10,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// There are few of these numbers, so that bf16 is converted by torch.
+// The inputs in sum_dtype. torch converts bf16 before the loops, because these numbers are few.
 struct DecayInputs {
   at::Tensor a, log_rate, bias;  // contiguous in sum_dtype
 
@@ -47,7 +47,7 @@ at::Tensor decay_gate(const at::Tensor& a, const at::Tensor& log_rate, const at:
   return decay;
 }
 
-// sums [2, H]: of log_rate and of bias.
+// sums [2, H]: the gradients of log_rate and of bias.
 template <class S>
 void add_gradients(const DecayInputs& in, const S* grad, int64_t begin, int64_t end, S* da, S* sums) {
   const S *from = data_of<S>(in.a), *rate = data_of<S>(in.log_rate), *shift = data_of<S>(in.bias);

@@ -12,7 +12,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// That a chunk's matrices have, see the constructor.
+// Returns how many numbers the matrices of a chunk have: see the constructor.
 std::size_t numbers_of(const DeltaSizes& sizes) {
   constexpr int64_t squares = 8, wides = 4, key_rows = 7, singles = 5;
   const int64_t c = sizes.options.chunk, wide = sizes.dk + sizes.dv;
@@ -66,7 +66,7 @@ void DeltaHeads<S>::open_chunk(int64_t chunk) {
   product({n_tokens_, n_tokens_, sizes_.dk}, q_, t(k_), scores_);
 }
 
-// G, exp(G) and the lower triangle of D.
+// Computes G, exp(G) and the lower triangle of D.
 template <class S>
 void DeltaHeads<S>::decay_within() {
   S sum = 0;
@@ -145,7 +145,7 @@ void DeltaHeads<S>::backward(const S* grad, const DeltaOperands<S>& into) {
       advance(state(states_, member));
     }
   }
-  std::fill(states_.begin(), states_.end(), S(0));  // of their gradients from here on
+  std::fill(states_.begin(), states_.end(), S(0));  // holds the states' gradients from here on
   for (int64_t chunk = sizes_.chunks() - 1; chunk >= 0; --chunk) {
     open_chunk(chunk);
     std::fill_n(dq_.data, n_tokens_ * sizes_.dk, S(0));
@@ -162,7 +162,8 @@ void DeltaHeads<S>::backward(const S* grad, const DeltaOperands<S>& into) {
   }
 }
 
-// The gradients of X (dx), N (dn), P (dp), of the decayed queries and keys in dq and dk, and of S (dstate).
+// Computes the gradients of X (dx), N (dn), P (dp), of the decayed queries and keys (in dq and dk),
+// and of S (dstate).
 template <class S>
 void DeltaHeads<S>::chunk_backward(const Matrix<S>& grad, const Matrix<S>& before, const Matrix<S>& dstate) {
   const int64_t n = n_tokens_, dk = sizes_.dk, dv = sizes_.dv;
@@ -194,7 +195,7 @@ void DeltaHeads<S>::chunk_backward(const Matrix<S>& grad, const Matrix<S>& befor
   product({dk, dv, n}, t(y_.from(dv)), dy_, dstate, true);
 }
 
-// From dn and dp to the gradients of K K^T (dn) and Q K^T (dp), and on to queries and keys.
+// Turns dn and dp into the gradients of K K^T (dn) and Q K^T (dp), and adds those of queries and keys.
 template <class S>
 void DeltaHeads<S>::lower_backward(const DeltaOperands<S>& into) {
   const int64_t n = n_tokens_, dk = sizes_.dk;
@@ -222,7 +223,8 @@ void DeltaHeads<S>::lower_backward(const DeltaOperands<S>& into) {
   product({n, dk, n}, t(dn_), k_, dk_, true);
 }
 
-// From dx to the gradients of values, beta and keys; from those of G to those of the decays.
+// Computes the gradients of values, beta and keys from dx, and those of the decays from
+// the gradients of G.
 template <class S>
 void DeltaHeads<S>::inputs_backward(const DeltaOperands<S>& into) {
   const int64_t dk = sizes_.dk, dv = sizes_.dv;

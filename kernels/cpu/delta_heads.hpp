@@ -1,5 +1,6 @@
 #pragma once
-// The gated delta rule of one key head of one sequence and its value heads, chunk by chunk. Internal to cpu/.
+// The gated delta rule for one key head of one sequence and the value heads that use
+// it. Internal to cpu/.
 
 #include <vector>
 
@@ -24,7 +25,7 @@ struct DeltaSizes {
   int64_t group() const { return value_heads / key_heads; }  // value heads of a key head
 };
 
-// Tensors [B, S, heads, ..] as memory.
+// The data of tensors [B, S, heads, ..].
 template <class S>
 struct DeltaOperands {
   S *q, *k, *v, *decay, *beta;
@@ -42,14 +43,14 @@ class DeltaHeads {
  private:
   const LoopTable<S>& loops() const { return loop_table<S>(); }
 
-  // Of token i of the chunk; `heads` of `width` numbers each, this one's head.
+  // Returns the offset of token i of the chunk in a tensor with `heads` heads of `width` numbers.
   int64_t at(int64_t i, int64_t heads, int64_t head, int64_t width) const {
     return ((batch_ * sizes_.length + first_ + i) * heads + head) * width;
   }
   int64_t key_at(int64_t i) const { return at(i, sizes_.key_heads, key_head_, sizes_.dk); }
   int64_t value_at(int64_t i) const { return at(i, sizes_.value_heads, head_, sizes_.dv); }
   int64_t gate_at(int64_t i) const { return at(i, sizes_.value_heads, head_, 1); }
-  // Rows of the chunk in a tensor [B, S, Hv, Dv].
+  // Returns the chunk's rows of a tensor [B, S, Hv, Dv].
   Matrix<S> value_rows(const S* data) const {
     return {const_cast<S*>(data) + value_at(0), sizes_.value_heads * sizes_.dv};
   }

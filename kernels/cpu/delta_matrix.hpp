@@ -1,5 +1,5 @@
 #pragma once
-// Small products on memory, for the chunks of the delta rule.
+// Small matrix products over pointers, for the chunks of the delta rule.
 
 #include "kernels/cpu/matmul.hpp"
 

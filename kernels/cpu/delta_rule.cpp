@@ -7,7 +7,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// In sum_dtype.
+// The inputs in sum_dtype, contiguous.
 struct DeltaTensors {
   at::Tensor q, k, v, decay, beta;
 
@@ -24,7 +24,7 @@ DeltaTensors wide(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
           beta.contiguous()};
 }
 
-// f(S{}) with S float or double.
+// Calls f(S{}) with S float or double.
 template <class F>
 void for_sums(const at::Tensor& x, F&& f) {
   x.scalar_type() == at::kDouble ? f(double{}) : f(float{});

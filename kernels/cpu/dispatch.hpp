@@ -1,5 +1,5 @@
 #pragma once
-// From CPU tensors to the pointer loops of kernels/cpu/loops.
+// Leads from CPU tensors to the pointer loops of kernels/cpu/loops.
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 
 namespace d9d::kernels::cpu {
 
-// f(T{}) with T of the dtype: float, double or Bf16.
+// Calls f(T{}) with the T of the dtype: float, double or Bf16.
 template <class F>
 decltype(auto) dispatch(at::ScalarType dtype, F&& f) {
   if (dtype == at::kFloat) return f(float{});
@@ -21,13 +21,14 @@ decltype(auto) dispatch(at::ScalarType dtype, F&& f) {
   return f(double{});
 }
 
-// Null for an undefined tensor.
+// Returns the data of a tensor, or null if it is undefined.
 template <class T>
 T* data_of(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<T*>(tensor.data_ptr()) : nullptr;
 }
 
-// Of a matrix [rows, width] with dense rows (as_rows); null data for an undefined tensor.
+// Returns the rows of a matrix [rows, width] with dense rows (as_rows). Null data
+// for an undefined tensor.
 template <class T>
 Rows<const T> rows_of(const at::Tensor& matrix, int64_t begin = 0) {
   if (!matrix.defined()) return {nullptr, 0};
@@ -39,7 +40,8 @@ Rows<T> mutable_rows_of(const at::Tensor& matrix, int64_t begin = 0) {
   return {static_cast<T*>(matrix.data_ptr()) + begin * matrix.stride(0), matrix.stride(0)};
 }
 
-// f(begin, end) over `rows` rows in parallel, so that a thread gets at least some 16 thousand elements.
+// Calls f(begin, end) for ranges of `rows` rows, in parallel. A thread gets at least
+// some 16 thousand elements.
 template <class F>
 void for_rows(int64_t rows, int64_t width, F&& f) {
   if (rows == 0) return;

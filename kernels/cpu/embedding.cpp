@@ -8,10 +8,11 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// The index of a token whose row another rank holds.
+// The index of a token whose row is on another rank.
 constexpr int64_t elsewhere = -1;
 
-// Contiguous ids of a vocabulary of `vocab_size` -> their rows in the part of `rows` from `first` on.
+// Turns contiguous ids of a vocabulary of `vocab_size` into row indices of the part
+// [first, first + rows).
 at::Tensor rows_of_ids(const at::Tensor& ids, int64_t first, int64_t rows, int64_t vocab_size) {
   const auto* id = static_cast<const int64_t*>(ids.const_data_ptr());
   for (int64_t i = 0; i < ids.numel(); ++i) {
@@ -53,7 +54,8 @@ EmbeddedRows embedding(const at::Tensor& ids, const at::Tensor& weight, int64_t 
   return {lookup(rows, weight), rows};
 }
 
-// Adds tokens one after the other, so that a row is summed in a fixed order; threads share the columns.
+// Adds tokens one after the other, so that each row is summed in a fixed order.
+// Threads divide the columns.
 // ids [count], grad [count, width], into [V, width] dense.
 template <class T, class G>
 void scatter_add(const int64_t* ids, int64_t count, int64_t width, Rows<const T> grad, G* into) {

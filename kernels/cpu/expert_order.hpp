@@ -1,5 +1,5 @@
 #pragma once
-// The op `expert_order`, also for the ops that begin with it.
+// The op `expert_order`, for the op table and for other ops that call it.
 
 #include "kernels/ops/moe_ops.hpp"
 

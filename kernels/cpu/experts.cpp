@@ -26,7 +26,7 @@ ExpertRows expert_rows(const at::Tensor& experts, const at::Tensor& probs, int64
   return rows;
 }
 
-// f(expert, first row, rows) for every expert that has rows.
+// Calls f(expert, first row, number of rows) for every expert that has rows.
 template <class F>
 void for_experts(const ExpertRows& rows, F&& f) {
   const auto* offset = data_of<int64_t>(rows.offsets);
@@ -45,18 +45,18 @@ GemmInput gathered(const at::Tensor& x, const ExpertRows& rows, int64_t first) {
   return gemm_input(x, data_of<int64_t>(rows.token) + first);
 }
 
-// Into rows `first` .. of a contiguous matrix.
+// Writes to the rows of a contiguous matrix from `first` on.
 GemmOutput rows_from(const at::Tensor& matrix, int64_t first, bool add = false) {
   const int64_t width = matrix.size(1);
   return {static_cast<char*>(matrix.data_ptr()) + first * width * matrix.element_size(), width, add,
           matrix.scalar_type() == at::kBFloat16};
 }
-// Added to the rows of the tokens, fp32.
+// Adds to the rows of the tokens in y, fp32.
 GemmOutput scattered(const at::Tensor& y, const ExpertRows& rows, int64_t first, const float* scale) {
   return {y.data_ptr(), y.size(1), true, false, data_of<int64_t>(rows.token) + first, scale};
 }
 
-// gate or up activations of all rows, [R, I].
+// Returns the gate or up activations of all rows, [R, I].
 at::Tensor expert_project(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows) {
   at::Tensor out = at::empty({rows.token.size(0), weight.size(1)}, x.options());
   for_experts(rows, [&](int64_t e, int64_t first, int64_t count) {
@@ -130,7 +130,7 @@ at::Tensor expert_dprobs(const at::Tensor& dscale, const ExpertRows& rows) {
   return dprobs;
 }
 
-// Row `first` and those that follow it.
+// Reads the factor's rows from `first` on.
 GemmInput factor_from(const ExpertFactor& factor, const ExpertRows& rows, int64_t first) {
   if (factor.by_token) return gathered(factor.matrix, rows, first);
   return gemm_input(factor.matrix.narrow(0, first, factor.matrix.size(0) - first));
@@ -138,7 +138,7 @@ GemmInput factor_from(const ExpertFactor& factor, const ExpertRows& rows, int64_
 
 void expert_dw(const at::Tensor& into, const ExpertFactor& left, const ExpertFactor& right,
                const ExpertRows& rows, double beta) {
-  // bfloat16 gradients are summed in fp32 and rounded once.
+  // Sums bfloat16 gradients in fp32 and rounds once.
   const bool in_place = into.scalar_type() == at::kFloat && into.is_contiguous();
   const at::Tensor sums = in_place    ? into
                           : beta == 0 ? at::empty(into.sizes(), into.options().dtype(at::kFloat))

@@ -10,8 +10,8 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// rows x columns of storage as fp32: a view where the memory
-// is that already, else a copy with its rows gathered.
+// Returns the operand as an fp32 matrix [rows, columns]: a view if its memory is one already, else a
+// copy with gathered rows.
 at::Tensor storage_of(const GemmInput& input, int64_t rows, int64_t columns) {
   const auto dtype = input.bf16 ? at::kBFloat16 : at::kFloat;
   int64_t last = rows - 1;
@@ -28,7 +28,8 @@ at::Tensor matrix_of(const GemmInput& input, int64_t rows, int64_t columns) {
   return input.transposed ? storage_of(input, columns, rows).t() : storage_of(input, rows, columns);
 }
 
-// The library writes plain fp32 rows itself; the rest goes through a separate product.
+// Writes plain fp32 rows directly. Other outputs need a separate product, which is
+// then scattered or converted.
 bool is_plain(const GemmOutput& c) {
   return !c.bf16 && !c.rows && !c.row_scale;
 }

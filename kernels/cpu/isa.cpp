@@ -10,7 +10,8 @@
 namespace d9d::kernels {
 namespace {
 
-// Linux gives a process the tile registers when it asks for them (Documentation/arch/x86/xstate.rst).
+// Asks Linux for the tile registers, which a process may use only then
+// (Documentation/arch/x86/xstate.rst).
 bool may_use_tiles() {
   constexpr int request_permission = 0x1023, tile_data = 18;
   return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -34,8 +35,8 @@ Isa choose() {
   const Isa best = detect();
   const char* const asked = std::getenv("D9D_ISA");
   if (asked == nullptr || *asked == '\0') {
-    // Where tiles are hidden from a Xeon (some virtual machines): its VDPBF16PS gives 115 GFLOP/s a core, products of
-    // widened numbers 190. An EPYC's gives twice the rate of fp32.
+    // On a Xeon without tiles (hidden by some virtual machines) VDPBF16PS reaches 115 GFLOP/s a core, and
+    // products of numbers widened to fp32 reach 190. On an EPYC it has twice the rate of fp32.
     return best == Isa::avx512_bf16 && __builtin_cpu_is("intel") ? Isa::avx512 : best;
   }
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {

@@ -24,7 +24,7 @@ void matmul_by_torch(at::Tensor c, const at::Tensor& a, const at::Tensor& b, dou
   }
 }
 
-// Columns begin .. of b and c, or rows begin .. of a and c.
+// The operand b from column `begin` on; from_row: the operand a from row `begin` on.
 GemmInput from_column(GemmInput b, int64_t begin) {
   const int64_t size = b.bf16 ? 2 : 4;
   if (!b.transposed) {
@@ -55,7 +55,7 @@ GemmOutput part_of(GemmOutput c, int64_t row, int64_t column) {
 struct Product {
   decltype(&gemm_avx512) run;
   int64_t tile_rows;
-  int64_t worth_threads;  // of products: starting the other threads takes some ten microseconds
+  int64_t worth_threads;  // multiplications that are worth the start of threads, some ten microseconds
 };
 Product product_for(bool bf16) {
   const Isa isa = isa_of_this_machine();
@@ -63,7 +63,7 @@ Product product_for(bool bf16) {
   return {bf16 && isa >= Isa::avx512_bf16 ? gemm_bf16 : gemm_avx512, 14, int64_t{1} << 20};
 }
 
-// Parts of whole tiles along the longer side.
+// Divides the product along its longer side into parts of whole tiles, one per thread.
 void gemm_in_parts(const Product& product, int64_t parts, int64_t m, int64_t n, int64_t k, const GemmInput& a,
                    const GemmInput& b, const GemmOutput& c) {
   const bool by_column = n >= m;
@@ -80,7 +80,7 @@ void gemm_in_parts(const Product& product, int64_t parts, int64_t m, int64_t n, 
   });
 }
 
-// Whether reading b, the rows of a weight, is most of the work.
+// Whether a has so few rows that reading b, a transposed weight, is most of the work.
 bool is_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta) {
   const bool plain = a.scalar_type() == b.scalar_type() &&
                      (c.scalar_type() == at::kFloat || c.scalar_type() == a.scalar_type());
@@ -88,11 +88,11 @@ bool is_of_few_rows(const at::Tensor& c, const at::Tensor& a, const at::Tensor& 
          has_dense_rows(a) && has_dense_rows(b.t());
 }
 
-// f(first row of the weight, their number) in parallel, by whole blocks.
+// Calls f(first row of the weight, number of rows) for whole blocks of rows, in parallel.
 template <class F>
 void for_weight_rows(int64_t m, int64_t n, int64_t k, F&& f) {
   constexpr int64_t block = 16;
-  // As in gemm(): from a million products on, other threads are worth their start.
+  // As in gemm(): from a million multiplications on, other threads are worth their start.
   const int64_t grain = std::max<int64_t>(1, (int64_t{1} << 20) / (m * k * block));
   at::parallel_for(0, (n + block - 1) / block, grain, [&](int64_t begin, int64_t end) {
     f(begin * block, std::min(end * block, n) - begin * block);

@@ -5,10 +5,10 @@
 
 namespace d9d::kernels::cpu {
 
-// All ops. Built at the first call.
+// Returns the table with all ops. It is built at the first call.
 const OpTable& op_table();
 
-// Each puts the ops of its file into the table.
+// Each adds the ops of its file to the table.
 void add_activation(OpTable& table);
 void add_attention(OpTable& table);
 void add_block_quantization(OpTable& table);

@@ -7,7 +7,7 @@
 
 namespace d9d::kernels::cpu {
 
-// Counting sort; stable, so an expert's rows are in token order.
+// Sorts the choices by counting. The sort is stable, so an expert's rows are in token order.
 ExpertOrder expert_order(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor choices = experts.contiguous();
   ExpertOrder order{at::zeros({num_experts + 1}, choices.options()),

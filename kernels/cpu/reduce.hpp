@@ -6,8 +6,9 @@
 
 namespace d9d::kernels::cpu {
 
-// f(begin, end, partial) adds its sum over rows begin..end to partial [width]; returns the total over all
-// rows, [width]. Chunks are of fixed size and added in order: the same bits for any number of threads.
+// Returns the sum over all rows, [width]. f(begin, end, partial) must add the sum over rows begin ..
+// end to partial [width]. Chunks have a fixed size and are added in order, so the bits do not depend on
+// the number of threads.
 template <class S, class F>
 at::Tensor reduce_rows(int64_t rows, int64_t width, const at::TensorOptions& options, F&& f) {
   constexpr int64_t chunk = 128;

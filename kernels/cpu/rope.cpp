@@ -19,14 +19,14 @@ HeadsShape<T> shape_of(const at::Tensor& heads, const at::Tensor& weight, const 
           static_cast<Sum<T>>(offset)};
 }
 
-// [B, S, H, D] with dense heads and evenly spaced tokens.
+// Returns x [B, S, H, D] with dense heads and evenly spaced tokens: itself, or a copy.
 at::Tensor dense_heads(const at::Tensor& x) {
   const bool dense = x.stride(3) == 1 && (x.size(2) == 1 || x.stride(2) == x.size(3)) &&
                      (x.size(0) == 1 || x.stride(0) == x.size(1) * x.stride(1));
   return dense ? x : x.contiguous();
 }
 
-// f(begin, end, angle_row) over runs of tokens whose angles lie in consecutive rows of the table.
+// Calls f(begin, end, angle_row) for runs of tokens whose angles are in consecutive rows of the table.
 template <class F>
 void for_tokens(const at::Tensor& x, const at::Tensor& cos, int64_t begin, int64_t end, F&& f) {
   const int64_t length = x.size(1);
@@ -78,7 +78,7 @@ RotatedHeads rope(const at::Tensor& input, const at::Tensor& head_weight, double
   return {y, inverse};
 }
 
-// The weight's gradient costs little beside dx, so that it is always computed along.
+// Always computes the weight's gradient, too, because it costs little beside dx.
 RopeGradients rope_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& head_weight,
                             double offset, const at::Tensor& inverse, const RopeAngles& angles,
                             RopeStyle style) {

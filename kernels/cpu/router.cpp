@@ -14,10 +14,11 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// The tiny number that keeps a sum of vanished probabilities divisible.
+// Added to the sum of probabilities, so that a division by a sum of zeros is not NaN.
 constexpr double renormalise_floor = 1e-20;
 
-// The k largest by `choice`, ties to the lower index; k is small, so selection beats sorting.
+// Finds the k largest of `choice`, ties to the lower index. Selects them one by one, which beats sorting
+// for a small k.
 template <class S>
 void select(const S* scores, const S* choice, int64_t experts, int64_t top_k, S* probs, int64_t* chosen) {
   for (int64_t j = 0; j < top_k; ++j) {
@@ -45,7 +46,7 @@ S two_largest(const S* values, int64_t count) {
   return first + second;
 }
 
-// Experts of the other groups get -infinity. Of equal groups the first ones are kept.
+// Sets the experts of all but the best groups to -infinity. Of equal groups the first ones are kept.
 template <class S>
 void keep_best_groups(const RouterRule& rule, std::vector<S>& choice) {
   const auto groups = static_cast<std::size_t>(rule.groups);
@@ -63,7 +64,8 @@ void keep_best_groups(const RouterRule& rule, std::vector<S>& choice) {
   }
 }
 
-// What experts are compared by: the scores themselves, or a changed copy of them in `changed`.
+// Returns the numbers by which experts are compared: the scores themselves, or a
+// changed copy in `changed`.
 template <class S>
 const S* choice_of(const S* scores, int64_t experts, const S* bias, const RouterRule& rule,
                    std::vector<S>& changed) {

@@ -10,7 +10,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// [B, S, H, W] with a dense last dimension; tokens are counted over all sequences.
+// A tensor [B, S, H, W] with a dense last dimension. Tokens are numbered over all sequences.
 template <class T>
 struct Channels {
   T* data;
@@ -24,7 +24,7 @@ struct Channels {
         width(x.size(3)),
         strides{x.stride(0), x.stride(1), x.stride(2)} {}
 
-  // Of the token that is `away` from this one; null outside of its sequence.
+  // Returns the row of the token `away` positions from `token`, or null outside of its sequence.
   T* row(int64_t token, int64_t head, int64_t away = 0) const {
     const int64_t place = token % length + away;
     if (place < 0 || place >= length) return nullptr;
@@ -32,14 +32,16 @@ struct Channels {
   }
 };
 
-// The channels' rows of weight [C, 1, K] as [H, K, W] in sum_dtype. Where `back`, the last tap comes first.
+// Returns the channels' rows of weight [C, 1, K] as [H, K, W] in sum_dtype. If `back`, the
+// last tap comes first.
 at::Tensor weights_by_tap(const at::Tensor& x, const at::Tensor& weight, int64_t first, bool back = false) {
   const at::Tensor rows = weight.narrow(0, first, x.size(2) * x.size(3));
   const at::Tensor taps = rows.reshape({x.size(2), x.size(3), weight.size(2)}).transpose(1, 2);
   return (back ? taps.flip(1) : taps).to(sum_dtype(weight.scalar_type())).contiguous();
 }
 
-// f(token, head, rows) for tokens begin .. end; rows: of `taps` tokens, the first of them `away` from this one.
+// Calls f(token, head, rows) for tokens begin .. end. `rows` are those of `taps` tokens, of which the
+// first is `away` positions from `token`.
 template <class T, class F>
 void for_windows(const Channels<T>& x, int64_t taps, int64_t away, int64_t begin, int64_t end, F&& f) {
   std::vector<const T*> rows(static_cast<std::size_t>(taps));

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t elements_of_task = 16384;
 
-// Elements first .. first + count, adjacent in the tensor from its element `place` on. Four share their words.
+// Updates elements first .. first + count of the buffers, which are adjacent in the tensor from its
+// element `place` on. Four adjacent elements of the tensor share one draw of random words.
 template <class G, class S>
 void update_run(const StochasticBuffers<G, S>& buffers, int64_t first, int64_t count, int64_t place,
                 const StochasticPass& pass, const RoundingNoise& noise) {
@@ -38,7 +39,7 @@ void update_all(const StochasticBuffers<G, S>& buffers, int64_t count, const Sto
   });
 }
 
-// f(T{}) with float, or uint16_t for bf16.
+// Calls f(T{}) with float, or with uint16_t for bf16.
 template <class F>
 void for_words(const at::Tensor& x, F&& f) {
   x.scalar_type() == at::kFloat ? f(float{}) : f(std::uint16_t{});

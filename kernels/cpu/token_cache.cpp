@@ -12,13 +12,13 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// The rows of a token side by side.
+// Returns rows [T, H, D] with the heads of a token side by side: itself, or a copy.
 at::Tensor with_dense_heads(const at::Tensor& rows) {
   const bool dense = rows.stride(2) == 1 && rows.stride(1) == rows.size(2);
   return dense || rows.size(0) == 0 ? rows : rows.contiguous();
 }
 
-// Of a new token: its sequence, and the tokens first .. end of it that it sees.
+// What a new token sees: tokens first .. end of its sequence.
 struct Sight {
   int64_t sequence, first, end;
 };
@@ -55,7 +55,8 @@ struct CachedHeads {
   int64_t key_heads, group, room, dim, value_dim;
 };
 
-// The query heads of key head `head` of one token: softmax of the scores, then the mean of the values.
+// Attention of one token, for the query heads of key head `head`: softmax of the scores, then the
+// mean of the values.
 template <class T>
 void attend_group(const CachedHeads& shape, const Sight& sight, int64_t head, double scale, const T* q,
                   const T* keys, const T* values, T* out) {
@@ -87,7 +88,7 @@ at::Tensor cached_attention(const at::Tensor& queries, const at::Tensor& keys, c
   const std::vector<Sight> sights = sights_of(stretches, window);
   int64_t seen = 1;
   for (const Sight& sight : sights) seen = std::max(seen, sight.end - sight.first);
-  // Some 10^4 products for a thread at least.
+  // A thread gets at least some 10^4 multiplications.
   const int64_t task = seen * shape.group * (shape.dim + shape.value_dim);
   const int64_t tasks = static_cast<int64_t>(sights.size()) * shape.key_heads;
   dispatch(q.scalar_type(), [&](auto tag) {
@@ -104,12 +105,12 @@ at::Tensor cached_attention(const at::Tensor& queries, const at::Tensor& keys, c
   return out;
 }
 
-// One value head: its rows of q, k [T, Hk, Dk], v, out [T, Hv, Dv], decay, beta [T, Hv].
+// The data of one value head: its rows of q, k [T, Hk, Dk], v, out [T, Hv, Dv], decay, beta [T, Hv].
 template <class S>
 struct DeltaHeadRows {
   const S *q, *k, *v, *decay, *beta;
   S *state, *out;
-  int64_t key_row, value_row, heads;  // distances of tokens
+  int64_t key_row, value_row, heads;  // distance from token to token in these three kinds of tensors
 };
 
 template <class S>

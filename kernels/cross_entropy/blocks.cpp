@@ -12,9 +12,9 @@
 namespace d9d::kernels {
 namespace {
 
-// On the CPU, logits of a block should stay in the second-level cache between the product, the softmax and the two
-// products after it; fewer than 64 rows would make those products slow. A GPU gets a GiB of logits in fp32: its
-// products are fast from some thousand rows on.
+// On the CPU the logits of a block should stay in the second-level cache between the product, the softmax
+// and the two products after it, but fewer than 64 rows would make these products slow. A GPU gets a GiB
+// of logits in fp32, because its products are fast only from some thousand rows on.
 int64_t rows_per_block(const at::Tensor& hidden, int64_t vocabulary) {
   const int64_t per_row = std::max<int64_t>(1, vocabulary);
   if (hidden.is_cuda()) return std::clamp<int64_t>((int64_t{1} << 28) / per_row / 128 * 128, 128, 8192);
@@ -30,8 +30,8 @@ struct TokenBlock {
   }
 };
 
-// Logits [rows, V] of a block := their gradient times the denominator of the softmax, whose inverse is
-// returned, [rows]; undefined if no gradient is wanted.
+// Computes the loss of a block. Overwrites its logits [rows, V] with their gradient times the denominator
+// of the softmax. Returns 1 / denominator, [rows], or an undefined tensor if no gradient is wanted.
 at::Tensor loss_of_block(const TokenBlock& block, const at::Tensor& logits, const ValidTokens& valid,
                          const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
   const bool gradient = wanted.gradient();
@@ -47,20 +47,20 @@ at::Tensor loss_of_block(const TokenBlock& block, const at::Tensor& logits, cons
   return softmax[1].reciprocal();
 }
 
-// The columns of logits that a table's rows gave.
+// Returns the columns of the logits that belong to a table.
 at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_t table) {
   const int64_t begin = vocabulary_rows(tables.slice(0, table));
   return tables.size() == 1 ? logits : logits.narrow(1, begin, tables[table].size(0));
 }
 
-// Columns of the gradient of logits that go into the products at once, where they are rounded first.
+// How many columns of the logits' gradient are rounded and multiplied at once.
 int64_t columns_at_once(const at::Tensor& hidden) {
   return hidden.is_cuda() ? 32768 : 8192;
 }
 
-// Adds the block's share of the gradients; logits: their gradient as loss_of_block leaves it. It is rounded
-// to the type of the model's activations, in `rounded`, if that is another one. The denominators of the
-// softmax are divided out on the side of hidden, whose rows are short.
+// Adds the block's share of the gradients. `logits` holds their gradient as loss_of_block leaves it. If
+// the type of the model's activations is another one, the gradient is rounded to it, in `rounded`. The
+// division by the denominators of the softmax is done on hidden, whose rows are shorter.
 void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::TensorList tables,
                    const at::Tensor& logits, const at::Tensor& inverse, const CrossEntropyWanted& wanted,
                    const at::Tensor& rounded) {
@@ -108,7 +108,8 @@ int64_t vocabulary_rows(at::TensorList tables) {
 
 void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
                 const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
-  // Ranks that share a vocabulary go through the same blocks, whatever the size of their parts.
+  // The size of a block depends on the whole vocabulary, so that all ranks that share it have the same
+  // blocks and call `gather` equally often.
   const int64_t count = hidden.size(0), own = vocabulary_rows(tables),
                 block_rows = rows_per_block(hidden, shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));

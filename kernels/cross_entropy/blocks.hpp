@@ -1,6 +1,6 @@
 #pragma once
-// Linear cross entropy of one block of tokens after the other. Internal to kernels/.
-// n valid tokens, H hidden size, V rows of the vocabulary.
+// Linear cross entropy, one block of tokens after the other. n valid tokens, H hidden size, V rows of the
+// vocabulary. Internal to kernels/.
 
 #include <ATen/core/Tensor.h>
 
@@ -14,7 +14,7 @@ namespace d9d::kernels {
 struct CrossEntropyWanted {
   at::Tensor loss;                   // [n], or undefined
   at::Tensor dhidden;                // [n, H] for an upstream gradient of one, or undefined
-  std::vector<at::Tensor> dweights;  // like the tables, or undefined; empty: none is wanted
+  std::vector<at::Tensor> dweights;  // one per table, undefined if not wanted; empty: none is wanted
   double beta = 0;                   // dweight = gradient + beta dweight
   at::Tensor scale;                  // [n] upstream gradient for the dweights, or undefined: one
 
@@ -22,19 +22,19 @@ struct CrossEntropyWanted {
   bool gradient() const;  // of a table or of hidden
 };
 
-// One part of a vocabulary, and the softmax over all parts: softmax[0] is the largest logit of each token,
-// softmax[1] the sum of the exponentials of its logits less the largest, [2, n]. run_blocks writes it when
-// `loss` is wanted, and otherwise reads it.
+// One part of a vocabulary, and the softmax [2, n] over all parts: softmax[0] is the largest logit of
+// each token, softmax[1] the sum of exp(logit - largest). run_blocks writes it if `loss` is wanted,
+// otherwise it reads it.
 struct SharedVocabulary {
   VocabularyPart part;
   at::Tensor softmax;
 };
 
-// Computes what is wanted. hidden [n, H] holds the valid tokens, the tables [V_i, H] follow each other in the
-// vocabulary. If `shared` is null, they are all of it.
+// Computes the wanted results. hidden [n, H] holds the valid tokens. The tables [V_i, H] follow each
+// other in the vocabulary; they are all of it if `shared` is null.
 void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
                 const CrossEntropyWanted& wanted, SharedVocabulary* shared);
-// The rows of all tables together.
+// Returns the number of rows of all tables together.
 int64_t vocabulary_rows(at::TensorList tables);
 
 }  // namespace d9d::kernels

@@ -23,14 +23,14 @@ int64_t columns_for(int64_t tokens) {
   return std::clamp(logits_at_once / std::max<int64_t>(1, tokens), columns_min, columns_max);
 }
 
-// Some rows of a table.
+// A range of rows of a table.
 struct TablePart {
   std::size_t table;
   int64_t begin, rows;
   at::Tensor of(const at::Tensor& all) const { return all.narrow(0, begin, rows); }
 };
 
-// Memory of the columns that are worked on.
+// Memory for the logits of the columns that are worked on.
 class Columns {
  public:
   Columns(int64_t tokens, const at::TensorOptions& sums, const at::TensorOptions& activations)
@@ -38,7 +38,7 @@ class Columns {
     if (activations.dtype() != sums.dtype()) rounded_ = at::empty(logits_.sizes(), activations);
   }
   at::Tensor logits(int64_t rows, int64_t count) const { return part(logits_, rows, count); }
-  // In the type of the model's activations.
+  // Returns the logits in the type of the model's activations.
   at::Tensor rounded(const at::Tensor& logits) const {
     return rounded_.defined() ? part(rounded_, logits.size(0), logits.size(1)).copy_(logits) : logits;
   }
@@ -63,7 +63,8 @@ void add_label_rows(const at::Tensor& dhidden, at::TensorList tables, const at::
   }
 }
 
-// f(the rows of a part of the vocabulary, the logits of all tokens there, the id of its first row), part after part.
+// Calls f(part, logits, first) for each part of the vocabulary: its rows, the logits of all
+// tokens, its first id.
 template <class F>
 void for_columns(const at::Tensor& hidden, at::TensorList tables, const Columns& columns, F&& f) {
   const int64_t tokens = hidden.size(0), most = columns_for(tokens);
@@ -79,7 +80,7 @@ void for_columns(const at::Tensor& hidden, at::TensorList tables, const Columns&
   }
 }
 
-// What a pass over the vocabulary leaves of the logits, [3, n] (cross_entropy_online).
+// The state [3, n] of cross_entropy_online after a pass over the vocabulary.
 struct OnlineSoftmax {
   at::Tensor state;
   at::Tensor below() const { return state[2] - state[0]; }
@@ -87,7 +88,8 @@ struct OnlineSoftmax {
   at::Tensor total() const { return below().exp_() + others(); }
 };
 
-// dhidden, if defined: times total(), and less the label's part.
+// Passes over the vocabulary once. Leaves in `dhidden`, if defined, the gradient times total(),
+// without the label's part.
 OnlineSoftmax softmax_of(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                          const at::Tensor& dhidden, const Columns& columns) {
   const auto sums = hidden.options().dtype(sum_dtype(hidden.scalar_type()));
@@ -102,7 +104,7 @@ OnlineSoftmax softmax_of(const at::Tensor& hidden, at::TensorList tables, const 
   return {state};
 }
 
-// Adds to the gradients of the tables. The denominators of the softmax are divided out on the side of hidden.
+// Adds to the gradients of the tables. The division by the denominators of the softmax is done on hidden.
 void add_dweights(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                   const OnlineSoftmax& online, const at::Tensor& scale,
                   const std::vector<at::Tensor>& dweights, double beta, const Columns& columns) {
@@ -116,7 +118,7 @@ void add_dweights(const at::Tensor& hidden, at::TensorList tables, const at::Ten
   });
 }
 
-// Of tokens that go through the vocabulary together.
+// Computes the wanted results for tokens that pass over the vocabulary together.
 void run_tokens(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
                 const CrossEntropyWanted& wanted, const Columns& columns) {
   const at::Tensor& dhidden = wanted.dhidden;

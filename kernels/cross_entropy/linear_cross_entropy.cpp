@@ -19,12 +19,13 @@
 namespace d9d::kernels {
 namespace {
 
-// The gradients [V_i, H] of the tables that want one, for an upstream gradient of one, kept from forward to
-// backward. They lie in one buffer.
+// The gradients [V_i, H] of the tables that need one, for an upstream gradient of one. They are in one
+// buffer, which is kept from forward to backward.
 class KeptGradient {
  public:
-  // Null when the temporary of `work` is borrowed. Of several tables they are then in memory of their own: to
-  // compute one of them again later, all tables would have to be there, and frozen ones are gathered apart.
+  // Returns null if the temporary of `work` is borrowed and there is one table: its gradient is then
+  // computed in backward. Several tables get memory of their own instead. Computing one of them later
+  // would need all tables at the same time, and frozen ones are gathered separately.
   static std::shared_ptr<KeptGradient> make(const c10::intrusive_ptr<WeightWork>& work, at::TensorList tables,
                                             const at::TensorOptions& options) {
     int64_t rows = 0;
@@ -45,7 +46,7 @@ class KeptGradient {
   KeptGradient(const KeptGradient&) = delete;
   KeptGradient& operator=(const KeptGradient&) = delete;
 
-  // Undefined for a table that wants none.
+  // One per table, undefined for a table that needs no gradient.
   const std::vector<at::Tensor>& dweights() const { return dweights_; }
 
  private:
@@ -118,7 +119,8 @@ class CrossEntropyNode : public BackwardNode {
  private:
   at::Tensor table(std::size_t index) { return saved(4 + index); }
 
-  // The gradient of a sum or a mean is one number that strides of 0 spread, and nobody has to look at it.
+  // Whether all tokens have the same upstream gradient. That of a sum or a mean is one number expanded by
+  // a stride of 0, which is known without reading it.
   static bool is_uniform(const at::Tensor& grad, const at::Tensor& scale) {
     return grad.stride(0) == 0 || run_op(&OpTable::uniform_value, scale).has_value();
   }
@@ -139,7 +141,7 @@ class CrossEntropyNode : public BackwardNode {
     };
     result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
   }
-  // All tables are there while backward runs.
+  // Computes the gradients during backward, when the values of all tables are available.
   void add_now(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
                Gradients& result) {
     std::vector<at::Tensor> tables, dweights;

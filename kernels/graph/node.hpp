@@ -1,7 +1,7 @@
 #pragma once
-// The base of every op's backward. Its state is typed fields and not AutogradContext's dictionary, because an op
-// of a small model costs a few microseconds and the dictionary alone is one of them. Internal to kernels/; the
-// same for all devices.
+// Base class of every op's backward. Its state is in typed fields instead of AutogradContext's
+// dictionary, because an op of a small model takes a few microseconds and the dictionary alone one of
+// them. Internal to kernels/; the same for all devices.
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/function.h>
@@ -22,16 +22,18 @@ class BackwardNode : public torch::autograd::Node {
   Gradients apply(Gradients&& grads) final;
   void release_variables() override;
 
-  // Edges to the inputs, in the order of the entries backward() returns; remembers the current WeightWork.
+  // Adds edges to the inputs, in the order of the entries that backward() returns.
+  // Remembers the current WeightWork.
   void connect(at::TensorList inputs);
-  // Where the thread's SavingPlace wants them, else in the graph.
+  // Saves tensors for backward() in the thread's SavingPlace, or in the graph if that does not take them.
   void save(at::TensorList tensors);
   // Saves an output of this node; set_history must have attached it before.
   void save_output(const at::Tensor& output);
 
-  // True if the gradient of `weight` is to be added to weight.grad() by weight work.
+  // Whether weight work adds the gradient of `weight` to weight.grad().
   bool is_direct(const at::Tensor& weight) const;
-  // True if the gradients of weights that are not direct can be computed in a run of their own, at no price.
+  // Whether the gradients of weights that are not direct can be computed in a separate run,
+  // at no extra cost.
   virtual bool runs_in_halves() const { return false; }
 
  protected:
@@ -40,8 +42,9 @@ class BackwardNode : public torch::autograd::Node {
 
   at::Tensor saved(std::size_t index);
   bool wants(std::size_t input) const { return task_should_compute_output(input); }
-  // What backward returns for a weight: undefined if its gradient is not wanted or was submitted as weight work.
-  // `reads`: computing the gradient reads the weight's values.
+  // Returns the entry of backward()'s result for a weight: its gradient, or undefined if the
+  // gradient is not wanted or was submitted as weight work. `reads`: computing the gradient
+  // reads the weight's values.
   at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute,
                              bool reads = false);
 
@@ -58,7 +61,7 @@ class BackwardNode : public torch::autograd::Node {
   std::vector<Saved> saved_;
 };
 
-// A node when some input wants a gradient, else null.
+// Returns a node that is connected to the inputs, or null if no input needs a gradient.
 template <class N>
 std::shared_ptr<N> node_for(at::TensorList inputs) {
   if (!c10::GradMode::is_enabled()) return nullptr;
@@ -71,7 +74,7 @@ std::shared_ptr<N> node_for(at::TensorList inputs) {
   return nullptr;
 }
 
-// Ops call ATen under this guard: no graph, no view tracking, less dispatch.
+// Ops call ATen under this guard. It turns off the graph and view tracking, and dispatches faster.
 using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 
 }  // namespace d9d::kernels

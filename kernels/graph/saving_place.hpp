@@ -1,6 +1,6 @@
 #pragma once
-// Where nodes keep the tensors that their backward needs, if not in the graph. (Torch's own hooks for saved tensors are
-// set for a thread from Python only.) Without a place nothing changes.
+// A place outside of the graph where nodes keep the tensors that their backward needs. Without one they
+// keep them in the graph. (torch's own hooks for saved tensors can be set for a thread only from Python.)
 
 #include <ATen/core/Tensor.h>
 
@@ -8,24 +8,25 @@
 
 namespace d9d::kernels {
 
-// A tensor that a place has taken.
+// A tensor that a SavingPlace has taken.
 class SavedElsewhere {
  public:
   virtual ~SavedElsewhere() = default;
-  // With the bits, sizes and strides that it was saved with, without a history. Any number of times, on the thread that
-  // runs the backward pass.
+  // Returns the tensor with the bits, sizes and strides with which it was saved, without a history. May
+  // be called several times, on the thread that runs the backward pass.
   virtual at::Tensor get() = 0;
 };
 
 class SavingPlace {
  public:
   virtual ~SavingPlace() = default;
-  // Null: the node keeps it. An output may not have its values yet.
+  // Takes a tensor, or returns null to leave it in the graph. `tensor` may be an output that
+  // has no values yet.
   virtual std::unique_ptr<SavedElsewhere> take(const at::Tensor& tensor) = 0;
 
-  // That of this thread; null: none.
+  // Returns the place of this thread, or null if there is none.
   static SavingPlace* current();
-  // Until the scope ends; scopes nest, and the inner one counts.
+  // Sets the place of this thread until the scope ends. Scopes nest; the inner one counts.
   class Scope {
    public:
     explicit Scope(SavingPlace* place);

@@ -25,8 +25,9 @@ using torch::autograd::Edge;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
 
-// Autograd has a thread for each device but the CPU. While this lives, nodes of all devices run on the caller's, as
-// they all do on the CPU: launches keep their order, and what a node finds by its thread (weight work) is there.
+// Makes autograd run the nodes of all devices on the calling thread while this object exists. By default
+// it has a thread for each device except the CPU. On the caller's thread launches keep their order, and
+// nodes find the thread's WeightWork.
 class OnThisThread {
  public:
   explicit OnThisThread(bool wanted) : threads_(state().get_multithreading_enabled()) {
@@ -48,7 +49,7 @@ void execute(const std::vector<BackwardRoot>& roots, bool keep_graph) {
     edges.push_back(root.edge);
     gradients.push_back(root.gradient);
   }
-  if (edges.empty()) return;  // nothing below is trainable
+  if (edges.empty()) return;  // no leaf below the roots is trainable
   const OnThisThread here(gradients.front().defined() && !gradients.front().is_cpu());
   torch::autograd::Engine::get_default_engine().execute(edges, gradients, keep_graph, /*create_graph=*/false,
                                                         /*accumulate_grad=*/true);
@@ -63,7 +64,7 @@ class Capture final : public torch::autograd::FunctionPreHook {
   variable_list& into_;
 };
 
-// What the engine does itself where no graph is kept.
+// Frees a node's saved tensors when it has run, as the engine itself does if the graph is not kept.
 class ReleaseAfterUse final : public torch::autograd::FunctionPostHook {
  public:
   explicit ReleaseAfterUse(Node& node) : node_(node) {}
@@ -76,7 +77,7 @@ class ReleaseAfterUse final : public torch::autograd::FunctionPostHook {
   Node& node_;
 };
 
-// Whether a node computes the gradients of some inputs without the work for the others.
+// Whether a node can compute the gradients of some inputs without computing the others.
 bool splits(const Node& node) {
   if (const auto* own = dynamic_cast<const BackwardNode*>(&node)) return own->runs_in_halves();
   const std::string type = c10::demangle(typeid(node).name());
@@ -93,7 +94,7 @@ struct Cut {
     for (auto& [index, edge] : to_weights) std::swap(node->next_edges()[index], edge);
     node->add_pre_hook(std::make_unique<Capture>(gradients));
   }
-  // Hooks have seen the gradients already.
+  // Removes the hooks, because they have seen the gradients in the first half.
   void begin_second_half() {
     for (Edge& edge : node->next_edges()) edge = {};
     for (auto& [index, edge] : to_weights) node->next_edges()[index] = std::move(edge);
@@ -120,7 +121,7 @@ class TwoHalves {
 
   bool nothing_waits() const { return cuts_.empty() && second_.empty(); }
 
-  // Returns the roots of the second.
+  // Runs the first half and returns the roots of the second one.
   std::vector<BackwardRoot> run_first() {
     mark_second_half();
     for (Cut& cut : cuts_) cut.begin_first_half();
@@ -129,7 +130,8 @@ class TwoHalves {
         node->add_post_hook(std::make_unique<ReleaseAfterUse>(*node));
     }
     execute(first_, /*keep_graph=*/true);
-    // These may outlive the microbatch (a view of a weight that a model keeps), so they get no hook.
+    // Nodes beside the main path may outlive the microbatch (a view of a weight that a model keeps). They
+    // get no hook, which would stay on them; their tensors are freed here.
     for (Node* node : order_) {
       if (!places_.at(node).on_main_path && !in_second_.contains(node)) node->release_variables();
     }
@@ -145,14 +147,14 @@ class TwoHalves {
  private:
   struct Place {
     bool on_main_path = false;
-    bool stays = false;  // below it is something that cannot wait
+    bool stays = false;  // a leaf below it must be computed in the first half
   };
   struct Step {
     Node* node;
     std::size_t next = 0;
   };
 
-  // Depth first: a node has its place when all below it have theirs.
+  // Depth first, because the place of a node depends on the places of all nodes below it.
   void look_below(Node& root) {
     std::vector<Step> open;
     const auto visit = [&](Node* node) {
@@ -181,7 +183,8 @@ class TwoHalves {
       place.on_main_path |= below.on_main_path;
       place.stays |= below.stays;
     }
-    // A node without an edge may be one that adds to weights behind autograd's back, as recomputation does.
+    // A node without edges may add to weights itself, unknown to autograd (recomputation does),
+    // so it cannot wait.
     if (is_end) place.stays = !is_known_leaf(node);
     return place;
   }
@@ -230,8 +233,8 @@ class TwoHalves {
   const WeightWork::Leaves& leaves_;
   std::unordered_set<const Node*> inputs_;
   std::unordered_map<const Node*, Place> places_;
-  std::vector<Node*> order_;                  // of places_: each node behind those below it
-  std::deque<Cut> cuts_;                      // hooks point into it
+  std::vector<Node*> order_;                  // keys of places_: each node after all nodes below it
+  std::deque<Cut> cuts_;                      // a deque, because hooks point into its elements
   std::vector<BackwardRoot> first_, second_;  // where each half begins
   std::unordered_set<const Node*> in_second_;
 };

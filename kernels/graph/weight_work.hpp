@@ -5,8 +5,7 @@
 // An op's forward remembers the WeightWork that is current on its thread. Its backward returns no gradient for
 // the weight, but submits a job that adds the gradient to `parameter.grad()`, which must be defined, in fp32 or
 // the parameter's dtype. Without a current WeightWork, or for a weight that is not a leaf with a gradient
-// buffer, the op returns the gradient as any torch op does. It has no locks: one
-// thread at a time may use a WeightWork.
+// buffer, the op returns the gradient as any torch op does. Not thread-safe.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
@@ -20,12 +19,12 @@
 
 namespace d9d::kernels {
 
-// One buffer that a forward may borrow until its backward (see linear_cross_entropy). A stage shares it among
-// the WeightWorks of its microbatches, which bounds that memory to one temporary per stage; it is kept
-// between uses, because fresh pages cost as much as the numbers written to them.
+// One buffer that a forward may borrow until its backward (see linear_cross_entropy). The WeightWorks of a
+// stage's microbatches share it, so a stage needs only one. The memory is kept between uses, because fresh
+// pages cost as much as the numbers written to them.
 class TemporarySlot {
  public:
-  // An uninitialised tensor, or an undefined one while the buffer is borrowed.
+  // Returns an uninitialised tensor, or an undefined one if the buffer is borrowed already.
   at::Tensor borrow(at::IntArrayRef sizes, const at::TensorOptions& options);
   void give_back() { borrowed_ = false; }
 
@@ -42,25 +41,26 @@ class WeightWork : public torch::CustomClassHolder {
   explicit WeightWork(Mode mode = Mode::now, std::shared_ptr<TemporarySlot> slot = nullptr);
 
   Mode mode() const { return mode_; }
-  // The mode counts when backward runs, not when forward did.
+  // The mode matters when backward runs, not when forward did.
   void set_mode(Mode mode) { mode_ = mode; }
 
-  // Called before a job runs, for each of its parameters; `reads`: the job looks at their values.
+  // Called before a job runs, for each of its parameters. `reads`: the job reads their values.
   using BeforeJob = std::function<void(const at::Tensor& parameter, bool reads)>;
   void set_before_job(BeforeJob callback) { before_job_ = std::move(callback); }
 
-  // Most jobs only add to the gradients; one with `reads` needs the parameters' values, too.
+  // Runs or queues a job that adds to the gradients of `parameters`. `reads`: it also reads their values.
   void submit(std::vector<at::Tensor> parameters, Job job, bool reads = false);
-  // A job that runs autograd (split_backward.hpp).
+  // Queues a job that runs autograd (split_backward.hpp).
   void submit_backward(Job job) { queue_.push_back({{}, std::move(job), false, true}); }
-  // Runs what is queued, in the order of submission (action W). If a job throws, it and the rest stay queued.
+  // Runs all queued jobs in the order of submission (action W). If a job throws, it and
+  // the rest stay queued.
   void run_queued();
   std::size_t pending() const { return queue_.size(); }
-  // Drops what is queued, for a step that was abandoned. Jobs hold the graph, and that holds the WeightWork:
-  // without this both would stay for ever.
+  // Drops all queued jobs, for a step that was abandoned. Jobs hold the graph and the graph holds the
+  // WeightWork: without this both would stay for ever.
   void discard() { queue_.clear(); }
 
-  // The leaves that split_backward.hpp may leave to submitted jobs; null: none.
+  // The leaves whose gradients split_backward.hpp may submit as jobs; null: none.
   using Leaves = std::unordered_set<const c10::TensorImpl*>;
   void set_leaves(std::shared_ptr<const Leaves> leaves) { leaves_ = std::move(leaves); }
   const std::shared_ptr<const Leaves>& leaves() const { return leaves_; }
@@ -78,7 +78,7 @@ class WeightWork : public torch::CustomClassHolder {
    private:
     c10::intrusive_ptr<WeightWork> previous_;
   };
-  // Null when no scope is open on this thread.
+  // Returns the WeightWork of this thread, or null outside of scopes.
   static const c10::intrusive_ptr<WeightWork>& current();
 
  private:

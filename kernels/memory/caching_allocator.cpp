@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t small = 64 << 10;
 constexpr std::size_t huge_page = 2 << 20;
-// Data starts at a changing offset in its first page: tensors
-// that all start on a page boundary share cache sets.
+// Data starts at a changing offset in its first page, because tensors that all start on a page boundary
+// share the same cache sets.
 constexpr std::size_t colours = 16;
 constexpr std::size_t colour_step = 256;
 constexpr std::size_t alignment = 64;
@@ -24,7 +24,7 @@ std::size_t round_up(std::size_t size, std::size_t unit) {
   return (size + unit - 1) / unit * unit;
 }
 
-// Few different sizes, so that blocks fit again: steps of an eighth.
+// Rounds up to one of few sizes, in steps of an eighth, so that freed blocks fit again.
 std::size_t block_size(std::size_t bytes) {
   const std::size_t wanted = bytes + colours * colour_step;
   std::size_t step = small;
@@ -32,8 +32,9 @@ std::size_t block_size(std::size_t bytes) {
   return round_up(wanted, step);
 }
 
-// Not 0 before small memory. Before a block it is 0 without ever being written: a write would take a huge page
-// from the system for a tensor that perhaps nobody touches, as the first values of a model that is loaded.
+// The word that tells give_back() the kind of memory: not 0 before memory of malloc, 0 before a block.
+// Before a block it is never written, because new pages are 0 and a write would take a huge page for a
+// tensor that may never be used (such as the initial values of a model that is then loaded).
 std::uint64_t& word_before(void* data) {
   return static_cast<std::uint64_t*>(data)[-1];
 }
@@ -53,13 +54,14 @@ struct CachingAllocator::Block {
   std::size_t colour;
   std::multimap<std::size_t, Recent::iterator>::iterator free_entry;
 
-  // Of a large block from the first huge page boundary on. The word before it is never written (word_before).
+  // A large block begins at its first huge page boundary. The word before data()
+  // is never written (word_before).
   char* data() const {
     auto address = reinterpret_cast<std::uintptr_t>(mapping);
     if (size >= huge_page) address = round_up(address, huge_page);
     return reinterpret_cast<char*>(address) + (colour + 1) * colour_step;
   }
-  // Whole huge pages only: data that starts at an offset would take another for its last bytes.
+  // Asks for whole huge pages only. Data begins at an offset, so its last bytes would take one more.
   void ask_for_huge_pages() const {
     char* begin = data() - (colour + 1) * colour_step;
     char* end = begin + size / huge_page * huge_page;
@@ -107,11 +109,11 @@ c10::DeleterFnPtr CachingAllocator::raw_deleter() const {
   return &give_back;
 }
 
-// Blocks of all allocators by their data: torch knows no more when it frees.
+// The blocks of all allocators by their data, because torch's deleter gets only this address.
 class CachingAllocator::Blocks {
  public:
   static Blocks& all() {
-    static const auto blocks = new Blocks;  // torch frees tensors until after main
+    static const auto blocks = new Blocks;  // never destroyed: torch frees tensors after main, too
     return *blocks;
   }
   void add(Block* block) {
@@ -146,7 +148,7 @@ CachingAllocator::Block* CachingAllocator::take(std::size_t size) {
   const std::lock_guard lock(mutex_);
   stats_.bytes_in_use += size;
   stats_.bytes_in_use_max = std::max(stats_.bytes_in_use_max, stats_.bytes_in_use);
-  // The one freed last: its pages exist and may still be in a cache, those of others were perhaps never touched.
+  // Takes the block that was freed last. Its pages exist and may still be in a cache.
   const auto behind = free_by_size_.upper_bound(size);
   const auto fit = behind == free_by_size_.begin() ? free_by_size_.end() : std::prev(behind);
   if (fit != free_by_size_.end() && fit->first == size) {

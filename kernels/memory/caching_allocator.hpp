@@ -1,7 +1,7 @@
 #pragma once
-// Memory of CPU tensors that is kept when they are freed. A step asks for the same sizes over and over, and
-// glibc gives large blocks back to the kernel each time: on a small model with two ranks the page faults were
-// 8 % of the time. Blocks are on huge pages where the system allows it.
+// Keeps the memory of freed CPU tensors for the next ones. Steps ask for the same sizes again and again,
+// and glibc returns large blocks to the kernel each time: on a small model with two ranks the page faults
+// took 8 % of the time. Blocks are on huge pages if the system allows it.
 
 #include <c10/core/Allocator.h>
 
@@ -15,21 +15,22 @@ namespace d9d::kernels {
 struct AllocatorStats {
   std::size_t bytes_in_use = 0;
   std::size_t bytes_in_use_max = 0;
-  std::size_t bytes_cached = 0;   // free, kept for the next tensor
-  std::size_t blocks_mapped = 0;  // since the start: stands still once a program repeats itself
+  std::size_t bytes_cached = 0;   // free, kept for the next tensors
+  std::size_t blocks_mapped = 0;  // since the start; constant once the program repeats its sizes
 };
 
-// Blocks below 64 KiB come from malloc and are not counted. Safe to use from any thread; a block may be freed
-// by another thread than the one that got it. Must outlive its tensors.
+// Blocks below 64 KiB come from malloc and are not counted. Thread-safe; a block may be freed by another
+// thread. The allocator must outlive its tensors.
 class CachingAllocator final : public c10::Allocator {
  public:
-  // Beyond `bytes_cached_max` free blocks go back to the system, those unused longest first.
+  // Keeps at most `bytes_cached_max` of free blocks. The blocks unused longest are returned
+  // to the system first.
   explicit CachingAllocator(std::size_t bytes_cached_max);
   ~CachingAllocator() override;
 
   c10::DataPtr allocate(std::size_t bytes) override;
   void copy_data(void* dest, const void* src, std::size_t count) const override;
-  // Some of torch's ops take memory without a tensor (gelu does).
+  // Needed because some of torch's ops allocate memory without a tensor (gelu).
   c10::DeleterFnPtr raw_deleter() const override;
 
   AllocatorStats stats() const;
@@ -52,8 +53,8 @@ class CachingAllocator final : public c10::Allocator {
   AllocatorStats stats_;
 };
 
-// Makes a CachingAllocator the allocator of all CPU tensors of this process, for its whole life (it is never
-// destroyed: torch keeps tensors until after main). To be called by main, once, before the first tensor.
+// Makes a CachingAllocator the allocator of all CPU tensors of this process. It is never destroyed,
+// because torch keeps tensors until after main. main must call this once, before the first tensor.
 CachingAllocator& install_caching_allocator(std::size_t bytes_cached_max);
 
 }  // namespace d9d::kernels

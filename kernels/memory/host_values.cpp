@@ -15,7 +15,8 @@ struct Kept {
   at::Tensor here;
 };
 
-// Of the process: a tensor on its way through a model is known by its memory only.
+// One table for the process, because a tensor on its way through a model can be recognised
+// only by its memory.
 struct All {
   std::mutex mutex;
   std::map<const c10::StorageImpl*, Kept> kept;

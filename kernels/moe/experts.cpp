@@ -30,7 +30,7 @@ class MoeExpertsNode : public BackwardNode {
   }
 
  private:
-  // The gradient of weight[e] is left_e^T right_e.
+  // Submits or returns the gradient of a weight [E, N, M]: that of weight[e] is left_e^T right_e.
   at::Tensor gradient_of_weight(std::size_t input, const at::Tensor& weight, const ExpertFactor& left,
                                 const ExpertFactor& right) {
     return weight_gradient(input, weight, [=, rows = rows](const at::Tensor& into, double beta) {

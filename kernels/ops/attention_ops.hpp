@@ -1,5 +1,5 @@
 #pragma once
-// The ops of attention layers, as every device has to do them: rotary embedding (rope.hpp) and softmax
+// The ops of attention layers that each device implements: rotary embedding (rope.hpp) and softmax
 // attention (attention_block.hpp). Their callers have checked shapes and dtypes. Heads are [B, S, H, D].
 
 #include <ATen/core/Tensor.h>
@@ -32,8 +32,8 @@ struct AttentionBlock {
   at::Tensor lse;  // log of the softmax's denominator, [B, Hq, Sq], fp64 for fp64 inputs, else fp32
 };
 
-// int64 [B, Sq], ascending in each row: of the keys that the mask shows it, query i of sequence b sees only
-// those from [b, i] on; so documents in one row do not see each other. Undefined: all of them.
+// int64 [B, Sq], ascending in each row. Query i of sequence b sees only the keys of the mask from [b, i]
+// on, so that documents in one row do not see each other. Undefined: all keys of the mask.
 using FirstKeys = at::Tensor;
 
 struct AttentionBlockGradients {
@@ -41,17 +41,18 @@ struct AttentionBlockGradients {
 };
 
 struct AttentionOps {
-  // Rotates x [B, S, H, D] after it was normed per head with
-  // offset + weight [D]; undefined: no norm, eps and offset unused.
+  // Norms x [B, S, H, D] per head with offset + weight [D], then rotates it. If `weight` is undefined,
+  // does not norm, and does not use eps and offset.
   Op<RotatedHeads(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
                   const RopeAngles& angles, RopeStyle style)>
       rope{"rope"};
-  // dy [B, S, H, D]. x and inverse are of the forward; without a weight neither is read.
+  // dy [B, S, H, D]. x and inverse are those of the forward, and are not read if `weight` is undefined.
   Op<RopeGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
                    const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 
-  // Every query sees at least one key of the mask, but with first_keys maybe none: then out is 0, lse -inf.
+  // Every query sees at least one key of the mask. With first_keys it may see none: then out is
+  // 0 and lse -inf.
   Op<AttentionBlock(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
                     double scale, at::ScalarType dtype, const FirstKeys& first_keys)>
       attention_block{"attention_block"};
@@ -59,8 +60,8 @@ struct AttentionOps {
                              const at::Tensor& v, const AttentionBlock& forward, const AttentionMask& mask,
                              double scale, at::ScalarType dtype, const FirstKeys& first_keys)>
       attention_block_backward{"attention_block_backward"};
-  // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64; in `into` every
-  // query has seen a key.
+  // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64. In `into`
+  // every query has seen a key.
   Op<void(const AttentionBlock& into, const AttentionBlock& block)> merge_attention_block{
       "merge_attention_block"};
 };

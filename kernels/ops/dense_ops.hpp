@@ -1,5 +1,5 @@
 #pragma once
-// The ops of dense layers, as every device has to do them. Their callers have checked shapes and dtypes.
+// The ops of dense layers that each device implements. Their callers have checked shapes and dtypes.
 // Tensors are fp32, bf16 or fp64; statistics and sums are fp32, or fp64 for fp64 (sum_dtype).
 // `beta` is 0 (overwrite `into`, which may be uninitialised) or 1 (add to it). Results are contiguous.
 
@@ -15,7 +15,7 @@ struct Normed {
   at::Tensor inverse;  // 1 / rms of each row, [rows] in sum_dtype
 };
 
-// Of silu_mul and gelu_mul.
+// The gradients of silu_mul and gelu_mul.
 struct SiluMulGradients {
   at::Tensor dgate, dup;  // [.., I]
 };
@@ -29,7 +29,8 @@ struct DenseOps {
   // c [M, N] = a [M, K] b [K, N] + beta c; sizes may be 0. a and b may be transposed views or have strided
   // rows; the rows of c may be strided. fp32 and bf16 may be mixed; sums are fp32 (fp64 for fp64).
   Op<void(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta)> matmul{"matmul"};
-  // into = factor * x + beta * into, of one shape. factor has one element; it is read when the op runs.
+  // into = factor * x + beta * into, of one shape. factor has one element, which is read
+  // when the op runs.
   Op<void(const at::Tensor& x, const at::Tensor& factor, const at::Tensor& into, double beta)> add_scaled{
       "add_scaled"};
 
@@ -46,7 +47,8 @@ struct DenseOps {
   Op<Normed(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,
             double offset)>
       rms_norm{"rms_norm"};
-  // dx [.., W] = the gradient of what was normed (x here), plus `extra` [.., W], which may be undefined.
+  // dx [.., W] = the gradient of the normed sum, which is `x` here, plus `extra` [.., W],
+  // which may be undefined.
   Op<at::Tensor(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
                 const at::Tensor& inverse, const at::Tensor& extra)>
       rms_norm_dx{"rms_norm_dx"};
@@ -55,8 +57,8 @@ struct DenseOps {
           double beta)>
       rms_norm_dw{"rms_norm_dw"};
 
-  // Looks up int64 ids [..] in the rows first .. first + V of a vocabulary of `vocab_size`, weight [V, H]. An
-  // id of a row outside gives zeros; one outside the vocabulary is an index error.
+  // Looks up int64 ids [..] in weight [V, H], rows first .. first + V of a vocabulary of `vocab_size`. An
+  // id of another row gives zeros; an id outside of the vocabulary is an index error.
   Op<EmbeddedRows(const at::Tensor& ids, const at::Tensor& weight, int64_t first, int64_t vocab_size)>
       embedding{"embedding"};
   // into [V, H] = for each row the sum of the grad rows [n, H] of its tokens, in their order, + beta into.

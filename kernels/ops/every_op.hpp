@@ -7,7 +7,7 @@
 
 namespace d9d::kernels {
 
-// f.operator()<&OpTable::op>() for every op. Returns how many there are.
+// Calls f.operator()<&OpTable::op>() for every op. Returns the number of ops.
 template <class F>
 std::size_t for_each_op(F&& f) {
   using T = OpTable;

@@ -1,7 +1,8 @@
 #pragma once
-// The ops that moe_experts (moe.hpp) is made of, as every device has to do them. fp32 and bf16, weights
-// contiguous; their callers have checked shapes and dtypes. T tokens, E experts, k experts per token, R rows in
-// expert order, H hidden size, I intermediate size. An expert's rows are offsets[e] .. offsets[e + 1].
+// The ops of moe_experts (moe.hpp) that each device implements. fp32 and bf16, weights contiguous. Their
+// callers have checked shapes and dtypes.
+// T tokens, E experts, k experts per token, R rows in expert order, H hidden size, I intermediate size.
+// An expert's rows are offsets[e] .. offsets[e + 1].
 
 #include <ATen/core/Tensor.h>
 
@@ -24,7 +25,7 @@ struct ExpertRowGradients {
   at::Tensor scale;     // fp32 [R]
 };
 
-// One factor of an expert's weight gradient: a matrix with one row per row of the experts, or with one per
+// One factor of an expert's weight gradient: a matrix with one row per row of the experts, or one row per
 // token, from which the rows of the experts are gathered.
 struct ExpertFactor {
   at::Tensor matrix;  // [R, N], or [T, N]
@@ -35,14 +36,14 @@ struct ExpertOps {
   // experts int64 [T, k], probs fp32 [T, k].
   Op<ExpertRows(const at::Tensor& experts, const at::Tensor& probs, int64_t num_experts)> expert_rows{
       "expert_rows"};
-  // x [T, H], weight [E, I, H] -> the products of the rows, [R, I].
+  // Multiplies the experts' rows of x [T, H] by weight [E, I, H] -> [R, I].
   Op<at::Tensor(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows)> expert_project{
       "expert_project"};
   // gate, up [R, I], down [E, H, I] -> y [tokens, H], summed in fp32.
   Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down, const ExpertRows& rows,
                 int64_t tokens)>
       expert_combine{"expert_combine"};
-  // dy [T, H], and the rest as for expert_combine.
+  // dy [T, H]; the other arguments are those of expert_combine.
   Op<ExpertRowGradients(const at::Tensor& dy, const at::Tensor& gate, const at::Tensor& up,
                         const at::Tensor& down, const ExpertRows& rows)>
       expert_row_gradients{"expert_row_gradients"};
@@ -50,7 +51,7 @@ struct ExpertOps {
   Op<at::Tensor(const ExpertRowGradients& grads, const at::Tensor& gate, const at::Tensor& up,
                 const ExpertRows& rows, int64_t tokens)>
       expert_dx{"expert_dx"};
-  // d probs [T, k] from d scale [R].
+  // Computes d probs [T, k] from d scale [R].
   Op<at::Tensor(const at::Tensor& dscale, const ExpertRows& rows)> expert_dprobs{"expert_dprobs"};
   // into[e] [N, M] = left_e^T right_e + beta into[e], summed in fp32.
   Op<void(const at::Tensor& into, const ExpertFactor& left, const ExpertFactor& right, const ExpertRows& rows,

@@ -1,7 +1,8 @@
 #pragma once
-// The ops of routing and of rows in expert order (moe.hpp), as every device has to do them. Their callers have
-// checked shapes and dtypes. T tokens, E experts, k experts per token, R rows in expert order, H hidden size.
-// An expert's rows are offsets[e] .. offsets[e + 1]. Scales and sums are in sum_dtype.
+// The ops of routing and of rows in expert order (moe.hpp) that each device implements. Their callers
+// have checked shapes and dtypes.
+// T tokens, E experts, k experts per token, R rows in expert order, H hidden size. An expert's rows are
+// offsets[e] .. offsets[e + 1]. Scales and sums are in sum_dtype.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,7 +17,7 @@ struct Routing {
   at::Tensor experts;  // int64 [T, k]
 };
 
-// Choices sorted by expert, within an expert by token.
+// The choices sorted by expert, and within an expert by token.
 struct ExpertOrder {
   at::Tensor offsets;    // int64 [E + 1]
   at::Tensor map;        // int64 [T, k]: the row of a choice, -1 if it is outside [0, E)

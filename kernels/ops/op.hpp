@@ -1,5 +1,5 @@
 #pragma once
-// One op of an op table: a name, and the function that does the op on one device.
+// One op of an op table: a name, and the function that implements the op on one device.
 
 namespace d9d::kernels {
 

@@ -1,6 +1,6 @@
 #pragma once
-// The ops of optimizers (optimizer.hpp, block_quantization.hpp), as every
-// device has to do them. Their callers have checked shapes and dtypes.
+// The ops of optimizers (optimizer.hpp, block_quantization.hpp) that each device implements. Their
+// callers have checked shapes and dtypes.
 
 #include <ATen/core/Tensor.h>
 
@@ -38,7 +38,7 @@ struct OptimizerOps {
   Op<void(const at::Tensor& codes, const at::Tensor& scales, int64_t block, CodeBook book,
           const at::Tensor& x)>
       dequantize_blocks{"dequantize_blocks"};
-  // Of a contiguous fp32 or bf16 tensor, fp64 [1].
+  // tensor fp32 or bf16, contiguous -> fp64 [1].
   Op<at::Tensor(const at::Tensor& tensor)> sum_of_squares{"sum_of_squares"};
 };
 

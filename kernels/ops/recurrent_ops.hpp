@@ -1,6 +1,6 @@
 #pragma once
-// The ops of recurrent token mixers (delta_rule.hpp, short_convolution.hpp, decay_gate.hpp), as every device has
-// to do them. Their callers have checked shapes and dtypes. Results are contiguous.
+// The ops of recurrent token mixers (delta_rule.hpp, short_convolution.hpp, decay_gate.hpp) that each
+// device implements. Their callers have checked shapes and dtypes. Results are contiguous.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,7 +10,7 @@ namespace d9d::kernels {
 
 struct ConvolutionGradient {
   at::Tensor dx;    // as x, contiguous
-  at::Tensor dsum;  // [B, S, H, W] in sum_dtype: the gradient of what silu is taken of
+  at::Tensor dsum;  // [B, S, H, W] in sum_dtype: the gradient of the argument of silu
 };
 
 struct DecayGradients {
@@ -18,12 +18,12 @@ struct DecayGradients {
   at::Tensor dlog_rate, dbias;  // [H] in sum_dtype
 };
 
-// Of normed queries and keys: x / sqrt(|x|^2 + this).
+// Queries and keys are normed as x / sqrt(|x|^2 + delta_norm_eps).
 inline constexpr double delta_norm_eps = 1e-6;
 
 struct DeltaRuleOptions {
   double scale = 1;        // of the queries
-  bool normalise = false;  // queries and keys to unit length
+  bool normalise = false;  // divide queries and keys by their length first
   int64_t chunk = 64;      // tokens that are computed at once
 };
 
@@ -33,14 +33,14 @@ struct DeltaRuleGradients {
 };
 
 struct RecurrentOps {
-  // x [B, S, H, W], its last dimension dense; the channels' weights are rows first .. first + H W of weight
-  // [C, 1, K] -> [B, S, H, W].
+  // x [B, S, H, W] with a dense last dimension -> [B, S, H, W]. The weights of its channels are rows
+  // first .. first + H W of weight [C, 1, K].
   Op<at::Tensor(const at::Tensor& x, const at::Tensor& weight, int64_t first)> short_convolution{
       "short_convolution"};
   Op<ConvolutionGradient(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, int64_t first)>
       short_convolution_dx{"short_convolution_dx"};
-  // The same rows of into [C, 1, K] = sum over tokens of dsum * x + beta into, in an order that depends on
-  // shapes only. With beta 0 the other rows are zeroed.
+  // The same rows of into [C, 1, K] = sum over tokens of dsum * x + beta into, in an order that depends
+  // only on shapes. With beta 0 the other rows become zero.
   Op<void(const at::Tensor& dsum, const at::Tensor& x, const at::Tensor& into, int64_t first, double beta)>
       short_convolution_dw{"short_convolution_dw"};
 

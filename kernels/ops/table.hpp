@@ -1,6 +1,7 @@
 #pragma once
-// The seam between what all devices share (shape checks, autograd nodes, weight work) and what each device does
-// in its own way: each device type has a table of its ops, which run_op (kernels/run_op.hpp) chooses from.
+// The table of the ops that each device type implements. run_op (kernels/run_op.hpp) finds the
+// table by the tensors' device. Shape checks, autograd nodes and weight work are above it and the
+// same for all devices.
 
 #include "kernels/ops/attention_ops.hpp"
 #include "kernels/ops/cache_ops.hpp"
@@ -13,7 +14,7 @@
 
 namespace d9d::kernels {
 
-// What a device can do. An op that is left out is refused by name when it is needed.
+// The ops of one device type. An op that is left out throws an error with its name when it is called.
 struct OpTable : DenseOps,
                  AttentionOps,
                  CacheOps,

@@ -1,6 +1,6 @@
 #pragma once
-// The tensors inside of what ops take and give, one by one and in order: for_tensors(routing, f) is f(scores),
-// f(probs), f(experts). A value without tensors has none.
+// Visits the tensors in an argument or a result of an op, in order: for_tensors(routing, f) calls
+// f(scores), f(probs), f(experts). For a value without tensors it calls nothing.
 
 #include "kernels/ops/table.hpp"
 
@@ -48,7 +48,7 @@ void for_tensors(T& value, F&& f) {
   } else if constexpr (is.template operator()<DeltaRuleGradients>()) {
     each(value.dq, value.dk, value.dv, value.ddecay, value.dbeta);
   } else {
-    // A new struct of tensors needs a line above; what ops take besides has none.
+    // A new struct of tensors needs a line above. These types contain no tensors.
     static_assert(std::is_arithmetic_v<Value> || std::is_enum_v<Value> ||
                   std::is_same_v<Value, AttentionMask> || std::is_same_v<Value, RouterRule> ||
                   std::is_same_v<Value, AdamWSettings> || std::is_same_v<Value, RoundingNoise> ||

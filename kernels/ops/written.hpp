@@ -1,5 +1,5 @@
 #pragma once
-// Which arguments ops write to. Of all others they only read, so that two streams may share them.
+// Which arguments ops write to. They only read all others, so two streams may share these.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace d9d::kernels {
 
-// A bit for each argument, the first is bit 0. Those are there that an op may write to; results are not arguments.
+// Returns a bit set of the arguments that an op may write to. The first argument is bit 0;
+// results are not arguments.
 template <auto op>
 constexpr std::uint32_t written_arguments() {
   using T = OpTable;

@@ -1,6 +1,6 @@
 #pragma once
-// The constants of one AdamW update, as the loops of every device take them. No torch; C++17, because CUDA's kernels
-// include it. Internal to kernels/.
+// The constants of one AdamW update, for the loops of every device. No torch; C++17, because CUDA's
+// kernels include it. Internal to kernels/.
 
 namespace d9d::kernels {
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double powers_of_ten[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0};
 
-// 0 and 1, and those between: `first` of the smallest power of ten, twice as many of each next one.
+// Returns 0, 1, and the magnitudes between: `first` of the smallest power of ten, twice as many
+// of each next power.
 std::vector<double> magnitudes_from(std::int64_t first) {
   std::vector<double> values = {0};
   for (const double power : powers_of_ten) {

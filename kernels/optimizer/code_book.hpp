@@ -6,21 +6,22 @@ namespace d9d::kernels {
 
 enum class CodeBook;
 
-// The values of one sign by their magnitudes, ascending from 0 to 1: the middle between each and the next one, and
-// infinity after the last. The nearest value of a magnitude is the first whose middle is not smaller.
+// The values of one sign, by ascending magnitude from 0 to 1. middle[i] is the middle between value i
+// and the next one, infinity for the last. The nearest value of a magnitude is the first one whose
+// middle is not smaller.
 struct CodeSide {
   int size = 0;
   float middle[256] = {};
 };
 
 struct CodeTables {
-  CodeSide above, below;  // below only where there are both signs
+  CodeSide above, below;  // `below` only for CodeBook::either_sign
   float value[256] = {};  // of each byte
 };
 
 const CodeTables& code_tables(CodeBook book);
 
-// A block of a smaller largest magnitude is zero.
+// A block whose largest magnitude is smaller than this is zero.
 constexpr float smallest_block_scale = 1e-30F;
 
 }  // namespace d9d::kernels

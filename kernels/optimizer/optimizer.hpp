@@ -11,8 +11,9 @@ namespace d9d::kernels {
 void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
                 const at::Tensor& exp_avg_sq, const AdamWSettings& settings);
 
-// Sum of the squares of a contiguous fp32 or bf16 tensor, fp64 [1] on its device. Blocks of fixed size are summed in
-// fp32 lanes and added in fp64 in order: the result does not depend on the number of threads.
+// Returns the sum of the squares of a contiguous fp32 or bf16 tensor, fp64 [1] on its device. Blocks
+// of fixed size are summed in fp32 lanes and added in fp64 in order, so the result does not depend on
+// the number of threads.
 at::Tensor sum_of_squares(const at::Tensor& tensor);
 
 }  // namespace d9d::kernels

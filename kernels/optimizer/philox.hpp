@@ -1,6 +1,7 @@
 #pragma once
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011, section 3.3) for
-// kernels: the words of runtime/base/rng.hpp, which must not see this folder, on the host and on a GPU. C++17.
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011,
+// section 3.3) for kernels on the host and on a GPU. Its words are those of runtime/base/rng.hpp, which
+// must not include this folder. C++17.
 
 #include <cstdint>
 

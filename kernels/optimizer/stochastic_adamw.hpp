@@ -7,9 +7,10 @@
 
 namespace d9d::kernels {
 
-// One update (Loshchilov and Hutter 2019, algorithm 2) of a block of a tensor: flat contiguous buffers of one length,
-// param bf16, grad fp32 or bf16, both moments fp32 or both bf16. The gradient is zeroed. bf16 is rounded by noise that
-// belongs to the element of the tensor, so every mesh and every device gives the same bits. No autograd.
+// Updates a block of a tensor once (Loshchilov and Hutter 2019, algorithm 2) and zeroes the gradient.
+// Buffers are flat, contiguous, of one length: param bf16, grad fp32 or bf16, both moments fp32 or both
+// bf16. The noise that rounds to bf16 depends only on the position of the element in the tensor, so every
+// mesh and every device computes the same bits. No autograd.
 void stochastic_adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
                            const at::Tensor& exp_avg_sq, const AdamWSettings& settings,
                            const RoundingNoise& noise);

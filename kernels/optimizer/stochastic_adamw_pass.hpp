@@ -1,6 +1,7 @@
 #pragma once
-// One stochastic AdamW update of a block of a tensor, element by element, as every device computes it: the same
-// operations in the same order, so that all give the same bits. No torch; C++17. Internal to kernels/.
+// One stochastic AdamW update of a block of a tensor, element by element. All devices use this
+// code, so that they compute the same operations in the same order and get the same bits. No torch;
+// C++17. Internal to kernels/.
 
 #include <cmath>
 
@@ -10,12 +11,13 @@ namespace d9d::kernels {
 
 struct AdamWSettings;
 
-// Where the elements of a block lie in its tensor: runs of adjacent ones. All counts are elements.
+// The positions of a block's elements in its tensor, as runs of adjacent elements.
+// All counts are elements.
 struct BlockPlace {
   static constexpr int dims_max = 7;
-  std::int64_t base = 0;  // of the block's first element
+  std::int64_t base = 0;  // position of the block's first element
   std::int64_t run = 1;   // local elements [n run, (n + 1) run) are adjacent in the tensor, too
-  int dims = 0;           // of the block, before the runs
+  int dims = 0;           // dimensions of the block outside of the runs
   std::int64_t shape[dims_max] = {};
   std::int64_t stride[dims_max] = {};
 
@@ -26,7 +28,8 @@ struct BlockPlace {
   }
 };
 
-// The noise of all roundings of an update. A word serves a weight (lower half) and its first moment (upper half).
+// The noise of all roundings of an update. The lower half of a word of `value_and_first` rounds a weight,
+// the upper half its first moment.
 struct RoundingNoise {
   RandomKey value_and_first, second;
   BlockPlace place;
@@ -51,7 +54,7 @@ D9D_HOST_AND_DEVICE inline void update(const StochasticPass& pass, StochasticEle
   e.value = decayed - pass.step_size * e.first / (sqrtf(e.second) / pass.correction + pass.eps);
 }
 
-// Of fp32 or of bf16, which is rounded with noise.
+// Access to fp32 and bf16 elements. bf16 is rounded with noise.
 D9D_HOST_AND_DEVICE inline float value_at(const float* data, std::int64_t i) {
   return data[i];
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Rounding to bf16 up or down with probability given by the distance, from 16 random bits (OPT-04): the
-// expected value is the fp32 value. C++17, for the host and for a GPU.
+// Rounds to bf16 up or down, with a probability that depends on the distance (OPT-04), from 16 random
+// bits. The expected result is the fp32 value. C++17, for the host and for a GPU.
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace d9d::kernels {
 
-// The upper half of the result's fp32 bits. `noise` has 16 random bits. Infinities and NaN keep their class.
+// Returns the bf16 bits. Uses the lower 16 bits of `noise`. Infinities stay infinite and NaN stays NaN.
 D9D_HOST_AND_DEVICE inline std::uint16_t round_stochastically(float value, std::uint32_t noise) {
   std::uint32_t bits = 0;
   memcpy(&bits, &value, sizeof(bits));

@@ -1,5 +1,5 @@
 #pragma once
-// Says that a group has failed, and why. Set once, from any thread.
+// Remembers that a group has failed, and why. May be set from any thread; the first reason stays.
 
 #include <atomic>
 #include <mutex>
@@ -9,11 +9,11 @@ namespace d9d::comm {
 
 class AbortFlag {
  public:
-  // Keeps the first reason. Returns whether this call set it.
+  // Returns whether this call was the first.
   bool set(const std::string& reason) noexcept;
   bool is_set() const noexcept { return set_.load(std::memory_order_acquire); }
   std::string reason() const;
-  // Environment error "<operation> of group <group> (<backend>): <reason>" when it is set.
+  // Throws the environment error "<operation> of group <group> (<backend>): <reason>" if the flag is set.
   void throw_if_set(const char* operation, const std::string& group, const std::string& backend) const;
 
  private:

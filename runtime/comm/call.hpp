@@ -1,5 +1,5 @@
 #pragma once
-// How a rank describes to its group the collective that it calls.
+// A rank's description of the collective that it calls, for the other ranks of its group.
 
 #include <c10/core/ScalarType.h>
 
@@ -12,7 +12,6 @@
 
 namespace d9d::comm {
 
-// What a rank brings to an operation.
 struct alignas(64) Call {
   enum class Kind : std::uint8_t {
     all_reduce,
@@ -30,13 +29,13 @@ struct alignas(64) Call {
   ReduceOp op = ReduceOp::sum;
   c10::ScalarType dtype = c10::ScalarType::Byte;
   int root = 0;
-  std::int64_t numel = 0;      // 0 where ranks may differ
+  std::int64_t numel = 0;      // must be equal on all ranks; 0 for all_to_all
   std::int64_t row_bytes = 0;  // of all_to_all
   const void* input = nullptr;
   void* output = nullptr;
   std::vector<std::int64_t> input_splits;
   std::vector<std::int64_t> output_splits;
-  std::array<std::byte, inline_bytes> values;  // a small tensor travels in the call itself
+  std::array<std::byte, inline_bytes> values;  // of a small all_reduce, instead of input and output
 };
 const char* name_of(Call::Kind kind);
 

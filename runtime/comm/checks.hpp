@@ -1,6 +1,5 @@
 #pragma once
-// Argument checks that all backends share. A failure is a
-// bug of the caller and names the group and the operation.
+// Argument checks that all backends share. Each throws a bug error that names the group and the operation.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,13 +14,14 @@ struct ShardMap;
 namespace d9d::comm {
 
 void check_contiguous(const at::Tensor& tensor, const std::string& group, const char* operation);
-// output [n], input [size * n], the same dtype.
+// Requires output [n] and input [size * n] of one dtype.
 void check_scatter(const at::Tensor& output, const at::Tensor& input, int size, const std::string& group);
+// Requires output [size * n] and input [n] of one dtype.
 void check_gather(const at::Tensor& output, const at::Tensor& input, int size, const std::string& group);
-// Both flat and contiguous, of one dtype and as long as the map says for position `rank`.
+// Requires flat contiguous tensors of one dtype, as long as `map` says for position `rank`.
 void check_shards(const at::Tensor& whole, const at::Tensor& shard, const ShardMap& map, int rank, int size,
                   const std::string& group);
-// Splits add up to the rows; rows are equally wide. Returns the bytes of a row.
+// Requires splits that add up to the rows, and rows of equal width. Returns the bytes of a row.
 std::int64_t check_splits(const at::Tensor& output, const at::Tensor& input,
                           const std::vector<std::int64_t>& output_splits,
                           const std::vector<std::int64_t>& input_splits, int size, const std::string& group);

@@ -14,10 +14,11 @@ std::int64_t longest_of(const ShardMap& map) {
   return *std::max_element(map.shard_sizes.begin(), map.shard_sizes.end());
 }
 
-// In blocks of one length, rank after rank: what the collectives with equal blocks want.
+// One block of zeros per rank, each as long as the longest shard: all_gather and
+// reduce_scatter need equal blocks.
 at::Tensor blocks_of(const ShardMap& map, const at::TensorOptions& options) {
   const auto ranks = static_cast<std::int64_t>(map.shard_sizes.size());
-  // Zeros: what pads a block is summed as well.
+  // Zeros, because reduce_scatter sums the padding as well.
   return at::zeros({ranks, longest_of(map)}, options);
 }
 

@@ -14,7 +14,8 @@
 namespace d9d {
 namespace {
 
-// Of the group, where each of its nodes has the same number of them; else 0. Ranks ascend node by node.
+// Returns how many ranks of the group each of its nodes has, or 0 if the nodes differ. Ranks
+// ascend node by node.
 int ranks_per_node(const Plan& plan, const Group& group) {
   std::map<int, int> on_node;
   for (const int rank : group.ranks) ++on_node[plan.placement(rank).node];
@@ -26,7 +27,7 @@ int ranks_per_node(const Plan& plan, const Group& group) {
 
 }  // namespace
 
-// By rank, made when the rank opens its first group.
+// One NCCL world per rank, made when the rank opens its first group.
 struct CommunicatorFactory::NcclWorlds {
   nccl::World& of(int rank, const CommunicatorOptions& options, const nccl::OpenHost& open_host) {
     const std::lock_guard lock(mutex);

@@ -1,6 +1,7 @@
 #pragma once
-// Opens the right backend for a group: no communication for a group of one, shared memory when all ranks are on this
-// node, sockets across nodes; between devices device_local or NCCL. No torch in this header.
+// Opens a communicator for a group and chooses its backend. A group of one rank does not communicate;
+// ranks of one node use shared memory, ranks of several nodes sockets, devices device_local or NCCL. No
+// torch in this header.
 
 #include <chrono>
 #include <cstdint>
@@ -20,46 +21,49 @@ namespace nccl {
 struct Api;
 }
 
-// How ranks sum what their devices hold.
+// How ranks communicate tensors of their devices.
 struct DeviceCollectives {
   enum class Kind { none, local, nccl };  // no devices; device_local.hpp (one node); nccl/world.hpp
   Kind kind = Kind::none;
   const nccl::Api* nccl = nullptr;
-  std::function<int(int rank)> device_of = {};  // of nccl: the index of a rank's device, one for each rank
-  std::chrono::milliseconds call_timeout{0};    // of nccl; 0: as long as for opening
+  std::function<int(int rank)> device_of = {};  // nccl: index of a rank's device; no two ranks share one
+  std::chrono::milliseconds call_timeout{0};    // nccl; 0: the timeout for opening
 };
 
 struct CommunicatorOptions {
   std::chrono::milliseconds timeout{300'000};
-  bool check_collectives = false;  // compare what the ranks call and say who did: see checked.hpp
+  bool check_collectives = false;  // compare the calls of all ranks: see checked.hpp
   DeviceCollectives devices = {};
   std::uint64_t epoch = 0;  // of the membership: groups of different epochs never meet
 };
 
 class CommunicatorFactory {
  public:
-  // Keeps references to `plan`, `hub` and `transport`. `transport` may be null in a job of one node.
+  // `plan`, `hub` and `transport` must outlive the factory. `transport` may be null in a
+  // job of one node.
   CommunicatorFactory(const Plan& plan, SharedMemoryHub& hub, SocketTransport* transport,
                       CommunicatorOptions options);
   ~CommunicatorFactory();
 
-  // Opens the communicator of `rank` over these axes. A communicator belongs to one actor; `use`
-  // distinguishes communicators over the same ranks ("stage", "gradients"). If the group spans nodes,
-  // it waits for the other members, so all ranks must open their groups in the same order. Thread-safe.
+  // Opens the communicator of `rank` over these axes. `use` distinguishes communicators over the same
+  // ranks, because each belongs to one actor ("stage", "gradients"). Waits for the other members if the
+  // group spans nodes or uses NCCL, so all ranks must open such groups in the same order. Thread-safe.
   std::unique_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use) const;
-  // The same for values of the host alone, which a device's ranks open no device's communicator for.
+  // The same for CPU tensors only, also where ranks have devices: opens
+  // no communicator between devices.
   std::unique_ptr<Communicator> open_on_host(int rank, const std::string& domain,
                                              const std::vector<std::string>& axes,
                                              const std::string& use) const;
-  // Opens the communicator for messages from `sender` to
-  // `receiver`. The opposite direction needs another one.
+  // Opens the communicator for messages from `sender` to `receiver`. The opposite
+  // direction needs another one.
   std::unique_ptr<Communicator> open_pair(int rank, int sender, int receiver, const std::string& use) const;
   std::unique_ptr<Communicator> open_pair_on_host(int rank, int sender, int receiver,
                                                   const std::string& use) const;
-  // Of the groups between devices that the rank has opened so far: another CommunicatorOptions::call_timeout. Thread-safe.
+  // Changes DeviceCollectives::call_timeout for the NCCL groups that the rank has
+  // opened so far. Thread-safe.
   void set_call_timeout(int rank, std::chrono::milliseconds timeout) const;
-  // The same as SharedMemoryHub::abort_all, of groups between devices.
+  // Fails all groups between devices, as SharedMemoryHub::abort_all does for those of the host.
   void abort_devices(const std::string& reason) const noexcept;
 
  private:

@@ -12,12 +12,12 @@ namespace d9d {
 namespace {
 
 constexpr int gathered_dims_max = 8;
-// The tag of gathered tensors: point-to-point messages of others do not mix in.
+// The largest tag, for gathered tensors only, so that they do not mix with other messages of the group.
 constexpr int gather_tag = (1 << 30) - 1;
 
 using Shape = std::vector<std::int64_t>;
 
-// One exchange for dtype, number of dimensions and sizes of every rank.
+// Exchanges dtype, number of dimensions and sizes of all ranks in one all_gather.
 std::vector<Shape> exchange_shapes(Communicator& communicator, const at::Tensor& tensor) {
   D9D_CHECK(tensor.dim() <= gathered_dims_max, "gather of group {}: {} dimensions, at most {}",
             communicator.name(), tensor.dim(), gathered_dims_max);

@@ -1,6 +1,6 @@
 #pragma once
-// Gathers tensors whose shapes the other ranks do not know. Made of the plain
-// collectives, so it works with every backend; device tensors are sent from the device.
+// Gathers tensors whose shapes the other ranks do not know. Uses only the plain collectives, so it
+// works with every backend. Tensors of devices are sent from the device.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,9 +11,11 @@
 
 namespace d9d {
 
-// Tensors of one dtype and up to 8 dimensions, shape and number of dimensions free per rank. In rank order.
+// Returns the tensors of all ranks in rank order. The dtype must be the same on all ranks; the shape,
+// of up to 8 dimensions, may differ.
 std::vector<at::Tensor> all_gather_variadic(Communicator& communicator, const at::Tensor& tensor);
-// The same at `root` only; the others get nothing. The own tensor is placed without a copy.
+// The same at `root`; returns nothing on the other ranks. The root's own tensor is not copied
+// if it is contiguous.
 std::vector<at::Tensor> gather_variadic(Communicator& communicator, const at::Tensor& tensor, int root);
 
 std::vector<std::string> all_gather_bytes(Communicator& communicator, const std::string& bytes);

@@ -1,6 +1,6 @@
 #pragma once
-// All communicators that are open in a process, so that the end of a job can wake threads that wait in them.
-// Thread-safe.
+// All open communicators of a process, so that the end of a job can wake the threads that
+// wait in them. Thread-safe.
 
 #include <memory>
 #include <mutex>
@@ -16,7 +16,7 @@ class OpenCommunicators {
   // After abort_all(), a communicator that is added is aborted at once.
   void add(const std::shared_ptr<Communicator>& communicator);
   void abort_all(const std::string& reason) noexcept;
-  // Communicator::check() of each.
+  // Calls Communicator::check() of each.
   void check() const;
 
  private:

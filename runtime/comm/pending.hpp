@@ -1,5 +1,6 @@
 #pragma once
-// The result of a collective that may not be there yet. Between ranks of the CPU it is there, and waiting is nothing.
+// The result of a collective. On a device it may not be there before wait(); on the CPU it is,
+// and wait() does nothing.
 
 namespace d9d {
 
@@ -7,9 +8,10 @@ class Communicator;
 
 class [[nodiscard]] Pending {
  public:
-  // Null: the result is in place. The communicator outlives the call of wait().
+  // `late`: the communicator to wait for, which must be alive when wait() is called. Null: the
+  // result is in place.
   explicit Pending(Communicator* late) : late_(late) {}
-  // What the current stream is given from now on runs behind the result. The host does not wait.
+  // Orders all work queued on the current stream from now on behind the result. The host does not wait.
   void wait() const {
     if (late_ != nullptr) wait_for(*late_);
   }

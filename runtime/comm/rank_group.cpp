@@ -61,7 +61,7 @@ void RankGroup::barrier() const {
   if (communicator_) communicator_->barrier();
 }
 
-// What is told afterwards is also the barrier.
+// The broadcast of the outcome is also the barrier for the ranks that wait.
 void RankGroup::run_alone(int runner, const std::function<void()>& section) const {
   std::exception_ptr thrown;
   std::string failure;

@@ -1,7 +1,8 @@
 #pragma once
-// Ranks that talk along some axes of the mesh, for tasks and other pieces of plugins: the operations of a Communicator
-// on values, tensors of any shapes, objects, and sections in order. All ranks of the group call the same ones in the same
-// order, on one thread; see communicator.hpp for errors.
+// The ranks along some axes of the mesh, for tasks and other parts of plugins. Offers the operations
+// of a Communicator on numbers, tensors of any shape and JSON objects, and runs sections in the order
+// of the ranks. All ranks of the group must call the same operations in the same order, on one
+// thread. Errors: see communicator.hpp.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,7 +18,7 @@ namespace d9d {
 
 class RankGroup {
  public:
-  // Null: this rank alone.
+  // `communicator`: of the group; null for a group of this rank alone.
   explicit RankGroup(std::shared_ptr<Communicator> communicator)
       : communicator_(std::move(communicator)),
         rank_(communicator_ ? communicator_->rank() : 0),
@@ -27,25 +28,25 @@ class RankGroup {
   int size() const { return size_; }
   bool is_first() const { return rank() == 0; }
 
-  // In place; contiguous, of the same shape on all ranks.
+  // Reduces in place. The tensor must be contiguous and have the same shape on all ranks.
   void all_reduce(at::Tensor& tensor, ReduceOp op = ReduceOp::sum) const;
   double all_reduce(double value, ReduceOp op = ReduceOp::sum) const;
   void broadcast(at::Tensor& tensor, int root = 0) const;
 
-  // In rank order; one dtype, any shape and number of dimensions on each rank.
+  // Returns the tensors of all ranks in rank order. The dtype must be the same, the shape may differ.
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor) const;
-  // At `root` only; the others get nothing.
+  // The same at `root`; returns nothing on the other ranks.
   std::vector<at::Tensor> gather(const at::Tensor& tensor, int root = 0) const;
-  // Anything that JSON can say.
+  // The same for JSON values.
   std::vector<nlohmann::json> all_gather_object(const nlohmann::json& object) const;
   std::vector<nlohmann::json> gather_object(const nlohmann::json& object, int root = 0) const;
   nlohmann::json broadcast_object(const nlohmann::json& object, int root = 0) const;
 
   void barrier() const;
-  // The first rank runs it while the others wait; then they run it ("main process first"). What it throws there ends
-  // the wait of the others, too: an environment error with that text.
+  // Runs `section` on the first rank while the others wait, then on the others ("main process
+  // first"). If it throws on the first rank, the others get an environment error with that text.
   void first_then_others(const std::function<void()>& section) const;
-  // One rank after the other.
+  // Runs `section` on one rank after the other. If it throws, the ranks that wait get an environment error.
   void in_turn(const std::function<void()>& section) const;
 
  private:

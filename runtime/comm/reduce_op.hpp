@@ -1,5 +1,5 @@
 #pragma once
-// How the same element of all ranks becomes one. No torch.
+// How a reduction combines the elements of all ranks. No torch in this header.
 
 #include <cstdint>
 #include <string_view>

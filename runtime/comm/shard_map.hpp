@@ -1,7 +1,8 @@
 #pragma once
-// How a flat tensor is divided into the shards of the ranks of a group: which range of the whole is
-// which range of which rank's shard. Shards may differ in length and may be empty. Elements that no
-// piece names are in no shard and stay unchanged. Pure integers, the same on every rank of the group.
+// How a flat tensor is divided into shards, one per rank of a group. A piece maps a range of the
+// whole to a range of one rank's shard. Shards may differ in length and may be empty. Elements of
+// the whole that are in no piece stay unchanged. Pure integers; the map must be the same on every
+// rank of the group.
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// How communication is measured from outside. No torch in this header.
+// The function by which a caller measures communication. No torch in this header.
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// The device whose work is done at once.
+// The CPU as a device. Its work is done when a call returns.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 

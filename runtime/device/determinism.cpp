@@ -9,10 +9,10 @@ namespace d9d {
 void compute_deterministically() {
   at::Context& torch = at::globalContext();
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  torch.setDeterministicFillUninitializedMemory(false);  // ours does not read what nobody wrote
+  torch.setDeterministicFillUninitializedMemory(false);  // our code never reads uninitialised memory
   torch.setDeterministicCuDNN(true);
   torch.setBenchmarkCuDNN(false);
-  // The user's own choice stays.
+  // Variables that the user has set are kept.
   constexpr int keep = 0;
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", keep);
   setenv("NCCL_ALGO", "Ring", keep);

@@ -3,9 +3,11 @@
 
 namespace d9d {
 
-// On GPUs from here on, before the first tensor is there and before threads are: of torch's and its libraries' ways the
-// deterministic ones (an op that has none is a c10::Error with its name), cuBLAS with a workspace of its own for each
-// stream, NCCL by rings and without NVLink SHARP. For good, and for the process.
+// Makes GPUs compute deterministically, for the rest of the process. Call it before the first tensor and
+// before the first thread. torch and its libraries then use their deterministic algorithms; an op that has
+// none throws a c10::Error with its name. cuBLAS has a workspace of its own for each stream, NCCL uses rings
+// and no NVLink SHARP. Variables that the user has set (CUBLAS_WORKSPACE_CONFIG, NCCL_ALGO,
+// NCCL_NVLS_ENABLE) stay as they are.
 void compute_deterministically();
 
 }  // namespace d9d

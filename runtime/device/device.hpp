@@ -1,9 +1,9 @@
 #pragma once
-// What a rank computes on. Work is given to streams, one for each role; those of one stream run in the order in
-// which they were given, those of two in any order that their events allow. On the CPU each call has done its work
-// when it returns, so that a stream there is nothing, and all of its events are reached.
+// The device on which a rank computes. Work is queued on streams, one for each role. Work of one stream runs
+// in the order in which it was queued, work of two streams in any order that their events allow. On the CPU
+// each call has done its work when it returns, and all events are reached.
 //
-// Tensors' ops go to the stream that is current on their thread: `compute`, unless a StreamScope says otherwise.
+// A tensor's op is queued on the current stream of the calling thread: `compute`, or that of a StreamScope.
 
 #include <c10/core/Device.h>
 
@@ -26,39 +26,39 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  // Where its tensors are.
+  // The torch device of its tensors.
   virtual c10::Device place() const = 0;
   bool is_cpu() const { return place().is_cpu(); }
 
-  // Reached when everything that was given to the stream so far has run.
+  // Returns an event that is reached when all work queued on the stream so far has run.
   virtual Event record(StreamRole role) = 0;
-  // One that also tells when it was reached (Event::reached_ns), where the device's work is late.
+  // The same, and the event also tells when it was reached (Event::reached_ns). Not on the CPU.
   virtual Event record_time(StreamRole role) { return record(role); }
-  // What is given to the stream from now on runs behind the event. The host does not wait.
+  // Orders all work queued on the stream from now on behind the event. The host does not wait.
   virtual void wait(StreamRole role, const Event& event) = 0;
-  // Memory of a tensor that was made on another stream is not used again before what the stream was given so far has
-  // run. Called behind the last use.
+  // Keeps the memory of a tensor of another stream from being reused until the stream's work so far has run.
+  // Call it after queueing the last use of the tensor.
   virtual void use(const at::Tensor& tensor, StreamRole role) = 0;
-  // The same until an event, of this device or of another one that reads the tensor.
+  // The same until `event`, which may be of another device that reads the tensor.
   virtual void use_until(const at::Tensor& tensor, const Event& event) = 0;
   // Makes the stream current on this thread; returns the one before.
   virtual StreamRole exchange_stream(StreamRole role) = 0;
   virtual StreamRole current_stream() const = 0;
-  // into := from, of one shape and dtype, on the current stream. `from` may be on another device of the kind, whose
-  // streams do not wait for it: order and use_until() are up to the caller.
+  // Copies `from` to `into`, of one shape and dtype, on the current stream. `from` may be on another device of
+  // the kind, which does not wait for the copy: the caller must order the two and call use_until().
   virtual void copy(const at::Tensor& into, const at::Tensor& from) = 0;
-  // Memory of the host, that copies of the device are made to or from while the host goes on; keep it until they are done.
-  // To take it is slow. uint8 [bytes]; undefined where the system has none to give.
+  // Allocates host memory, uint8 [bytes], for copies that run while the host goes on. Keep it until they are
+  // done. Slow. Returns an undefined tensor if the system has no such memory left.
   virtual at::Tensor pinned(std::int64_t bytes) = 0;
-  // The host waits for all streams.
+  // Makes the host wait for all streams.
   virtual void finish() = 0;
-  // Memory that was freed and is kept for the next tensors goes back to the system or the driver.
+  // Returns freed memory that is kept for later tensors to the system or the driver.
   virtual void trim() = 0;
-  // Of the host nothing is known here.
+  // Memory in use and free. All zeros for the CPU.
   virtual DeviceMemory memory() const { return {}; }
-  // Whether the device notes what it runs, from here on. Returns why it cannot, "" where it can.
+  // Begins or ends notes of the kernels that run. Returns why the device cannot, or "" if it can.
   virtual std::string note_kernels(bool /*on*/) { return ""; }
-  // What was noted since the last call, of work that a host has waited for. Ranks that share a device share the notes.
+  // Returns the notes since the last call, of work that a host has waited for. Ranks on a device share them.
   virtual std::vector<KernelRun> take_kernels() { return {}; }
   Event record() { return record(current_stream()); }
   void wait(const Event& event) { wait(current_stream(), event); }
@@ -80,7 +80,7 @@ Device& device_of(c10::Device place);
 // of two objects would be two sets. The host and delayed devices are known.
 std::shared_ptr<Device> keep_device(std::shared_ptr<Device> device);
 
-// Ops of this thread go to the stream until the scope ends. What they make for `communicate` is of that pool.
+// Queues this thread's ops on the stream until the scope ends, and counts their memory for the stream's pool.
 class StreamScope {
  public:
   StreamScope(Device& device, StreamRole role)

@@ -1,5 +1,5 @@
 #pragma once
-// A place in the work of a device's stream, reached when everything before it has run. Cheap to copy.
+// A mark between the work of a device's stream. It is reached when all earlier work has run. Cheap to copy.
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@ namespace d9d {
 
 class Event {
  public:
-  // What a device knows of it. Any thread.
+  // The device's implementation. Thread-safe.
   class State {
    public:
     virtual ~State() = default;
@@ -17,15 +17,17 @@ class Event {
     virtual std::int64_t reached_ns() const { return 0; }
   };
 
-  // One that is reached: work of the CPU is done when its call returns.
+  // Makes an event that is reached already, as all events of the CPU are.
   Event() = default;
   explicit Event(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
   bool done() const { return !state_ || state_->reached(); }
-  // The calling thread stands still until the event is reached; counted with `reason` (host_waits.hpp) unless it is.
+  // Blocks the calling thread until the event is reached. Counts a wait for `reason` (host_waits.hpp),
+  // unless it is reached already.
   void wait(const char* reason) const;
-  // When its stream came to it, on the scale of SystemClock::now_ns(). 0: not yet, or the device does not tell it of
-  // this event (Device::record_time). Asking is no wait, and what came before is not known to the caller by it.
+  // Returns when the stream reached the event, as SystemClock::now_ns() counts. 0: not reached yet, or not
+  // recorded by Device::record_time. Does not wait and is no synchronisation: results of earlier work may
+  // not be visible yet.
   std::int64_t reached_ns() const { return state_ ? state_->reached_ns() : 0; }
   const std::shared_ptr<const State>& state() const { return state_; }  // null: reached
 

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of the host for copies of a device that run beside its work.
+// Host memory for copies that run beside a device's other work.
 
 #include <ATen/core/Tensor.h>
 
@@ -7,8 +7,9 @@
 
 namespace d9d {
 
-// uint8 [bytes], pinned (Device::pinned). Where the system has no such memory to give any other, with a warning that
-// names `what` is copied: then the host waits for copies on a GPU.
+// Allocates uint8 [bytes] of pinned memory (Device::pinned). If the system has none left, returns
+// ordinary memory and logs a warning that names `what` is copied. A GPU's copies to ordinary memory
+// make the host wait.
 at::Tensor host_memory(Device& device, std::int64_t bytes, const char* what);
 
 }  // namespace d9d

@@ -33,7 +33,8 @@ std::vector<std::int64_t> host_integers(const at::Tensor& tensor) {
 }
 
 at::Tensor copy_later(const at::Tensor& tensor) {
-  // A GPU's copy into other memory holds the host up. What is large (a snapshot) would stay pinned for good.
+  // A GPU's copy to memory that is not pinned blocks the host. Large copies (snapshots) accept that, because
+  // torch keeps pinned memory for the rest of the process.
   const bool pinned = tensor.is_cuda() && tensor.nbytes() <= pinned_bytes_max;
   const at::Tensor here =
       at::empty(tensor.sizes(), tensor.options().device(at::kCPU).requires_grad(false).pinned_memory(pinned));

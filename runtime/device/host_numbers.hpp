@@ -1,5 +1,5 @@
 #pragma once
-// What the host needs to see of a device's tensors, with few waits.
+// Values of a device's tensors for the host, with as few waits as possible.
 
 #include <ATen/core/Tensor.h>
 
@@ -7,15 +7,17 @@
 
 namespace d9d {
 
-// One for each tensor of one element, all on one device; the host waits once for all of them.
+// Returns the value of each tensor. Each must have one element, and all must be on one device. The host
+// waits once for all of them.
 std::vector<double> host_numbers(const std::vector<at::Tensor>& tensors);
-// The elements of an int64 tensor, row by row. The host waits where it does not know them (kernels/memory/host_values.hpp).
+// Returns the elements of an int64 tensor, row by row. The host waits unless it knows
+// them (kernels/memory/host_values.hpp).
 std::vector<std::int64_t> host_integers(const at::Tensor& tensor);
 
-// A copy on the host that is filled when the current stream gets there: read it behind an event of that stream, or
-// behind finish_copies(). Of a tensor of the CPU a copy, too.
+// Queues a copy to the host on the current stream and returns its target. Read the target after an event of
+// that stream, or after finish_copies(). A tensor of the CPU is copied at once.
 at::Tensor copy_later(const at::Tensor& tensor);
-// The host waits for what the current stream of the device has to do. On the CPU there is nothing to wait for.
+// Makes the host wait for all work of the device's current stream. Does nothing on the CPU.
 void finish_copies(c10::Device device);
 
 }  // namespace d9d

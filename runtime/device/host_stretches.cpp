@@ -40,7 +40,7 @@ at::Tensor HostStretches::stretch_of(std::int64_t bytes) {
   if (found != kept_.end()) return *found;
   const auto too_small = std::find_if(kept_.begin(), kept_.end(), is_free);
   if (too_small != kept_.end()) {
-    kept_.erase(too_small);  // before there is more
+    kept_.erase(too_small);  // frees it before a larger one is allocated
   } else if (kept_.size() == kept_max_) {
     kept_.erase(kept_.begin());
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Pinned memory of the host, taken again and again for copies of a device that run beside its work. One thread.
+// Pinned host memory that is used again and again, for copies that run beside a
+// device's work. Not thread-safe.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,7 +13,7 @@ namespace d9d {
 
 class HostStretches {
  public:
-  // Keeps at most so many between uses; `what` is copied: for a warning (host_memory.hpp).
+  // Keeps at most `kept_max` stretches between uses. `what` is named in the warning of host_memory.hpp.
   HostStretches(std::shared_ptr<Device> device, std::size_t kept_max, const char* what)
       : device_(std::move(device)), kept_max_(kept_max), what_(what) {}
 
@@ -20,10 +21,10 @@ class HostStretches {
     c10::ScalarType dtype;
     at::IntArrayRef shape;
   };
-  // Tensors without values, one behind the other in one stretch, each from a multiple of 64 bytes on. A later call takes
-  // the stretch again when the last of its tensors is gone: keep them until their copies are done.
+  // Returns uninitialised tensors in one stretch of memory, each at a multiple of 64 bytes. Keep them until
+  // their copies are done: when the last of them is gone, a later call may use the stretch again.
   std::vector<at::Tensor> take(const std::vector<Wanted>& wanted);
-  // Stretches whose tensors are gone go back to the system now, others with their last tensor.
+  // Frees the stretches whose tensors are gone. The others are freed with their last tensor.
   void give_back() { kept_.clear(); }
 
  private:

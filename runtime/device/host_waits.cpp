@@ -6,7 +6,7 @@
 namespace d9d {
 namespace {
 
-// Of the process, as devices are: an op that waits has nothing but its tensors.
+// One table for the process, because an op that waits knows only its tensors.
 struct Counted {
   std::mutex mutex;
   HostWaits::Counts counts;

@@ -1,6 +1,7 @@
 #pragma once
-// How often threads of this process stood still for a device, by where they were and why. A GPU runs dry while its
-// host waits, so tests hold these numbers to bounds. The CPU never counts.
+// Counts how often threads of this process waited for a device, by the place in the program and the reason.
+// A GPU may run out of work while its host waits, so tests set limits to these numbers. Waits on the CPU
+// device do not count.
 
 #include <cstdint>
 #include <map>
@@ -12,20 +13,20 @@ namespace d9d {
 
 class HostWaits {
  public:
-  // By place ("F", "B", "W", ..., "" outside of all) and reason (an op's name).
+  // By place ("F", "B", "W", ..., "" outside of every WaitPlace) and reason (an op's name).
   using Counts = std::map<std::pair<std::string, std::string>, std::uint64_t>;
 
   static void count(const char* reason);
-  // Since the last call.
+  // Returns the counts since the last call.
   static Counts take();
-  // Of one place.
+  // Returns the sum of one place.
   static std::uint64_t in(const Counts& counts, const std::string& place);
 };
 
-// Where this thread is, until the scope ends; scopes nest, and the inner one counts.
+// Names the place of this thread's waits until the scope ends. Scopes nest; the inner one counts.
 class WaitPlace {
  public:
-  explicit WaitPlace(std::string_view name);  // of a text that lives longer
+  explicit WaitPlace(std::string_view name);  // the text must outlive the scope
   ~WaitPlace();
   WaitPlace(const WaitPlace&) = delete;
   WaitPlace& operator=(const WaitPlace&) = delete;

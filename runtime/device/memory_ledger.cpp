@@ -7,7 +7,7 @@ namespace d9d {
 void require_told_memory(const std::string& allocator) {
   D9D_REQUIRE(
       allocator == "native",
-      "the memory of GPUs comes from torch's allocator \"{}\", which does not say what it takes; take "
+      "the memory of GPUs comes from torch's allocator \"{}\", which does not report its allocations; take "
       "backend:{} out of PYTORCH_ALLOC_CONF and PYTORCH_CUDA_ALLOC_CONF",
       allocator, allocator);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Of which pool the memory at an address is, for an allocator that says what it takes and what is given back to it, and
-// keeps no notes for others. Any thread.
+// Which pool the memory at each address counts for. It is for an allocator that reports each allocation and
+// each free but does not keep our pools itself. Thread-safe.
 
 #include <cstddef>
 #include <mutex>
@@ -11,14 +11,14 @@
 
 namespace d9d {
 
-// Input error for one of CUDA's allocators, by torch's name, that does not say it.
+// Throws an input error if this allocator of CUDA memory (torch's name) does not report its allocations.
 void require_told_memory(const std::string& allocator);
 
 class MemoryLedger {
  public:
-  // By the calling thread, for the pool that it is in.
+  // Counts an allocation for the pool of the calling thread (PoolScope).
   void taken(std::size_t address, std::size_t bytes);
-  // By any thread. An address that was taken before the notes began is left out.
+  // Counts a free, by any thread. Ignores addresses that were allocated before the ledger began.
   void given_back(std::size_t address);
   PoolCounts counts() const;
 

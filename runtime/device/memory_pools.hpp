@@ -1,5 +1,6 @@
 #pragma once
-// What the memory of a device is for, so that who runs out of it sees what took it. No torch.
+// Counts the memory of a device by its use, so that an error of a full device can say what needs it. No
+// torch in this header.
 
 #include <array>
 #include <cstddef>
@@ -8,8 +9,9 @@
 
 namespace d9d {
 
-// state: parameters, gradients, optimizer, buffers. communication: what is gathered of others' parameters, gradients on
-// their way, and what collectives make. activations: all else.
+// state: parameters, gradients, optimizer state, buffers.
+// communication: parameters gathered from other ranks, gradients being sent, scratch memory of collectives.
+// activations: everything else.
 enum class MemoryPool { activations, state, communication };
 inline constexpr std::size_t num_memory_pools = 3;
 const char* name_of(MemoryPool pool);
@@ -17,7 +19,8 @@ const char* name_of(MemoryPool pool);
 using PoolBytes = std::array<std::uint64_t, num_memory_pools>;  // by MemoryPool
 std::uint64_t total_of(const PoolBytes& bytes);
 
-// What this thread makes on any device until the scope ends is of the pool; scopes nest, and the inner one counts.
+// Counts this thread's allocations, on any device, for the pool until the scope ends. Scopes nest;
+// the inner one counts.
 class PoolScope {
  public:
   explicit PoolScope(MemoryPool pool);
@@ -31,28 +34,28 @@ class PoolScope {
   const MemoryPool previous_;
 };
 
-// Bytes that are taken and given back. Not to be used by two threads at a time.
+// Counts allocated bytes by pool. Not thread-safe.
 class PoolCounts {
  public:
   void take(MemoryPool pool, std::uint64_t bytes);
   void give_back(MemoryPool pool, std::uint64_t bytes);
   const PoolBytes& in_use() const { return in_use_; }
-  const PoolBytes& at_peak() const { return at_peak_; }  // when most was in use
+  const PoolBytes& at_peak() const { return at_peak_; }  // when the total was largest
 
  private:
   PoolBytes in_use_{}, at_peak_{};
 };
 
-// Of one device.
+// The memory of one device, in bytes.
 struct DeviceMemory {
   PoolBytes in_use{}, at_peak{};
-  std::uint64_t free = 0;   // can be had yet
-  std::uint64_t limit = 0;  // all that it has; 0: no limit
+  std::uint64_t free = 0;
+  std::uint64_t limit = 0;  // in total; 0: no limit
 };
 
-// What `d9d-node check` estimates of a rank.
+// The estimate of `d9d-node check` for a rank, in bytes.
 struct ExpectedMemory {
-  std::uint64_t state = 0;  // with what is gathered of others' parameters
+  std::uint64_t state = 0;  // including parameters gathered from other ranks
   std::uint64_t activations = 0;
 };
 

@@ -30,7 +30,7 @@ Uses& uses() {
   return *of_process;
 }
 
-// "delayed:1" of what torch calls privateuseone:1.
+// Returns "delayed:1" for the device that torch calls privateuseone:1.
 std::string text_of(c10::Device place) {
   const std::string name =
       place.type() == c10::kPrivateUse1 ? "delayed" : c10::DeviceTypeName(place.type(), true);
@@ -92,8 +92,9 @@ std::vector<std::string> peak_lines() {
       const PoolBytes peak = device_of(used.place).memory().at_peak;
       lines.push_back(fmt::format("{} took {} of its memory at most: {}", owner_text(used.place),
                                   mib(total_of(peak)), pools_text(used.place, peak)));
-    } catch (const std::exception& error) {  // a GPU that failed answers nothing any more
-      lines.push_back(fmt::format("{} does not say what it took: {}", owner_text(used.place), error.what()));
+    } catch (const std::exception& error) {  // a GPU that has failed throws at every call
+      lines.push_back(
+          fmt::format("the peak memory of {} is unknown: {}", owner_text(used.place), error.what()));
     }
   }
   return lines;

@@ -1,5 +1,5 @@
 #pragma once
-// A device's memory in words, beside what was expected of it.
+// Texts about a device's memory: its use, and the estimate beside it.
 
 #include <c10/core/Device.h>
 
@@ -10,22 +10,23 @@
 
 namespace d9d {
 
-// Of the ranks that compute on one device.
+// The ranks that compute on one device.
 struct DeviceUse {
   std::vector<int> ranks;
-  ExpectedMemory expected;  // of all of them; zeros where nothing was estimated
+  ExpectedMemory expected;  // sum over these ranks; zeros: no estimate
 };
-// Replaces what was said of the device before. Any thread.
+// Sets the use of a device; a later call replaces it. Thread-safe.
 void set_device_use(c10::Device place, DeviceUse use);
 
-// A line for each device that is used: what it took at most.
+// Returns a line with the peak for each device that has a use.
 std::vector<std::string> peak_lines();
 
-// "delayed:1 (rank 1)"
+// Returns "delayed:1 (rank 1)".
 std::string owner_text(c10::Device place);
-// "state 40.0 MiB, activations 18.9 MiB, communication 2.0 MiB (d9d-node check estimates ...)"
+// Returns "state 40.0 MiB, activations 18.9 MiB, communication 2.0 MiB (d9d-node check estimates ...)".
 std::string pools_text(c10::Device place, const PoolBytes& bytes);
-// The text of a c10::OutOfMemoryError: who, sizes wanted and free, the pools, what to do (by the pool that has most).
+// Returns the text of a c10::OutOfMemoryError: the device and its ranks, the bytes wanted and free, the
+// pools, and a remedy for the largest pool.
 std::string out_of_device_memory(c10::Device place, std::uint64_t wanted, const DeviceMemory& memory);
 
 }  // namespace d9d

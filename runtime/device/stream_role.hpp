@@ -1,5 +1,5 @@
 #pragma once
-// What a rank's device has a stream for.
+// The streams of a rank's device, by their use.
 
 #include <array>
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace d9d {
 
 enum class StreamRole { compute, communicate, copy_in, copy_out };
 
-// By their numbers.
+// In the order of the enumerators.
 inline constexpr std::array stream_roles{StreamRole::compute, StreamRole::communicate, StreamRole::copy_in,
                                          StreamRole::copy_out};
 constexpr const char* name_of(StreamRole role) {

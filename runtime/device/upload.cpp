@@ -7,7 +7,8 @@ namespace d9d {
 at::Tensor upload(const at::Tensor& tensor, const Device& device) {
   if (tensor.device() == device.place()) return tensor;
   const at::Tensor here = tensor.contiguous();
-  // A GPU reads pinned memory without the host, and keeps it until then; a delayed device does not.
+  // For a GPU, torch keeps the pinned memory alive until the copy has run. For a delayed device nothing
+  // does, so its copy is made while the host waits.
   const bool pinned = device.place().is_cuda();
   const at::Tensor there = (pinned ? here.pin_memory() : here).to(device.place(), /*non_blocking=*/pinned);
   if (!here.is_floating_point()) kernels::keep_host_values(there, here);

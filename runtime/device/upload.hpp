@@ -1,5 +1,5 @@
 #pragma once
-// Tensors on their way from the host to a device.
+// Sends tensors from the host to a device.
 
 #include <ATen/core/Tensor.h>
 
@@ -7,8 +7,8 @@
 
 namespace d9d {
 
-// The tensor as it is on the device; the host does not wait, and goes on knowing integers (kernels/memory/host_values.hpp).
-// A tensor that is there already comes back as it is.
+// Returns a copy of the tensor on the device. The host does not wait, and it still knows the values of
+// integer tensors (kernels/memory/host_values.hpp). Returns the tensor itself if it is on the device already.
 at::Tensor upload(const at::Tensor& tensor, const Device& device);
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #pragma once
-// What a rank gave to its device, and when the device did it. Times are looked at where the host has waited for the device
-// anyway, so that no host waits for them. Of the rank's thread, which gives all of its work (rank/rank_gradients.hpp).
+// The work that a rank has queued on its device, and when the device did it. Times are read only where
+// the host has waited for the device anyway. Used by the rank's thread alone, which queues all of its
+// work (rank/rank_gradients.hpp).
 
 #include <cstdint>
 #include <functional>
@@ -14,35 +15,36 @@ namespace d9d {
 
 class Device;
 
-// The host's part of it.
+// Where the host was when it queued the work.
 struct WorkOrigin {
-  std::int32_t step = -1;   // of traces
-  std::uint64_t flow = 0;   // of the span that gave it, for an arrow; 0: none
-  bool evaluation = false;  // and no training
+  std::int32_t step = -1;   // of the trace
+  std::uint64_t flow = 0;   // id of the span that queued it, to draw an arrow; 0: none
+  bool evaluation = false;  // false: training
 };
 
 struct LoggedWork {
-  // transfer: a copy of what another rank's stage hands over. stall: `compute` stands still inside of an action, because
-  // it needs what another stream does.
+  // transfer: a copy of a tensor from another rank's stage. stall: `compute` waits for another stream in the
+  // middle of an action.
   enum class Kind { compute, collective, transfer, stall };
   Kind kind = Kind::compute;
   std::string name;                 // "2F3", "optimizer", "all_reduce tp[0,1]"
-  int stage = -1, microbatch = -1;  // of an action, or of the one that a transfer is for
+  int stage = -1, microbatch = -1;  // of the action, or of the action that needs the transfer
   std::uint64_t bytes = 0;
   StreamRole stream = StreamRole::compute;
   WorkOrigin origin = {};
-  Event begun, behind, done;              // it begins when the first two are reached
-  std::int64_t begin_ns = 0, end_ns = 0;  // of SystemClock; when it is done
+  Event begun, behind, done;              // the work begins when `begun` and `behind` are reached
+  std::int64_t begin_ns = 0, end_ns = 0;  // of SystemClock; set once it is done
   double seconds() const { return 1e-9 * static_cast<double>(end_ns - begin_ns); }
 };
 
 class WorkLog {
  public:
   using OnDone = std::function<void(const LoggedWork&)>;
-  // Calls `on_done` for each, in settle(). `detailed`: of collectives, transfers and stalls, too, which a trace wants.
+  // `on_done` is called in settle() for each work that is done. `detailed`: also logs collectives, transfers
+  // and stalls, for a trace.
   explicit WorkLog(bool detailed, OnDone on_done = {}) : detailed_(detailed), on_done_(std::move(on_done)) {}
 
-  // That of this thread; null: none is asked for.
+  // Returns the log of this thread, or null if there is none.
   static WorkLog* current();
   static WorkLog* current_if_detailed();
   class Scope {
@@ -58,9 +60,9 @@ class WorkLog {
 
   void set_origin(const WorkOrigin& origin) { origin_ = origin; }  // of what is added from here on
   void add(LoggedWork work);
-  // Looks at what is done by now.
+  // Reads the times of all work that is done by now.
   void settle();
-  // What was found done since the last call, in the order in which it was given.
+  // Settles, and returns the work found done since the last call, in the order of add().
   std::vector<LoggedWork> take_done();
 
  private:
@@ -70,7 +72,7 @@ class WorkLog {
   std::vector<LoggedWork> given_, done_;
 };
 
-// From here to end() the stream gets the work, for `log`; without one nothing happens.
+// Logs the work that the stream is given from the constructor to end(). Does nothing if `log` is null.
 class WorkTimer {
  public:
   WorkTimer() = default;
@@ -83,7 +85,7 @@ class WorkTimer {
   LoggedWork work_;
 };
 
-// The current stream waits for the event; in a detailed log a stall, if that is `compute`.
+// Makes the current stream wait for the event. A detailed log notes a stall if that stream is `compute`.
 void wait_inside(Device& device, const Event& event, const std::string& what);
 
 }  // namespace d9d

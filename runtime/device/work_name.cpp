@@ -7,7 +7,8 @@
 namespace d9d {
 namespace {
 
-// Each name once, for ever: who refers to it may outlive all else. They are few: actions and groups of a job.
+// Keeps each name for ever, because queued work may refer to it until the process ends. Names are few: the
+// actions and groups of a job.
 const std::string* kept(std::string name) {
   struct Names {
     std::mutex mutex;

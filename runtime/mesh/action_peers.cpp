@@ -22,7 +22,7 @@ std::vector<int> action_peers(const Plan& plan, int rank) {
     to_visit.pop_back();
     meet(regular.group(next, {"dp_shard", "cp_shard", "cp_replicate", "tp"}));
     meet(expert.group(next, {"ep_shard"}));
-    // Gathered experts (fully_shard.hpp).
+    // Fully sharded experts are gathered inside actions (fully_shard.hpp).
     if (fully_sharded && expert.axis_size("ep_shard") > 1) meet(expert.group(next, {"ep_replicate"}));
   }
   return {peers.begin(), peers.end()};

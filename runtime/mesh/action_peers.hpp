@@ -1,5 +1,5 @@
 #pragma once
-// Which ranks of a stage meet inside its actions. Pure integers.
+// Which ranks of a stage communicate inside its actions. Pure integers.
 
 #include <vector>
 
@@ -7,10 +7,10 @@ namespace d9d {
 
 class Plan;
 
-// The ranks that must run the actions of a pipeline stage
-// in the same order as `rank`, including it, ascending:
-// the ranks of tensor, context, expert and sharded data parallelism, and in turn the ranks with which these
-// communicate. Replicas communicate only to reduce gradients, outside of actions.
+// Returns the ranks that must run the actions of a pipeline stage in the same order as `rank`, including
+// it, ascending. They are the ranks with which it communicates by tensor, context, expert and sharded data
+// parallelism, those with which these communicate, and so on. Replicas communicate only to reduce
+// gradients, outside of actions.
 std::vector<int> action_peers(const Plan& plan, int rank);
 
 }  // namespace d9d

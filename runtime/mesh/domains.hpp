@@ -7,9 +7,9 @@
 //   batch    pp, dp, cp, tp                                              who sees which samples
 //   flat     world
 //
-// Every domain covers every rank exactly once, numbered the same; degrees
-// of 1 are axes of size 1, also when the job has one rank. ep_replicate *
-// ep_shard is the whole stage, tensor-parallel ranks included: see README.
+// Every domain contains every rank exactly once, with the same number. A degree of 1 is an axis of size
+// 1, also in a job of one rank. ep_replicate * ep_shard is the number of ranks of a stage,
+// tensor-parallel ranks included (README.md).
 
 #include <string>
 #include <vector>
@@ -25,7 +25,7 @@ inline constexpr const char* expert_domain = "expert";
 inline constexpr const char* batch_domain = "batch";
 inline constexpr const char* flat_domain = "flat";
 
-// To add a domain, add one of these.
+// To add a domain, pass one more of these to MeshDomains.
 struct Domain {
   std::string name;
   Mesh (*build)(const DeviceMeshParameters& parameters);
@@ -34,13 +34,13 @@ std::vector<Domain> standard_domains();
 
 class MeshDomains {
  public:
-  // Validates the parameters; a domain that does not cover all ranks is a bug of that domain.
+  // Validates the parameters (input errors). A domain that does not contain all ranks is a bug error.
   explicit MeshDomains(const DeviceMeshParameters& parameters,
                        const std::vector<Domain>& domains = standard_domains());
 
   const DeviceMeshParameters& parameters() const { return parameters_; }
   int world_size() const { return parameters_.world_size(); }
-  // An unknown domain is an input error that lists those there are.
+  // Returns the mesh of a domain. Input error, with a list of the domains, if there is none of that name.
   const Mesh& mesh_for(const std::string& domain) const;
 
  private:
@@ -52,7 +52,8 @@ class MeshDomains {
   std::vector<Entry> entries_;
 };
 
-// The first of the standard domains that has all of these axes; an input error lists what there is.
+// Returns the first standard domain that has all of these axes. Input error, with a list of all
+// axes, if none has.
 std::string domain_with(const std::vector<std::string>& axes, const MeshDomains& domains);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// Ranks arranged along named axes, row-major (the last axis varies fastest). Pure integers; a value.
+// Ranks arranged along named axes, row-major (the last axis varies fastest). Pure integers; can be copied.
 
 #include <string>
 #include <vector>
@@ -9,13 +9,13 @@ namespace d9d {
 class Mesh {
  public:
   Mesh() = default;
-  // Names are distinct, sizes at least 1.
+  // Names must be distinct and sizes at least 1.
   Mesh(std::vector<std::string> axis_names, std::vector<int> sizes);
 
   const std::vector<std::string>& axis_names() const { return names_; }
   const std::vector<int>& sizes() const { return sizes_; }
   int size() const { return size_; }
-  // An unknown axis is an input error that lists those there are.
+  // Returns the position of an axis. Input error, with a list of the axes, if there is none of that name.
   int axis_index(const std::string& name) const;
   int axis_size(const std::string& name) const { return sizes_[axis_index(name)]; }
 
@@ -23,14 +23,15 @@ class Mesh {
   int coordinate(int rank, const std::string& axis) const;
   int rank(const std::vector<int>& coordinates) const;
 
-  // The ranks that differ from `rank` on these axes only, ascending (so: row-major over the axes in mesh
-  // order, whatever order they are named in). No axis: the rank alone.
+  // Returns the ranks that differ from `rank` on these axes only, ascending. The order in which the axes are
+  // named does not matter. No axis: the rank alone.
   std::vector<int> group(int rank, const std::vector<std::string>& axes) const;
   int group_size(const std::vector<std::string>& axes) const;
-  // All groups of these axes: a partition of the ranks, ordered by first rank. Linear in the ranks.
+  // Returns all groups of these axes, ordered by first rank. They partition the ranks. Takes time
+  // linear in the ranks.
   std::vector<std::vector<int>> groups(const std::vector<std::string>& axes) const;
 
-  // "pp:0-dp_replicate:1"
+  // Returns "pp:0-dp_replicate:1".
   std::string label(int rank) const;
 
  private:

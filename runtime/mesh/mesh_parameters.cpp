@@ -38,7 +38,7 @@ std::string divisors_text(int number) {
   return text;
 }
 
-// What the data-parallel degree would have to be for the world to fit, or how many ranks to start.
+// Says how many ranks to start, and which data-parallel degree would fit the ranks that there are.
 std::string remedy(const DeviceMeshParameters& p, int num_ranks) {
   const int others = p.world_size() / p.data_parallel_replicate;
   std::string text = "start " + counted(p.world_size(), "rank");

@@ -5,8 +5,8 @@
 
 namespace d9d {
 
-// Every degree is at least 1; the product of all but `expert_parallel` is the number of ranks. Experts are
-// spread over the same ranks: `expert_parallel` divides the product of all degrees but `pipeline_parallel`.
+// Every degree is at least 1. The product of all but `expert_parallel` is the number of ranks. Experts are
+// spread over the same ranks: `expert_parallel` must divide the number of ranks of a stage.
 struct DeviceMeshParameters {
   int pipeline_parallel = 1;
   int data_parallel_replicate = 1;
@@ -27,17 +27,17 @@ struct DeviceMeshParameters {
   bool has_expert_parallel() const { return expert_parallel > 1; }
   bool is_distributed() const;
 
-  // Ranks that the mesh needs.
+  // The number of ranks that the mesh needs.
   int world_size() const;
-  // Ranks of one pipeline stage.
+  // The number of ranks of one pipeline stage.
   int stage_size() const { return world_size() / pipeline_parallel; }
-  // The number of data ranks: each of them sees other samples.
+  // The number of data ranks. Each of them sees other samples.
   int data_parallel() const { return data_parallel_replicate * data_parallel_shard; }
   int context_parallel() const { return context_parallel_replicate * context_parallel_shard; }
 
-  // Input errors with the keys at fault and what to set instead.
+  // Throws an input error that names the key at fault and a value to set instead.
   void validate() const;
-  // The same, and the ranks that there are.
+  // Does the same, and also compares the mesh with the number of ranks of the job.
   void validate(int num_ranks) const;
 };
 

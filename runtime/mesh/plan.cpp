@@ -12,15 +12,15 @@
 namespace d9d {
 namespace {
 
-// All ranks while they are few; beyond that first, second, last and how many, which still names one group of
-// a role: groups of one role are disjoint.
+// Lists up to 8 ranks. For more it lists the first, the second, the last and the number, which is still
+// unique: groups of one role are disjoint.
 std::string ranks_text(const std::vector<int>& ranks) {
   if (ranks.size() <= 8) return fmt::format("{}", fmt::join(ranks, ","));
   return fmt::format("{},{},..,{}; {} ranks", ranks[0], ranks[1], ranks.back(), ranks.size());
 }
 
-// Shards and split tokens are there only where their axis is longer than one; without it the role's ranks are
-// those of another role.
+// Whether to print a role. The roles of shards and of split tokens need an axis of more than one rank;
+// without it their groups are those of another role.
 bool is_there(const Mesh& mesh, const GroupRole& role) {
   if (role.axes == std::vector<std::string>{"dp_replicate", "cp_replicate"}) {
     return mesh.group_size({"dp_cp_shard"}) > 1;
@@ -111,7 +111,7 @@ Group Plan::group(int rank, const std::string& domain, const std::vector<std::st
   group.index =
       static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
   group.name = fmt::format("{}[{}]", fmt::join(axes, "+"), ranks_text(group.ranks));
-  // Ranks are numbered node by node and the group ascends: its ends tell.
+  // Ranks are numbered node by node and the group ascends, so comparing its first and last rank is enough.
   group.one_node = placement(group.ranks.front()).node == placement(group.ranks.back()).node;
   return group;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Who runs where: a pure function of the mesh and of the ranks that each node has. No torch, no actors; the
-// same plan on every node. Printed by `d9d-node check`.
+// Where each rank runs: a pure function of the mesh and of the number of ranks on each node, so every node
+// computes the same plan. `d9d-node check` prints it. No torch, no actors.
 
 #include <cstdint>
 #include <string>
@@ -16,14 +16,14 @@ struct RankPlacement {
   int node = 0;
   int local_index = 0;  // on its node
   int pipeline = 0;     // coordinate on pp
-  int data = 0;         // coordinate on dp of the batch domain: which samples it sees
-  int context = 0;      // coordinate on cp of the batch domain: which tokens of them
+  int data = 0;         // coordinate on dp of the batch domain: selects its samples
+  int context = 0;      // coordinate on cp of the batch domain: selects its tokens of each sample
   int tensor = 0;       // coordinate on tp
 };
 
-// A set of ranks that talk, seen from one of them.
+// A set of ranks that communicate, as one of them sees it.
 struct Group {
-  std::string name;        // the same on all members, different for any two groups of a plan: "dp[0,2]"
+  std::string name;        // the same on all members, unique in the plan: "dp[0,2]"
   std::vector<int> ranks;  // global, ascending; a member's position is its rank in the group
   int index = 0;           // this rank's position
   bool one_node = true;    // all members are on one node
@@ -31,19 +31,19 @@ struct Group {
   int size() const { return static_cast<int>(ranks.size()); }
 };
 
-// Axes of a domain that a job communicates over.
+// Axes of a domain over which a job may communicate.
 struct GroupRole {
   std::string domain;
   std::vector<std::string> axes;
   std::string purpose;       // for people
   std::string name() const;  // axes joined by '+': "dp_replicate+cp_replicate"
 };
-// The roles a job may need; a group of one rank needs no communicator.
+// The roles that a job may need. A group of one rank needs no communicator.
 std::vector<GroupRole> standard_group_roles();
 
 class Plan {
  public:
-  // Input error when the nodes' ranks do not match the mesh, or a node has none.
+  // Input error if the number of ranks does not match the mesh, or if a node has none.
   Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node);
 
   const MeshDomains& domains() const { return domains_; }
@@ -53,15 +53,15 @@ class Plan {
   const std::vector<int>& ranks_per_node() const { return ranks_per_node_; }
   const std::vector<RankPlacement>& ranks() const { return ranks_; }
   const RankPlacement& placement(int rank) const;
-  // Global ranks of a node, ascending.
+  // Returns the global ranks of a node, ascending.
   std::vector<int> ranks_of_node(int node) const;
 
   Group group(int rank, const std::string& domain, const std::vector<std::string>& axes) const;
-  // The standard roles in which `rank` has company.
+  // Returns the groups of `rank` for all standard roles, except groups of one rank.
   std::vector<Group> groups_of(int rank) const;
 
-  // Mesh, groups by role, and a line per rank; beyond `lines_max` ranks the middle is left out. `has_experts`: the model of
-  // the job; without any no group reduces their gradients.
+  // Returns the mesh, the groups by role, and a line per rank. Leaves out the middle ranks beyond `lines_max`.
+  // Without experts in the model no group reduces their gradients, so none is listed.
   std::string text(bool has_experts = true, int lines_max = 64) const;
 
  private:

@@ -47,7 +47,7 @@ Fd new_socket(const addrinfo& address) {
   return fd;
 }
 
-// 0 when connected, else errno; ECANCELED when the caller does not want it any more.
+// Returns 0 if connected, else an errno; ECANCELED after `cancel`.
 int connect_one(int fd, const addrinfo& address, Deadline deadline, int cancel) {
   if (connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
@@ -73,8 +73,8 @@ Fd listen_on(const std::string& host, std::uint16_t port) {
   const Resolved resolved(host, port, AI_PASSIVE);
   const addrinfo& address = *resolved.first();
   Fd fd = new_socket(address);
-  // A job that was killed is started again at once: connections that the system still winds up must not keep
-  // the port. `::` takes IPv4 too.
+  // A killed job may be started again at once, while the system still closes its connections. They must not
+  // keep the port taken (SO_REUSEADDR). `::` listens on IPv4, too.
   const int yes = 1, no = 0;
   if (fd) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   if (fd && address.ai_family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));

@@ -31,7 +31,7 @@ class PlainChannel final : public Channel {
     msghdr message{};
     message.msg_iov = const_cast<iovec*>(parts);
     message.msg_iovlen = static_cast<std::size_t>(num_parts);
-    // Without MSG_NOSIGNAL a peer that is gone would end this process without a word.
+    // Without MSG_NOSIGNAL a write to a peer that is gone would kill this process (SIGPIPE).
     const ssize_t n = sendmsg(fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n >= 0) {
       sent = static_cast<std::size_t>(n);
@@ -43,7 +43,7 @@ class PlainChannel final : public Channel {
   bool hides_bytes() const override { return false; }
 };
 
-// Runs `step` until it is done(), waiting for the socket in between.
+// Calls `step` until done(), and waits for the socket in between. False at the deadline and after a failure.
 template <class Step, class Done>
 bool until(Channel& channel, Deadline deadline, int cancel, Step&& step, Done&& done) {
   while (true) {

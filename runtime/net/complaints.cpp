@@ -13,7 +13,7 @@ constexpr int complaints_max = 5;
 void Complaints::add(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
   if (now - since_ > complaint_window) {
-    if (counted_ > 0) log::warn("{} more connections were refused or closed in the last while", counted_);
+    if (counted_ > 0) log::warn("{} further connections were refused or closed, but not logged", counted_);
     since_ = now;
     written_ = counted_ = 0;
   }
@@ -21,7 +21,7 @@ void Complaints::add(const std::string& text) {
     ++written_;
     return log::warn("{}", text);
   }
-  if (counted_++ == 0) log::warn("more connections like these are counted, not told");
+  if (counted_++ == 0) log::warn("further refused connections are counted, but not logged one by one");
 }
 
 }  // namespace d9d::net

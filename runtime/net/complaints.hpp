@@ -1,5 +1,6 @@
 #pragma once
-// Warnings that a stranger can provoke: the first ones of a while are written, the others counted.
+// Logs warnings that a stranger can provoke: at most five in ten seconds. Counts the others
+// and logs their number.
 
 #include <chrono>
 #include <string>

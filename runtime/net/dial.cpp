@@ -8,14 +8,14 @@
 namespace d9d::net {
 namespace {
 
-const char* const other_version = "what answers there is no d9d-node of this version";
+const char* const other_version = "the program that answers there is no d9d-node of this version";
 
 [[noreturn]] void fail_of(const Channel& channel) {
   fail_environment(channel.failure().empty() ? "it accepts connections but does not answer in time"
                                              : channel.failure());
 }
 
-// One connection, up to the answer of the other side.
+// One connection, until the other side has answered.
 class Attempt {
  public:
   Attempt(const DialOptions& options, const Secrets& secrets) : options_(options), secrets_(secrets) {
@@ -29,7 +29,8 @@ class Attempt {
     hello.secret = secrets_.kind();
     hello.nonce = fresh_nonce();
     said_.hello = frame_of(hello);
-    // One who refuses may have closed already; its reason is read all the same.
+    // Ignores a failure of this write: a side that refuses may have closed already, and its reason is
+    // still to be read.
     say(said_.hello);
     auto head = read_head();
     if (is_challenge(head.data())) {
@@ -62,13 +63,13 @@ class Attempt {
     return *answer;
   }
 
-  // Without it the other side may be anybody who says yes to everything.
+  // The other side must prove the secret, too, or a stranger could say yes to every hello.
   void require_proof() {
     const Head head = read_head();
     if (!is_proof(head.data())) fail_environment(other_version);
     const Proof proof = bytes_from(read_body(proof_body_bytes));
     if (key_ && same(proof, proof_of(*key_, Side::accepts, said_))) return;
-    throw StrangerError("what answers there does not know this job's secret");
+    throw StrangerError("the process that answers there does not know this job's secret");
   }
 
   void say(const std::string& frame) {
@@ -90,7 +91,7 @@ class Attempt {
   const DialOptions& options_;
   const Secrets& secrets_;
   std::unique_ptr<Channel> channel_;
-  std::optional<Key> key_;  // of a side that was challenged
+  std::optional<Key> key_;  // none until the other side has sent its challenge
   Said said_;
 };
 

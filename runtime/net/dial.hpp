@@ -1,5 +1,6 @@
 #pragma once
-// The dialling side of a connection: reach the gate of a node, prove who we are, say what for.
+// The dialling side of a connection: connects to the gate of a node, says the purpose, and
+// proves the job's secret.
 
 #include <memory>
 #include <string>
@@ -15,20 +16,22 @@ struct DialOptions {
   std::string host;
   std::uint16_t port = 0;
   const Tls* tls = nullptr;          // null: plain
-  const Secrets* secrets = nullptr;  // null: none, as of a Secrets by itself
-  Hello hello;                       // without nonce and kind of secret
+  const Secrets* secrets = nullptr;  // null: a job without a secret
+  Hello hello;                       // dial() adds nonce and kind of secret
   Deadline deadline;
-  int cancel = -1;                             // readable: give up
-  std::chrono::milliseconds redial_after{50};  // where the other side says later
+  int cancel = -1;                             // becomes readable to end the attempt
+  std::chrono::milliseconds redial_after{50};  // after the answer "later"
 };
 
-// Environment error: the two sides do not know the same secret, and to dial again would change nothing.
+// An environment error: the two sides do not know the same secret. Do not dial again,
+// it would change nothing.
 class StrangerError : public Error {
  public:
   explicit StrangerError(const std::string& what) : Error(ErrorKind::environment, what) {}
 };
 
-// Waits for the answer of the other side. Environment error that says what went wrong, without the address.
+// Connects and waits for the other side's yes. The environment error says what went
+// wrong, without the address.
 std::unique_ptr<Channel> dial(const DialOptions& options);
 
 }  // namespace d9d::net

@@ -1,5 +1,5 @@
 #pragma once
-// An error of the network: the text says what does not answer, and the caller adds the address.
+// Throws an error of the network. The text says what failed; the caller adds the address.
 
 #include <string>
 

@@ -14,7 +14,7 @@ namespace d9d::net {
 namespace {
 
 constexpr std::chrono::milliseconds accept_pause{100};
-// Accepted in one go, so that those who are half through are served during a flood.
+// At most this many are accepted at a time, so that known newcomers are served during a flood of new ones.
 constexpr int accepted_at_once = 64;
 
 }  // namespace
@@ -95,7 +95,7 @@ bool Gate::accept_one() {
     return !lacking && (errno == ECONNABORTED || errno == EINTR);
   }
   if (newcomers_.size() >= options_.newcomers_max) {
-    drop(newcomers_.begin(), "too many connections have not said what for, and this one was the oldest");
+    drop(newcomers_.begin(), "too many connections have not said their purpose, and this one was the oldest");
   }
   newcomers_.emplace_back(std::move(socket), tls_.get(), secrets_,
                           std::chrono::steady_clock::now() + options_.patience);
@@ -105,10 +105,11 @@ bool Gate::accept_one() {
   return true;
 }
 
-// Those who wait have had their chance. The listener would stay readable, so it rests a moment.
+// Closes all newcomers to free their descriptors. Then pauses the listener, which would stay readable and
+// keep the thread busy.
 void Gate::make_room(int error) {
   complaints_.add(
-      fmt::format("no descriptor is left for a new connection ({}); {} that have not said what for are "
+      fmt::format("no descriptor is left for a new connection ({}); {} that have not said their purpose are "
                   "closed. Raise ulimit -n, or see who connects to port {}",
                   std::strerror(error), newcomers_.size(), port_));
   while (!newcomers_.empty()) drop(newcomers_.begin(), {});
@@ -120,7 +121,8 @@ void Gate::make_room(int error) {
 void Gate::drop_late() {
   const auto now = std::chrono::steady_clock::now();
   while (!newcomers_.empty() && newcomers_.front().deadline() <= now) {
-    drop(newcomers_.begin(), fmt::format("it did not say what for within {} ms", options_.patience.count()));
+    drop(newcomers_.begin(),
+         fmt::format("it did not say its purpose within {} ms", options_.patience.count()));
   }
   if (!paused_ || now < resume_) return;
   paused_ = false;
@@ -149,7 +151,7 @@ void Gate::drop(Newcomers::iterator who, const std::string& why) {
   newcomers_.erase(who);
 }
 
-// Whatever goes wrong with one, the gate stays open.
+// Catches every error: one connection must not close the gate.
 void Gate::serve_or_drop(Newcomers::iterator who) {
   try {
     serve(who);
@@ -172,10 +174,11 @@ void Gate::serve(Newcomers::iterator who) {
 }
 
 void Gate::hand_over(Newcomers::iterator who) {
+  // Held until take() has returned, so that no taker is called after remove_taker().
   const std::lock_guard lock(takers_mutex_);
   Taker* const taker = takers_[static_cast<std::size_t>(who->hello().purpose)];
   const Answer answer = answer_to(*who, taker);
-  leave(*who);  // first, because its receiver may close it, and the number is somebody else's then
+  leave(*who);  // before take(), which may close the descriptor: its number may then be reused
   std::unique_ptr<Channel> channel = who->answer(answer);
   complain(*who, answer.reason);
   if (channel && answer.verdict == Verdict::yes) taker->take(std::move(channel), who->hello());

@@ -1,8 +1,8 @@
 #pragma once
-// The one port of a process. A connection authenticates itself (by TLS, if the job has it), says what it is for,
-// proves that it knows the job's secret, and is handed to the taker of such connections. Strangers get no further: a
-// connection that does not finish in time is closed, and so is the oldest of too many; a lack of descriptors makes the
-// gate wait. Has a thread.
+// The one port of a process. A new connection authenticates itself (by TLS, if the job has it), says its
+// purpose, proves that it knows the job's secret, and is handed to the taker for this purpose. The gate
+// closes connections that do not finish this in time, and the oldest one when there are too many. Without
+// free descriptors it accepts nothing for a moment. It has a thread of its own.
 
 #include <array>
 #include <list>
@@ -16,18 +16,19 @@
 
 namespace d9d::net {
 
-// Called on the gate's thread, and not after remove_taker()
-// has returned. Does not wait, and does not call the gate.
+// The receiver of connections of one purpose. Called on the gate's thread, never after remove_taker() has
+// returned. Must not wait and must not call the gate.
 class Taker {
  public:
   virtual ~Taker() = default;
+  // Decides about a connection that has proved the secret.
   virtual Answer ask(const Hello& hello) = 0;
-  // After a yes, which the other side has been told.
+  // Receives the connection after a yes, which has been sent to the other side.
   virtual void take(std::unique_ptr<Channel> channel, const Hello& hello) = 0;
 };
 
 struct GateOptions {
-  std::chrono::milliseconds patience{10'000};  // for all of a newcomer's first words
+  std::chrono::milliseconds patience{10'000};  // until a newcomer has proved itself
   std::size_t newcomers_max = 128;
   Secret secret{};                 // of the job
   bool awaits_membership = false;  // see Secrets
@@ -40,13 +41,14 @@ class Gate {
   explicit Gate(std::shared_ptr<const Tls> tls = nullptr, GateOptions options = {});
   ~Gate();
 
-  // Environment error when that is not possible. Returns the port, also when it was 0. Once.
+  // Listens and returns the port, which the system chooses for port 0. Environment error if that is not
+  // possible. Call it once.
   std::uint16_t listen(const std::string& host, std::uint16_t port);
   void set_taker(Purpose purpose, Taker* taker);
   void remove_taker(Purpose purpose, const Taker* taker);
 
   const Tls* tls() const { return tls_.get(); }
-  // Also for the connections that this process dials.
+  // The secrets of this process, also for the connections that it dials.
   Secrets& secrets() { return secrets_; }
   std::uint16_t port() const { return port_; }
 
@@ -61,8 +63,8 @@ class Gate {
   void serve(Newcomers::iterator who);
   void hand_over(Newcomers::iterator who);
   Answer answer_to(const Newcomer& who, Taker* taker) const;
-  void complain(const Newcomer& who, const std::string& why);  // nothing without a reason
-  void leave(const Newcomer& who);                             // it is watched no more
+  void complain(const Newcomer& who, const std::string& why);  // does nothing for an empty reason
+  void leave(const Newcomer& who);                             // ends the watch of its descriptor
   void drop(Newcomers::iterator who, const std::string& why);
   void drop_late();
   int next_wait_ms() const;
@@ -73,7 +75,7 @@ class Gate {
   Secrets secrets_;
   Fd listener_, epoll_, stop_;
   std::uint16_t port_ = 0;
-  bool paused_ = false;  // the listener: no descriptors were left
+  bool paused_ = false;  // accepts nothing until resume_, because no descriptors were left
   Deadline resume_;
   Newcomers newcomers_;  // oldest first
   std::map<int, Newcomers::iterator> by_fd_;

@@ -44,7 +44,7 @@ std::optional<std::size_t> body_bytes(const char (&magic)[8], const std::byte* h
   return right ? std::optional<std::size_t>(bytes) : std::nullopt;
 }
 
-// Reads what put() wrote; false at the first thing that is not there.
+// Reads the values that put() wrote. get() returns false if the bytes end too early.
 class Body {
  public:
   explicit Body(const std::vector<std::byte>& bytes) : at_(bytes.data()), left_(bytes.size()) {}

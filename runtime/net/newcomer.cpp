@@ -40,7 +40,8 @@ Newcomer::State Newcomer::step() {
   return State::ready;
 }
 
-// Looks at the first bytes, because a side with TLS and one without would not understand each other's errors.
+// Looks at the first bytes before the handshake, because a side with TLS and one without cannot
+// read each other's errors.
 Newcomer::State Newcomer::begin() {
   std::array<unsigned char, hello_head_bytes> first{};
   const ssize_t n = recv(fd_, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
@@ -65,7 +66,7 @@ Newcomer::State Newcomer::refuse_plainly(const std::string& why, const std::stri
   return fail(why);
 }
 
-// Ready: frame_ is whole, or it is to be refused.
+// Returns `ready` when frame_ is complete or refusal_ is set.
 Newcomer::State Newcomer::read_frame() {
   while (true) {
     std::size_t got = 0;
@@ -128,7 +129,7 @@ std::unique_ptr<Channel> Newcomer::answer(const Answer& answer) {
   return told ? std::move(channel_) : nullptr;
 }
 
-// There is room for these few bytes: little was sent before.
+// Sends a frame at once. The socket's buffer has room for it, because little was sent before.
 bool Newcomer::say(const std::string& frame) {
   const iovec part{const_cast<char*>(frame.data()), frame.size()};
   std::size_t sent = 0;
@@ -141,7 +142,8 @@ Newcomer::State Newcomer::fail(std::string why) {
   return State::failed;
 }
 
-// To close with bytes unread would reset the connection, and he might not read why.
+// Reads the rest before the close. Unread bytes would make the close a reset, and the other side might
+// not get the reason.
 void Newcomer::let_go() {
   std::array<std::byte, 4096> unread{};
   for (int i = 0; i < 8 && recv(fd_, unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// A connection that has not yet said what it is for, or not proved that it knows the job's secret. Never waits:
-// step() goes as far as the bytes that have arrived allow.
+// A connection that has not yet said its purpose or not yet proved that it knows the job's secret. Never
+// waits: step() goes as far as the bytes that have arrived allow.
 
 #include <optional>
 
@@ -12,12 +12,13 @@ namespace d9d::net {
 
 class Newcomer {
  public:
-  // Both outlive it.
+  // `tls` (null: plain) and `secrets` must outlive the newcomer.
   Newcomer(Fd socket, const Tls* tls, const Secrets& secrets, Deadline deadline);
 
   enum class State { reads, writes, ready, failed };
-  // ready: it is to be told refusal(), or it has proved its hello().
-  // failed: why() says it, empty when it left without a word.
+  // reads, writes: call step() again when the descriptor is readable or writable.
+  // ready: it has proved its hello(), or refusal() is set. Call answer() in both cases.
+  // failed: why() says why, and is empty if it closed the connection before it sent anything.
   State step();
 
   int fd() const { return fd_; }
@@ -26,7 +27,8 @@ class Newcomer {
   const Hello& hello() const { return hello_; }
   const std::optional<Answer>& refusal() const { return refusal_; }
   const std::string& why() const { return why_; }
-  // To one that is ready; with a yes this side's proof. Null when it is gone.
+  // Sends the answer to a newcomer that is ready, with this side's proof after a yes. Returns its channel,
+  // or null if it is gone.
   std::unique_ptr<Channel> answer(const Answer& answer);
 
  private:
@@ -45,7 +47,7 @@ class Newcomer {
   const Tls* const tls_;
   const Secrets& secrets_;
   const Deadline deadline_;
-  Fd socket_;  // until his first bytes are there
+  Fd socket_;  // until the first bytes have come and channel_ owns it
   const int fd_;
   const std::string peer_;
   std::unique_ptr<Channel> channel_;

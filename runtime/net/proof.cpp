@@ -25,7 +25,7 @@ unsigned char* bytes(Array& array) {
   return reinterpret_cast<unsigned char*>(array.data());
 }
 
-// The length goes first, so that no two lists of parts give the same bytes.
+// Writes the length before each part, so that different lists of parts never make the same bytes.
 void add(std::string& into, std::string_view part) {
   into += fmt::format("{}:", part.size());
   into += part;

@@ -1,7 +1,8 @@
 #pragma once
-// How two processes show each other that they know the same secret, without saying it: both draw a nonce, and each
-// answers with an HMAC-SHA256 over the two nonces, what the connection is for, and its own side of it. So no proof
-// serves a second time, on another connection, or in the other direction. No OpenSSL in this header.
+// Proves to each of two processes that the other one knows the same secret, without sending it. Both
+// draw a nonce. Each sends an HMAC-SHA256 over the two nonces, the purpose of the connection, and its
+// own side. So no proof is valid a second time, on another connection, or in the other direction. No
+// OpenSSL in this header.
 
 #include <array>
 #include <cstdint>
@@ -16,9 +17,9 @@ using Key = std::array<char, 32>;
 using Proof = std::array<char, 32>;
 
 enum class SecretKind : std::uint8_t {
-  none = 1,     // everybody knows it: all that a proof shows is that nothing is said for the second time
-  token = 2,    // the user's
-  command = 3,  // random, of the command that starts all processes of a job
+  none = 1,     // no secret: a proof shows only that the bytes are not a replay
+  token = 2,    // given by the user
+  command = 3,  // random, made by the command that starts all processes of the job
 };
 
 struct Secret {
@@ -26,23 +27,24 @@ struct Secret {
   std::string text{};
 };
 
-// Milliseconds of work for a token, which a person may have made up: trying many is to cost something.
+// Derives the key of a secret. Takes milliseconds for a token: a person may have chosen it, and
+// guessing must be slow.
 Key key_of(const Secret& secret);
-// Of those who know `membership` besides the job's secret.
+// Derives the key of processes that know `membership` besides the job's secret.
 Key member_key_of(const Key& job, const std::string& membership);
-// Random. Environment error where the system gives no random bytes.
+// Returns random bytes. Environment error if the system has none to give.
 Nonce fresh_nonce();
-// As many random bits, for a secret that is written down.
+// Returns as many random bits as text, for a secret that is stored.
 std::string random_text();
 
-// What both sides have said before a proof.
+// The bytes that both sides have sent before a proof.
 struct Said {
-  std::string hello;    // of the side that dials, whole, with its nonce
+  std::string hello;    // the whole frame of the side that dials, with its nonce
   Nonce challenge{};    // of the side that accepts
   std::string binding;  // Channel::binding()
 };
 Proof proof_of(const Key& key, Side side, const Said& said);
-// In a time that does not depend on where they differ.
+// Compares in constant time, so that a stranger cannot guess a proof byte by byte.
 bool same(const Proof& a, const Proof& b);
 
 }  // namespace d9d::net

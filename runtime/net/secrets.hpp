@@ -1,6 +1,7 @@
 #pragma once
-// What a process of a job can prove, and asks to be proved: who joins knows the job's secret, who is a member knows
-// besides it what node 0 has told all members when the job formed. One per gate. Thread-safe.
+// The secrets that a process can prove and that it demands from others. A process that joins must
+// know the job's secret. A member must also know the random secret that node 0 has sent to all
+// members. One per gate. Thread-safe.
 
 #include <mutex>
 #include <optional>
@@ -12,15 +13,16 @@ namespace d9d::net {
 
 class Secrets {
  public:
-  // `awaits_membership`: before enter_membership() this process is no member; else the job's secret makes it one.
+  // `awaits_membership`: this process becomes a member only by enter_membership(). Otherwise the
+  // job's secret is enough.
   explicit Secrets(const Secret& job = {}, bool awaits_membership = false);
 
   void enter_membership(const std::string& secret);
   bool is_member() const;
   SecretKind kind() const { return kind_; }
-  // Nothing: this process is no member yet.
+  // Returns the key that proofs for this purpose need, or none if this process is no member yet.
   std::optional<Key> key_for(Purpose purpose) const;
-  // Of a hello whose proof is wrong, for both sides to read.
+  // Explains to both sides why the proof for a hello is wrong.
   std::string why_stranger(const Hello& hello) const;
 
  private:

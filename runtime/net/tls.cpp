@@ -13,7 +13,7 @@
 namespace d9d::net {
 namespace {
 
-// The newest entry of OpenSSL's queue, which is emptied.
+// Returns the newest error of OpenSSL's queue, and empties the queue.
 std::string reason() {
   const unsigned long code = ERR_peek_last_error();
   ERR_clear_error();
@@ -36,7 +36,7 @@ void require_files(const TlsFiles& files) {
   }
 }
 
-// A question for a passphrase would hang an unattended job.
+// Refuses a key with a passphrase, because the question for it would hang an unattended job.
 int no_passphrase(char*, int, int, void*) {
   return -1;
 }
@@ -59,7 +59,8 @@ void load(SSL_CTX* context, const TlsFiles& files) {
       fmt::format("node.tls.key: {} holds no private key in PEM without a passphrase ({})", files.key, why));
 }
 
-// What every peer would find, said here first. A node is now the server of a connection, now the client.
+// Checks the certificate as every peer will, for both roles: a node is the server of some connections and
+// the client of others.
 void verify_own_certificate(SSL_CTX* context, const TlsFiles& files, int purpose) {
   const std::unique_ptr<X509_STORE_CTX, void (*)(X509_STORE_CTX*)> check(X509_STORE_CTX_new(),
                                                                          X509_STORE_CTX_free);
@@ -98,7 +99,8 @@ Tls::Tls(const TlsFiles& files) : context_(SSL_CTX_new(TLS_method()), SSL_CTX_fr
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_AUTO_RETRY);
-  // No session is taken up again. A ticket that the client never reads would make its close a reset.
+  // Sends no session tickets: no session is resumed, and a ticket that the client never reads would make
+  // its close a reset.
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// node.tls: what this process proves itself with, and what it asks of others: TLS 1.3, a certificate on both
-// sides, signed by the job's CA. There is no other way in. No OpenSSL in this header.
+// The settings of node.tls. Connections use TLS 1.3, and both sides must show a certificate signed by the
+// job's CA. There is no fallback. No OpenSSL in this header.
 
 #include <memory>
 #include <string>
@@ -17,8 +17,9 @@ struct TlsFiles {
 
 class Tls {
  public:
-  // Input error naming the key of the job file when a file is missing or cannot be read, the key does not belong
-  // to the certificate, or the certificate is not signed by the CA or not valid today.
+  // Reads and checks the files. The input error names the key of the job file. Errors: a file
+  // cannot be read, the private key does not belong to the certificate, the CA has not signed it,
+  // or it is not valid today.
   explicit Tls(const TlsFiles& files);
 
   ssl_ctx_st* context() const { return context_.get(); }

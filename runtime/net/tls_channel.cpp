@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t tls_batch_bytes = std::size_t{256} << 10;
 constexpr std::size_t tls_read_bytes = std::size_t{64} << 10;
 
-// What a BIO writes to: a socket, without SIGPIPE, which OpenSSL's own would raise. In a batch the records of
-// several writes are gathered first.
+// The target of our BIO: a socket, written without SIGPIPE, which OpenSSL's own BIO would raise. In a batch
+// the records of several writes are collected first.
 struct Wire {
   int socket = -1;
   bool batches = false;
@@ -30,7 +30,7 @@ struct Wire {
   ssize_t send_now(const char* data, std::size_t bytes) const {
     return send(socket, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
-  // 1 when nothing is left, -1 with errno otherwise.
+  // Returns 1 when the batch is empty, -1 with errno otherwise.
   int flush() {
     while (sent < batch.size()) {
       const ssize_t n = send_now(batch.data() + sent, batch.size() - sent);
@@ -85,7 +85,8 @@ BIO* new_bio(Wire& wire) {
   return bio;
 }
 
-// In the words of the job file. An alert tells what the other side found wrong with ours.
+// Explains an error of TLS in terms of the job file. An alert is what the other side found
+// wrong with our certificate.
 std::string words_of(unsigned long code, long verified) {
   const std::string ask = "; is it of the same node.tls.ca, and valid today?";
   if (verified == X509_V_ERR_CERT_HAS_EXPIRED) return "its certificate has expired";
@@ -146,7 +147,7 @@ class TlsChannel final : public Channel {
     return result == 1 ? Io::done : what_now(result);
   }
 
-  // What is short goes into one record with what follows it.
+  // Joins a short head with the begin of the bytes that follow, so that they share a record.
   Io write(const iovec* parts, int num_parts, std::size_t& sent) override {
     ERR_clear_error();
     const iovec whole = num_parts == 1 ? parts[0] : gathered(parts, num_parts);
@@ -154,7 +155,7 @@ class TlsChannel final : public Channel {
     return result == 1 ? Io::done : what_now(result);
   }
 
-  // A part of a record does not count: the rest has to come first.
+  // Part of a record does not count: it can only be read when the rest has come.
   bool hides_bytes() const override { return !drained_ && SSL_has_pending(ssl_.get()) == 1; }
 
   std::string binding() const override {

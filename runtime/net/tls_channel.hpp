@@ -1,5 +1,5 @@
 #pragma once
-// The channel under TLS; for channel.cpp.
+// The channel under TLS. Only channel.cpp uses this header.
 
 #include "runtime/net/channel.hpp"
 

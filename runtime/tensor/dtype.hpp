@@ -1,5 +1,6 @@
 #pragma once
-// Types of elements, and what files call them. Torch's own enum: torch_dtype.hpp. No torch here.
+// Types of tensor elements and their names in files. Conversion to torch's enum:
+// torch_dtype.hpp. No torch here.
 
 #include <boost/describe/enum.hpp>
 
@@ -21,14 +22,14 @@ enum class Dtype : std::uint8_t {
   uint8,
   boolean,
 };
-// Those that a key of the job file may name (`dtype: bfloat16`).
+// The types that a key of the job file may name (`dtype: bfloat16`).
 BOOST_DESCRIBE_ENUM(Dtype, float32, bfloat16, float16)
 
 std::int64_t size_of(Dtype dtype);  // bytes of one element
-// "float32", "bfloat16", ...: in job files and in config.json.
+// The name in job files and in config.json: "float32", "bfloat16", ...
 std::string_view name_of(Dtype dtype);
 std::optional<Dtype> dtype_named(std::string_view name);
-// "F32", "BF16", ...: in safetensors files and in our checkpoints' manifests.
+// The name in safetensors files and in our checkpoints' manifests: "F32", "BF16", ...
 std::string_view safetensors_name(Dtype dtype);
 std::optional<Dtype> dtype_of_safetensors(std::string_view name);
 

@@ -3,7 +3,7 @@
 namespace d9d {
 
 void set_gradient(const at::Tensor& leaf, const at::Tensor& gradient) {
-  leaf.mutable_grad() = at::Tensor();  // which has the type of before
+  leaf.mutable_grad() = at::Tensor();  // the old one, which may be of another type
   leaf.set_grad_dtype(gradient.scalar_type());
   leaf.mutable_grad() = gradient;
 }

@@ -1,7 +1,6 @@
 #pragma once
-// The layout of a parameter: which block of a global tensor each rank of a mesh
-// holds. Reduction, norm, clipping, checkpoint, load and export
-// derive everything from it. Pure integers; no torch.
+// The layout of a parameter: which block of a global tensor each rank of a mesh holds. Reduction, norm,
+// clipping, checkpoint, load and export derive everything from it. Pure integers; no torch.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +8,8 @@
 
 namespace d9d {
 
-// What one mesh axis does: every rank holds the whole tensor, or each a block of dimension `shard_dim`.
+// How a tensor is placed on one mesh axis: every rank holds all of it, or each rank a
+// block of dimension `shard_dim`.
 struct Placement {
   static constexpr int replicated = -1;
   int shard_dim = replicated;
@@ -37,26 +37,28 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 Slice whole(const std::vector<std::int64_t>& global_shape);
-// The part that both contain; empty in some dimension when there is none.
+// Returns the part that both contain. If there is none, it is empty in some dimension.
 Slice intersection(const Slice& a, const Slice& b);
 
 class Layout {
  public:
   Layout() = default;
-  // Several axes may shard the same dimension: the first named axis is the outer one.
+  // Several axes may shard the same dimension. The first of them divides it first; the
+  // next divides its blocks.
   Layout(std::vector<std::int64_t> global_shape, std::vector<LayoutAxis> axes);
-  // Everything on one rank.
+  // The layout of a tensor that is whole on one rank.
   static Layout local(std::vector<std::int64_t> global_shape);
 
   const std::vector<std::int64_t>& global_shape() const { return global_shape_; }
   const std::vector<LayoutAxis>& axes() const { return axes_; }
-  // The block of this rank. Uneven sizes: the first ranks get one element more (near-even split).
+  // The block of this rank. If the size is not divisible, the first ranks get one element more.
   Slice local_slice() const;
-  // Mesh axes of size > 1 on which the parameter is replicated: gradients are summed over them.
+  // Mesh axes of size > 1 on which the parameter is replicated. Gradients are summed over them.
   std::vector<std::string> replicate_axes() const;
-  // Mesh axes of size > 1 on which it is sharded: norms are summed over them.
+  // Mesh axes of size > 1 on which it is sharded. Norms are summed over them.
   std::vector<std::string> shard_axes() const;
-  // Exactly one rank of all replicas owns the block for writing: coordinate 0 on every replicate axis.
+  // Whether this rank writes the block to checkpoints: exactly one of its replicas does, the one with
+  // coordinate 0 on every replicate axis.
   bool is_writer() const;
 
  private:

@@ -1,15 +1,16 @@
 #pragma once
-// What a parameter is for, as far as an optimizer asks: Muon leaves both ends of a model to AdamW. No torch.
+// The role of a parameter, for optimizers: Muon leaves the two ends of a model, embedding and output, to
+// AdamW. No torch in this header.
 
 #include <cstdint>
 
 namespace d9d {
 
 enum class ParameterRole : std::uint8_t {
-  unsaid,     // the model does not say: one whose name matches `*embed*` or `*head*` counts as an end
-  inside,     // neither of the following
-  embedding,  // rows that ids choose
-  output,     // makes logits, scores or vectors of the last hidden states
+  unsaid,     // unknown: a name that matches `*embed*` or `*head*` counts as an end of the model
+  inside,     // neither embedding nor output
+  embedding,  // a table of rows, indexed by ids
+  output,     // turns the last hidden states into logits, scores or vectors
 };
 
 }  // namespace d9d

@@ -1,11 +1,11 @@
 #pragma once
-// A group of parameters, those of a layer for example, that are gathered
-// and freed together: each rank keeps a shard, and the whole values exist
-// while modules compute (fully sharded data parallelism: Rajbhandari et al.
-// 2020, ZeRO stage 3). This is the view of the optimizer and the stage's worker; strategies implement it.
+// A group of parameters that are gathered and freed together, for example those of a layer. Each rank
+// keeps a shard, and the whole values exist only while modules compute (fully sharded data
+// parallelism: Rajbhandari et al. 2020, ZeRO stage 3). The optimizer and the stage's worker use this
+// interface; strategies implement it.
 //
-// The tensor of a StageParameter with a unit is the shard. Modules compute with other
-// tensors, the whole ones, whose values and gradients have memory only while they are needed.
+// The tensor of a StageParameter with a unit is the shard. Modules compute with other tensors, the whole
+// ones. Their values and gradients have memory only while they are needed.
 
 #include <ATen/core/Tensor.h>
 
@@ -21,7 +21,8 @@ class ShardedUnit {
  public:
   virtual ~ShardedUnit() = default;
 
-  // The mesh axes over which it is sharded. Gradients are reduce-scattered over them instead of summed.
+  // The mesh axes over which the unit is sharded. Gradients are reduce-scattered over
+  // them instead of summed.
   virtual const std::vector<std::string>& axes() const = 0;
   // The size of the whole gradient on one rank.
   virtual std::uint64_t gradient_bytes() const = 0;
@@ -30,23 +31,25 @@ class ShardedUnit {
   // Whether values are gathered more than once in a step.
   virtual bool gathers_again() const = 0;
 
-  // The following calls come from the stage's compute thread.
+  // The following calls come from the stage's compute thread and tell the unit what has happened.
 
-  // The shards and their gradients (undefined for frozen parameters) are now in their final memory.
+  // The shards and their gradients (undefined for frozen parameters) are in their final memory.
   virtual void attach() = 0;
-  // A weight job of this unit is about to run (kernels/graph/weight_work.hpp); if `reads`, it needs the values.
+  // A weight job of this unit is about to run (kernels/graph/weight_work.hpp). It needs the values if `reads`.
   virtual void before_weight_job(bool reads) = 0;
-  // The whole gradient of the step (`last`) or of a microbatch is complete: reduce_gradient() gets it next.
+  // The whole gradient of the step (`last`) or of a microbatch is complete. reduce_gradient()
+  // will reduce it next.
   virtual void hand_over_gradient(bool last) = 0;
-  // An action ended: no module computes.
+  // An action has ended: no module computes.
   virtual void end_action() = 0;
-  // The last action of the step ended; no values are needed until after_update().
+  // The last action of the step has ended. No values are needed until after_update().
   virtual void end_step() = 0;
   // The shards have new values.
   virtual void after_update() = 0;
 
-  // On the thread of the group's Collective, of a device on the compute thread: reduce-scatters the oldest gradient not yet reduced and adds the
-  // result to `shard_gradient`, the gradients of all shards. True when it was the last of the step.
+  // Reduce-scatters the oldest gradient that is not reduced yet and adds the result to `shard_gradient`, the
+  // gradients of all shards. Returns true if it was the last of the step. Called on the thread of the
+  // group's Collective; with a device on the compute thread.
   virtual bool reduce_gradient(at::Tensor shard_gradient, Communicator& group) = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// How the members of a tree of tensors (tensor_tree.hpp) are written to a map of tensors by their paths, and read.
+// Writes the members of a tree of tensors (tensor_tree.hpp) to a TensorMap under their paths,
+// and reads them back.
 
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
@@ -14,13 +15,13 @@
 namespace d9d::tensor_tree {
 
 std::string below(const std::string& path, const std::string& name);  // "image/pixels"
-// The names of what is directly below a path, each once, in the map's order.
+// Returns the names directly below a path, each once, in the map's order.
 std::vector<std::string> names_below(const TensorMap& map, const std::string& path);
-// Input error for a name that is empty or holds a '/'.
+// Returns the name. Input error if it is empty or contains a '/'.
 const std::string& checked_name(const std::string& name);
 void put(TensorMap& map, const std::string& path, const at::Tensor& tensor);
-bool has(const TensorMap& map, const std::string& path);      // a tensor there or below
-void require(const TensorMap& map, const std::string& path);  // input error where there is none
+bool has(const TensorMap& map, const std::string& path);      // a tensor at or below the path
+void require(const TensorMap& map, const std::string& path);  // input error if there is none
 
 template <class Tree>
 struct Branch {

@@ -10,8 +10,8 @@ namespace d9d {
 
 using TensorMap = std::map<std::string, at::Tensor>;
 
-// The tensor of that name; an input error that lists the
-// names there are when it is absent. `what` names the map.
+// Returns the tensor of that name. If it is absent, an input error lists the names of the map.
+// `what` names the map.
 const at::Tensor& tensor_at(const TensorMap& map, const std::string& name, const char* what);
 
 }  // namespace d9d

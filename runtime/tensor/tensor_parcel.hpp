@@ -1,5 +1,6 @@
 #pragma once
-// Parcels that carry tensors (the receiving side of tensor_table.hpp, for files that see torch).
+// Parcels with tensors in them, for tensor_table.hpp. In a file of its own, because the table
+// must not see torch.
 
 #include "runtime/device/event.hpp"
 #include "runtime/tensor/tensor_map.hpp"
@@ -12,7 +13,7 @@ struct TensorParcel final : Parcel {
   explicit TensorParcel(TensorMap map, Event event = {})
       : tensors(std::move(map)), filled(std::move(event)) {}
   TensorMap tensors;
-  Event filled;  // by which they have their values; who takes them lets a stream wait for it
+  Event filled;  // reached when the tensors have their values; the receiver's stream must wait for it
 };
 
 }  // namespace d9d

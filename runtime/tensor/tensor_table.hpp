@@ -1,7 +1,7 @@
 #pragma once
-// The tensor table of a process: how tensors change hands between actors without being in a message.
-// put -> Ticket -> take, exactly once; after put() the tensors must not be written. No torch in this header.
-// Thread-safe: any actor may put, any actor may take.
+// The tensor table of a process. An actor puts tensors into it and sends the ticket in a message; the
+// receiver takes them with the ticket, exactly once. Do not write to the tensors after put(). Thread-safe.
+// No torch in this header.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,7 @@
 
 namespace d9d {
 
-// What a slot holds. The sender and the receiver agree on
-// the concrete type by the message that names the ticket.
+// The content of a slot. The message that carries the ticket determines the concrete type.
 struct Parcel {
   virtual ~Parcel() = default;
 };
@@ -31,14 +30,15 @@ struct Ticket {
 
 class TensorTable {
  public:
-  // `slots_max` bounds the parcels in flight; the caller's arithmetic gives the bound. put on a full table is
-  // a bug: credits of the actors keep below it.
+  // `slots_max` limits the parcels in flight. put() on a full table is a bug error, because the credits of
+  // the actors must stay below this limit.
   explicit TensorTable(std::size_t slots_max);
 
   Ticket put(std::unique_ptr<Parcel> parcel);
-  // A stale or unknown ticket is a bug: it was taken before, or belongs to an epoch that ended.
+  // Bug error for a stale or unknown ticket: one that was taken before, or that belongs to an
+  // epoch that has ended.
   std::unique_ptr<Parcel> take(Ticket ticket);
-  // The parcel as T; a bug when it is of another type.
+  // Returns the parcel as T. Bug error if it is of another type.
   template <class T>
   std::unique_ptr<T> take_as(Ticket ticket);
 

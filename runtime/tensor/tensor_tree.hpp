@@ -1,6 +1,6 @@
 #pragma once
-// Batches that are trees of tensors (CORE-34), for the collations and tasks of plugins: a struct with described members
-// stands for the tree, and its tensors travel in a TensorMap under their paths.
+// Batches that are trees of tensors (CORE-34), for the collations and tasks of plugins. A struct with
+// described members is the tree; its tensors are stored in a TensorMap under their paths.
 //
 //   struct Image { at::Tensor pixels; std::optional<at::Tensor> mask; };
 //   BOOST_DESCRIBE_STRUCT(Image, (), (pixels, mask))
@@ -10,7 +10,8 @@
 //   TensorMap map = to_tensor_map(batch);   // input_ids, labels, image/pixels, crops/0, crops/1
 //   Batch batch = tree_of<Batch>(map);
 //
-// Members are tensors, described structs, and std::optional, std::vector and std::map by text of those.
+// Members may be tensors, described structs, and std::optional, std::vector and
+// std::map<std::string, ...> of these.
 
 #include <boost/describe/class.hpp>
 
@@ -18,7 +19,7 @@
 
 namespace d9d {
 
-// Input errors, by path: a tensor without values, an item of a vector or map without tensors.
+// Input error, with the path, for an undefined tensor and for an item of a vector or map without tensors.
 template <class Tree>
 TensorMap to_tensor_map(const Tree& tree) {
   TensorMap map;
@@ -26,7 +27,7 @@ TensorMap to_tensor_map(const Tree& tree) {
   return map;
 }
 
-// Other tensors of the map are left aside. Input error for one that is missing: `what` and its path.
+// Ignores other tensors of the map. Input error, with `what` and the path, for a missing tensor.
 template <class Tree>
 Tree tree_of(const TensorMap& map, const char* what = "the batch") {
   Tree tree;

@@ -1,7 +1,8 @@
 #pragma once
-// A weight that the first and the last stage of a pipeline share (tied embeddings). Both have a copy, of one
-// name and one layout, but for one axis more, on which it is replicated. So a checkpoint stores it once and a
-// norm counts it once. At the end of a step the two gradients are added up (train/tied_gradients.hpp).
+// A weight that the first and the last stage of a pipeline share (tied embeddings). Each has a copy
+// with the same name and layout. The layout has one more axis, on which the weight is replicated, so a
+// checkpoint stores it once and a norm counts it once. At the end of a step the two gradients are
+// added (train/tied_gradients.hpp).
 
 #include <optional>
 
@@ -9,12 +10,12 @@
 
 namespace d9d {
 
-// No axis of the mesh. Copy 0 is the first stage's, copy 1 the last one's.
+// The name of that axis, which is not in the mesh. Copy 0 is the first stage's, copy 1 the last stage's.
 inline constexpr const char* tied_axis = "tied";
 
 LayoutAxis axis_of_tied_copy(int copy);
 
-// None of a weight that is not shared.
+// Returns which copy this is, or none if the weight is not tied.
 std::optional<int> tied_copy(const Layout& layout);
 
 }  // namespace d9d

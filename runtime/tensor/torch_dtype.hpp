@@ -1,5 +1,5 @@
 #pragma once
-// Our element types as torch's, and back.
+// Converts our element types to torch's and back.
 
 #include <c10/core/ScalarType.h>
 
@@ -8,7 +8,7 @@
 namespace d9d {
 
 at::ScalarType scalar_type_of(Dtype dtype);
-// Input error: a torch type that no file of ours holds (complex, quantized, ...).
+// Input error for a torch type that our files cannot store (complex, quantized, ...).
 Dtype dtype_of(at::ScalarType type);
 
 }  // namespace d9d

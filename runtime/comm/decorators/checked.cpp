@@ -26,8 +26,8 @@ std::string text_of(const ForwardedCall& call, const at::Tensor& tensor, at::Int
                      c10::toString(tensor.scalar_type()), elements, fmt::join(shape, ", "), more);
 }
 
-// What must be equal on all ranks. Shards may differ in length, so of them the whole counts; of all_to_all the
-// length of a row.
+// Returns a text that must be equal on all ranks. Shards may differ in length, so it has the shape of the
+// whole. For all_to_all it has only the length of a row.
 std::string text_of(const ForwardedCall& call) {
   switch (call.operation) {
     case Operation::all_reduce:
@@ -77,7 +77,8 @@ class CheckedCommunicator final : public ForwardingCommunicator {
     return all;
   }
 
-  // Equal texts are equal calls, so hashes are all that travels until they differ.
+  // Equal texts mean equal calls. The ranks exchange hashes of the texts, and the texts only
+  // if the hashes differ.
   void compare(std::string text) {
     current_ = fmt::format("{}, number {}", text, ++operation_);
     const auto mine = static_cast<std::int64_t>(stable_hash(name() + current_));
@@ -121,7 +122,7 @@ class CheckedCommunicator final : public ForwardingCommunicator {
 
   const int rank_;
   std::int64_t operation_ = -1;
-  std::string current_;  // what is about to be called
+  std::string current_;  // the call that is being compared
 };
 
 }  // namespace

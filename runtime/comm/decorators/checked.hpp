@@ -1,8 +1,8 @@
 #pragma once
-// Compares what the ranks call before they call it (`debug.check_collectives`):
-// operation, shape, dtype, reduction or root, group and sequence number, by one more
-// small exchange per operation. Without it a mismatch over sockets or NCCL is a hang or
-// garbage; shared memory notices the coarse ones by itself, without saying who called.
+// Compares the calls of all ranks before each collective (`debug.check_collectives`): operation, shape,
+// dtype, reduction or root, group and sequence number. Costs one more small exchange per operation.
+// Without this decorator a mismatch over sockets or NCCL is a hang or garbage; shared memory notices
+// most mismatches itself, but cannot name the callers.
 
 #include <memory>
 
@@ -10,10 +10,10 @@
 
 namespace d9d {
 
-// A mismatch is a bug error on every rank that names the first two ranks that differ, what each calls, and
-// the place of its calling thread (log.hpp): the actor and its step. When a rank does not come at all, the
-// error of those that wait says who they are and for what they wait. `rank`: the global one, for texts.
-// Point-to-point messages pass unchecked.
+// Throws a bug error on every rank when calls differ. The error names the first two ranks that differ,
+// their calls, and the place of each calling thread (log_place.hpp): its actor and step. If a rank does
+// not call at all, the errors of the waiting ranks say who waits and with which call. `rank`: the
+// global one, for texts. Does not check point-to-point messages.
 std::unique_ptr<Communicator> make_checked(std::unique_ptr<Communicator> communicator, int rank);
 
 }  // namespace d9d

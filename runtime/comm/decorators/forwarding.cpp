@@ -14,7 +14,7 @@ const char* name_of(ForwardedCall::Operation operation) {
 }
 
 void ForwardingCommunicator::fail_closed() {
-  throw Error(ErrorKind::bug, "a communicator is used while the job sleeps and has none");
+  throw Error(ErrorKind::bug, "a communicator is used while the job sleeps and its connections are closed");
 }
 
 void ForwardingCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op) {

@@ -1,5 +1,6 @@
 #pragma once
-// The base of communicators that wrap another one: every call goes through one hook, around().
+// Base class of communicators that wrap another one. Every call goes through
+// one virtual function, around().
 
 #include <c10/util/FunctionRef.h>
 
@@ -27,8 +28,8 @@ struct ForwardedCall {
   static constexpr std::size_t num_operations = 11;
 
   Operation operation;
-  const at::Tensor* input = nullptr;   // what this rank gives; null where it gives nothing
-  const at::Tensor* output = nullptr;  // what this rank gets; may be the input
+  const at::Tensor* input = nullptr;   // null if this rank sends nothing
+  const at::Tensor* output = nullptr;  // null if this rank receives nothing; may be the input
   ReduceOp op = ReduceOp::sum;
   int root = 0;                                              // of broadcast
   const std::vector<std::int64_t>* output_splits = nullptr;  // of all_to_all
@@ -55,8 +56,9 @@ class ForwardingCommunicator : public Communicator {
   void barrier() final;
   void send(const at::Tensor& tensor, int receiver, int tag) final;
   void start_receive(at::Tensor& tensor, int sender, int tag) final;
-  // To around() a send and a receive.
+  // Reaches around() as a send.
   void begin_exchange(const at::Tensor& out, int receiver, at::Tensor& in, int sender, int tag) final;
+  // Reaches around() as a receive.
   void await_exchange(at::Tensor& in, int sender, int tag) final;
   void wait() final;
   void check() const final {
@@ -75,13 +77,14 @@ class ForwardingCommunicator : public Communicator {
     return *inner_;
   }
   bool is_open() const { return inner_ != nullptr; }
-  // Null: every call is a bug until there is another one, over the same ranks and with the same kind of results.
-  // Returns the old one.
+  // Replaces the wrapped communicator and returns the old one. The new one must be over the same
+  // ranks and have the same kind of results (`late`). After null every call is a bug error until
+  // there is a new one.
   std::shared_ptr<Communicator> replace_inner(std::shared_ptr<Communicator> inner) {
     return std::exchange(inner_, std::move(inner));
   }
 
-  // Calls run() once, with inner() or another communicator over the same ranks.
+  // Must call run() exactly once, with inner() or another communicator over the same ranks.
   virtual void around(const ForwardedCall& call, Run run) = 0;
 
  private:

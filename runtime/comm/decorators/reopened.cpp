@@ -11,13 +11,15 @@ class ReopenedCommunicator final : public ForwardingCommunicator {
   ReopenedCommunicator(std::shared_ptr<Communicator> first, ReopenedCommunicators::Open open)
       : ForwardingCommunicator(std::move(first)), open_(std::move(open)) {}
 
-  // Its end may wait for what it has launched, outside of the lock.
+  // The destructor of `gone` may wait for launches. It runs after the lock is released, so
+  // abort() is not blocked.
   void close() {
     std::shared_ptr<Communicator> gone;
     const std::lock_guard lock(mutex_);
     gone = replace_inner(nullptr);
   }
-  // Opened outside of the lock: abort() must not wait for other ranks. The new one is told itself when a job ends.
+  // Opens without the lock, because abort() must not wait for other ranks. If the job ends meanwhile,
+  // the new communicator is aborted itself (open_communicators.hpp).
   void reopen() {
     std::shared_ptr<Communicator> again = open_();
     if (timeout_) again->set_timeout(*timeout_);
@@ -39,7 +41,7 @@ class ReopenedCommunicator final : public ForwardingCommunicator {
 
   const ReopenedCommunicators::Open open_;
   std::optional<std::chrono::milliseconds> timeout_;
-  std::mutex mutex_;  // of what is inside, between its owner and abort()
+  std::mutex mutex_;  // inner() is replaced by its owner and read by abort()
 };
 
 ReopenedCommunicators::ReopenedCommunicators() = default;

@@ -1,6 +1,7 @@
 #pragma once
-// The communicators of one actor, which can be closed and opened again under the modules that hold them: a job asleep
-// keeps no connection and no buffer of them (reference CORE-50, COMMS). No torch in this header.
+// The communicators of one actor, which can be closed and opened again while modules hold them.
+// A sleeping job thereby keeps no connections and no buffers (reference CORE-50, COMMS). No
+// torch in this header.
 
 #include <cstddef>
 #include <functional>
@@ -22,14 +23,15 @@ class ReopenedCommunicators {
   ReopenedCommunicators(const ReopenedCommunicators&) = delete;
   ReopenedCommunicators& operator=(const ReopenedCommunicators&) = delete;
 
-  // Opens one and hands it out; `open` is kept to open it again. A group of one is handed out as it is.
+  // Returns the communicator that `open` opens. Keeps `open` to open it again, unless the
+  // group has one rank.
   std::shared_ptr<Communicator> open(Open open);
 
-  // Closes those that are still in use and returns how many. Nothing may be under way in them, here or on another rank
-  // of the group. A call while they are closed is a bug.
+  // Closes all communicators that are still held and returns their number. No call may be under way in
+  // them, here or on another rank of the group. A call while they are closed is a bug error.
   std::size_t close();
-  // Opens them again, in the order in which open() was called, which has to be the same on all ranks of a group: waits
-  // for the other ranks as open() did, and fails as it does.
+  // Opens them again in the order of the calls of open(), which must be the same on all ranks of a
+  // group. Waits for the other ranks and fails as open() does.
   void reopen();
 
  private:

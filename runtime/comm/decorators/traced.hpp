@@ -1,5 +1,5 @@
 #pragma once
-// A communicator whose calls are measured, but for send() and wait().
+// A communicator that reports its calls to a TraceHook, except send() and wait().
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// Reports the larger of the bytes that go in and the bytes that come out on this rank.
+// The bytes that are reported for a call are those of its input or of its output, whichever is larger.
 std::unique_ptr<Communicator> make_traced(std::shared_ptr<Communicator> inner, TraceHook hook);
 
 }  // namespace d9d

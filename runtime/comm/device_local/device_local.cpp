@@ -19,7 +19,8 @@
 namespace d9d {
 namespace comm {
 
-// What a rank shows the others in an operation. Written before they meet; `read` before they part.
+// The data that a rank shows the others in an operation. Written before the ranks meet;
+// `read` before they part.
 struct Shown {
   at::Tensor input;
   Event filled;  // input has its values
@@ -60,7 +61,8 @@ void combine(at::Tensor& left, const at::Tensor& right, ReduceOp op) {
   }
 }
 
-// Neighbours are paired, then pairs, as comm/reduce.hpp does: the same bits. Overwrites the parts.
+// Adds neighbours, then pairs, in the order of comm/reduce.hpp, so the bits are the
+// same. Overwrites the parts.
 at::Tensor reduced(std::vector<at::Tensor> parts, ReduceOp op) {
   std::vector<at::Tensor> sums;
   const auto join_last = [&] {
@@ -96,7 +98,7 @@ class DeviceLocalCommunicator final : public Communicator {
   const std::string& name() const override { return meeting_.group(); }
   const std::string& backend() const override { return backend_; }
 
-  // Of the threads that call: what they have given to streams may still run.
+  // Only the calling threads meet. Work that they have queued on streams may still run.
   void barrier() override { host_->barrier(); }
   void send(const at::Tensor& tensor, int receiver, int tag) override;
   void wait() override {
@@ -135,18 +137,21 @@ class DeviceLocalCommunicator final : public Communicator {
   Shown& shown(int rank) { return group_->shown[static_cast<std::size_t>(rank)][operation_ % 2]; }
   const at::Tensor& input_of(int rank) { return shown(rank).input; }
 
-  // read() copies from the inputs of the others, write() may overwrite this rank's. If read() throws, the group fails.
+  // Runs one collective. read() copies from the inputs of the others, write() may overwrite this rank's.
+  // If read() throws, the group fails.
   template <class Read, class Write>
   void meet(Call::Kind kind, const at::Tensor& input, const at::Tensor& output, Read&& read, Write&& write);
   // Copies of elements [begin, begin + count) of each rank's input.
   std::vector<at::Tensor> parts(Device& device, const at::Tensor& like, std::int64_t begin,
                                 std::int64_t count);
-  // Of what the current stream has; it tells when it was reached where somebody asks.
+  // Marks the end of the work on the current stream. The event also records its time if
+  // a detailed WorkLog asks.
   static Event mark(Device& device) {
     return WorkLog::current_if_detailed() != nullptr ? device.record_time(device.current_stream())
                                                      : device.record();
   }
-  // What it takes from here on, and from `behind` on, which waits for peers are part of.
+  // Measures the collective twice: from now, and from the event `behind`. Only the second time includes
+  // waiting for the peers.
   WorkTimer timed(Device& device, const char* operation, std::uint64_t bytes, const Event& behind) const {
     WorkLog* const log = WorkLog::current_if_detailed();
     if (log == nullptr) return {};
@@ -158,7 +163,7 @@ class DeviceLocalCommunicator final : public Communicator {
              .stream = StreamRole::communicate,
              .behind = behind}};
   }
-  // The stream has all that it was given.
+  // Records the event that wait() waits for. To be called when the operation's work is queued.
   void finish(Device& device) {
     device_ = &device;
     done_ = device.record(StreamRole::communicate);
@@ -197,14 +202,14 @@ void DeviceLocalCommunicator::meet(Call::Kind kind, const at::Tensor& input, con
   } catch (const std::exception& error) {
     group_->fail(fmt::format("rank {} failed in {}: {}", meeting_.ranks()[static_cast<std::size_t>(rank())],
                              name_of(kind), error.what()));
-    meeting_.finish(rank());  // the others wait there, without a limit, for every rank that has arrived
+    meeting_.finish(rank());  // the others wait there, without a timeout, for every rank that has arrived
     throw;
   }
   meeting_.finish(rank());
   const WorkName writes("until the others have read");
   for (int member = 0; member < size(); ++member) device.wait(shown(member).read);
   own.input = at::Tensor();
-  ++operation_;  // the others go on, too, if this rank cannot write
+  ++operation_;  // before write(), which may throw: the others count this operation in any case
   write();
   timer.end();
   finish(device);
@@ -252,7 +257,7 @@ void DeviceLocalCommunicator::start_all_gather(at::Tensor& output, const at::Ten
     const at::Tensor blocks = output.detach().view({size(), -1});
     for (int other = 0; other < size(); ++other) {
       const at::Tensor block = blocks[other];
-      const at::Tensor& from = input_of(other);  // one's own block may be in place already
+      const at::Tensor& from = input_of(other);  // this rank's own block may be in place already
       const bool in_place = block.is_alias_of(from) && block.storage_offset() == from.storage_offset();
       if (!in_place) device.copy(block, from.view({-1}));
     }

@@ -1,7 +1,8 @@
 #pragma once
-// Collectives between ranks whose devices can read each other's memory: devices of one process. Each rank's thread
-// tells the others where its tensor is and by which event it is filled; then its own stream copies what it needs and
-// adds, behind these events. Threads meet on the host, as ranks of the CPU do, and none waits for a device.
+// Collectives between ranks of one process, whose devices can read each other's memory. The threads of
+// the ranks meet on the host, as over shared memory, and show each other the tensor's address and the
+// event that marks it as filled. Each rank's stream then waits for these events, copies what it needs
+// and adds. No thread waits for a device.
 
 #include <chrono>
 #include <map>
@@ -26,12 +27,12 @@ class DeviceHub {
   DeviceHub(const DeviceHub&) = delete;
   DeviceHub& operator=(const DeviceHub&) = delete;
 
-  // This rank's communicator of the group. Tensors of the CPU go to `host`, over the same ranks. Work goes to the
-  // stream `communicate` of the device that the call's tensors are on. A position that is open already is a bug, and
-  // so is a group that is open with other ranks.
+  // Opens this rank's communicator of the group. Calls with CPU tensors go to `host`, a communicator
+  // over the same ranks. Calls with device tensors queue work on the stream `communicate` of the
+  // tensors' device. Bug error if the position is open already, or the group is open with other ranks.
   std::unique_ptr<Communicator> open(const Group& group, std::unique_ptr<Communicator> host,
                                      std::chrono::milliseconds timeout);
-  // Every thread that waits in a group gets an environment error.
+  // Fails all open groups: every thread that waits in one gets an environment error.
   void abort_all(const std::string& reason) noexcept;
 
  private:

@@ -25,25 +25,25 @@ constexpr int in_progress = 7;
 // cudaErrorNotReady.
 constexpr int not_ready = 600;
 
-// ncclUniqueId: rank 0 makes it, all members need it.
+// ncclUniqueId. Rank 0 of a group makes it, and all members pass it to init.
 struct UniqueId {
   std::array<char, 128> bytes;
 };
 
 struct Api {
-  c10::DeviceType device_type = c10::DeviceType::CUDA;  // of the tensors that these functions reach
+  c10::DeviceType device_type = c10::DeviceType::CUDA;  // of the tensors that these functions can read
 
-  // NCCL; the results are of ncclResult_t. Communicators do not block: calls may give in_progress, and async_error
-  // says when that is over. Counts are elements.
+  // NCCL. Results are ncclResult_t, counts are elements. Communicators are non-blocking: a call may
+  // return in_progress, and async_error() then returns something else once the call is complete.
   const char* (*text_of)(int result) = nullptr;
   const char* (*last_error)(Comm comm) = nullptr;  // "" for none
   int (*unique_id)(UniqueId* id) = nullptr;
   int (*init)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
   int (*async_error)(Comm comm, int* result) = nullptr;
-  int (*finalize)(Comm comm) = nullptr;  // what is enqueued still runs
+  int (*finalize)(Comm comm) = nullptr;  // enqueued operations still run
   int (*destroy)(Comm comm) = nullptr;   // after finalize
-  int (*abort)(Comm comm) = nullptr;     // kernels that wait for a peer end; frees the communicator
-  int (*group_start)() = nullptr;        // of the calling thread, until group_end
+  int (*abort)(Comm comm) = nullptr;     // ends kernels that wait for a peer, and frees the communicator
+  int (*group_start)() = nullptr;        // makes one operation of the thread's calls until group_end
   int (*group_end)() = nullptr;
   int (*all_reduce)(void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
                     Stream stream) = nullptr;
@@ -58,24 +58,25 @@ struct Api {
   int (*receive)(void* data, std::size_t count, c10::ScalarType type, int peer, Comm comm,
                  Stream stream) = nullptr;
 
-  // CUDA; the results are of cudaError_t.
+  // CUDA. Results are cudaError_t.
   const char* (*cuda_text_of)(int result) = nullptr;
   int (*use_device)(int device) = nullptr;         // by the calling thread
-  Stream (*current_stream)(int device) = nullptr;  // where the calling thread's kernels go
+  Stream (*current_stream)(int device) = nullptr;  // of the calling thread
   int (*create_stream)(Stream* stream) = nullptr;  // non-blocking, on the thread's device
-  int (*destroy_stream)(Stream stream) = nullptr;  // what is enqueued still runs
+  int (*destroy_stream)(Stream stream) = nullptr;  // enqueued work still runs
   int (*create_event)(Event* event) = nullptr;     // without times
   int (*destroy_event)(Event event) = nullptr;
   int (*record)(Event event, Stream stream) = nullptr;
   int (*stream_waits)(Stream stream, Event event) = nullptr;  // the stream, not the caller
   int (*query)(Event event) = nullptr;                        // success or not_ready
 
-  // Of some tables only.
-  // init where members are in several processes, for a table that has to know. Null: init.
+  // Optional functions: null in some tables.
+  // Replaces init for a group over several processes. Null: init is for both.
   int (*init_across)(Comm* comm, int size, const UniqueId& id, int rank) = nullptr;
-  // An event that tells when it was reached. Null: none does.
+  // Records an event that also tells when it was reached. Null: this table has none.
   d9d::Event (*record_time)(int device, Stream stream) = nullptr;
-  // Of devices that only work while somebody waits: work for the event, as far as it goes. Null for a GPU.
+  // Works until the event is reached or no work is ready, on devices that run only while a
+  // thread waits. Null: GPU.
   void (*work_for)(Event event) = nullptr;
 };
 

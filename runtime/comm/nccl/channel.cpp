@@ -15,19 +15,22 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds poll_period{1};
-// NCCL ends most calls on a thread of its own some ten microseconds later: a sleep would be the longest part of them.
+// NCCL completes most calls some ten microseconds later on a thread of its own. A sleep would take
+// longer than the call.
 constexpr std::chrono::microseconds spin_patience{200};
-// For the other ranks to notice the same and to say what they launched.
+// Time for the other ranks to notice the failure, too, and to send what they launched.
 constexpr milliseconds witness_patience{5'000};
-// For those that are alive to answer, when one of them is not.
+// Time for the living ranks to answer when one of them is gone.
 constexpr milliseconds answer_patience{1'000};
-// A thread inside NCCL keeps the communicator; after this it is ended all the same, because that wakes the thread.
+// A thread inside an NCCL call holds the lock. After this time the communicator is aborted without the
+// lock, because only that wakes the thread.
 constexpr milliseconds call_patience{1'000};
-// For a thread that launches without a pause.
+// How long look() tries to get the lock from a thread that launches without a pause.
 constexpr milliseconds look_patience{20};
 const std::string backend = "nccl";
 
-// Not by a timed mutex, because the thread sanitizer of GCC 12 does not know its calls.
+// Tries to lock for some time. Does not use a timed mutex, whose calls the thread sanitizer of GCC
+// 12 does not know.
 std::unique_lock<std::mutex> lock_within(std::mutex& mutex, milliseconds patience) {
   const auto end = steady_clock::now() + patience;
   std::unique_lock lock(mutex, std::try_to_lock);
@@ -81,21 +84,23 @@ void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Ca
   Launch launch{what, std::move(tensors), take_event(what), take_event(what)};
   require_cuda(api().record(launch.ready, api().current_stream(options_.device)), what);
   require_cuda(api().stream_waits(stream_, launch.ready), what);
+  // Recorded again, on stream_: reached when the caller's work and all earlier launches are done.
+  // overdue() counts from there.
   require_cuda(api().record(launch.ready, stream_), what);
   const LoggedWork logged = logged_from_here(what, launch.tensors);
   options_.witnesses->order.add({group().name, ++launched_, std::string(what.operation) + what.shape});
-  launches_.push_back(std::move(launch));  // part of it may run even if it fails
+  launches_.push_back(std::move(launch));  // before the call: even if it fails, the GPU may use the tensors
   try {
     require(settled(call(comm_, stream_), what), what);
   } catch (const Error& error) {
-    failed_.set(error.what());  // its end is marked by nothing: nobody waits for it
+    failed_.set(error.what());  // `done` was not recorded, so no thread may wait for this launch
     throw;
   }
   require_cuda(api().record(launches_.back().done, stream_), what);
   add_to_log(logged);
 }
 
-// Where somebody asks when the GPU did what.
+// Begins the entry of a launch in the WorkLog. Empty if no detailed log is kept.
 LoggedWork Channel::logged_from_here(const What& what, const std::vector<at::Tensor>& tensors) const {
   if (WorkLog::current_if_detailed() == nullptr || api().record_time == nullptr) return {};
   LoggedWork work{.kind = LoggedWork::Kind::collective,
@@ -106,7 +111,7 @@ LoggedWork Channel::logged_from_here(const What& what, const std::vector<at::Ten
   return work;
 }
 
-// The caller's stream stands still for all launches.
+// Measures how long the caller's stream waits for the launches.
 WorkTimer Channel::stall_from_here() const {
   WorkLog* const log = WorkLog::current_if_detailed();
   if (log == nullptr) return {};
@@ -129,7 +134,7 @@ void Channel::wait() {
   drop_done(gone);
   if (launches_.empty()) return;
   require_cuda(api().use_device(options_.device), what);
-  // A stream keeps its order, so the last launch stands for all.
+  // A stream runs in order: when the last launch is done, all are.
   WorkTimer stall = stall_from_here();
   require_cuda(api().stream_waits(api().current_stream(options_.device), launches_.back().done), what);
   stall.end();
@@ -155,7 +160,7 @@ void Channel::close() noexcept {
     const std::lock_guard lock(mutex_);
     require(settled(api().finalize(comm_), what), what);
     ended_ = api().destroy(comm_) == success;
-  } catch (const std::exception&) {  // it has failed, and whoever used it knows
+  } catch (const std::exception&) {  // the channel had failed, and its user has had the error
   }
 }
 
@@ -169,7 +174,8 @@ void Channel::abort(const std::string& reason) noexcept {
   changed_.notify_all();
 }
 
-// A thread that CUDA does not know would ask on the first GPU, and take some 500 MB of that one's memory for it.
+// A thread that has not chosen its device uses the first GPU, and CUDA would take some 500 MB
+// of that GPU's memory.
 void Channel::enter_device() const noexcept {
   static_cast<void>(api().use_device(options_.device));
 }
@@ -180,7 +186,7 @@ void Channel::look() {
   if (failed_.is_set()) return end_communicator();
   std::deque<Launch> gone;
   auto lock = lock_within(mutex_, look_patience);
-  if (!lock.owns_lock() || ended_) return;  // in a call, which looks itself
+  if (!lock.owns_lock() || ended_) return;  // a thread is in settled(), which looks for errors itself
   int result = success;
   api().async_error(comm_, &result);
   std::optional<std::string> reason;
@@ -199,7 +205,7 @@ void Channel::look() {
   fail(what, *reason, patience);
 }
 
-// Of the oldest launch, which the others wait for.
+// Returns why the oldest launch is too late, if it is. All later launches wait for it.
 std::optional<std::string> Channel::overdue() {
   if (launches_.empty()) return std::nullopt;
   Launch& oldest = launches_.front();
@@ -213,7 +219,7 @@ std::optional<std::string> Channel::overdue() {
   return fmt::format("not done {} ms after it could begin", timeout_.load().count());
 }
 
-// Until the communicator is no longer busy with the call.
+// Waits until the communicator has completed the call, and returns its result.
 int Channel::settled(int result, const What& what) {
   const auto begin = steady_clock::now(), deadline = begin + timeout_.load();
   while (result == in_progress) {

@@ -1,6 +1,6 @@
 #pragma once
-// One NCCL communicator with its stream. A launch keeps its tensors until the GPU is done with them. A failure is the same
-// for all callers, whether a call found it or the thread of the Watch.
+// One NCCL communicator with its stream. A launch keeps its tensors until the GPU is done with them.
+// After a failure all calls throw the same error, whether a call or the thread of the Watch found it.
 
 #include <ATen/core/Tensor.h>
 
@@ -25,37 +25,37 @@ class Channel {
  public:
   using Open = std::function<int(Comm*)>;
   using Call = std::function<int(Comm, Stream)>;
-  // For texts and for the comparison of ranks: `with` is " to rank 5", " from rank 5", or empty.
+  // A launch in error texts and in the comparison of ranks. `with`: " to rank 5", " from rank 5" or empty.
   struct What {
     const char* operation;
     std::string shape;  // equal on all members: "(float, 1000 elements)"
     std::string with;
   };
 
-  // Waits until `open` has made the communicator. Environment error at the deadline.
+  // Waits until `open` has made the communicator. Environment error after the timeout.
   Channel(ChannelOptions options, const Open& open);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Enqueues call() behind what the caller's stream has to do. `tensors` live until the GPU is done.
+  // Queues call() behind all work of the caller's stream. Keeps `tensors` until the GPU is done with them.
   void launch(const What& what, std::vector<at::Tensor> tensors, const Call& call);
-  // The caller's stream waits for all launches.
+  // Makes the caller's stream wait for all launches. The host does not wait.
   void wait();
-  // Waits itself, until the GPU is done with all launches.
+  // Makes the host wait until the GPU is done with all launches.
   void finish(const char* operation);
-  // The same, and gives the communicator back: nothing may be launched afterwards. Does nothing after a failure.
+  // Does the same and frees the communicator. Do not launch afterwards. Does nothing after a failure.
   void close() noexcept;
-  // From any thread; returns at once. The Watch ends the communicator.
+  // Fails the channel and returns at once; the Watch then ends the communicator. From any thread.
   void abort(const std::string& reason) noexcept;
   void set_timeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
 
-  // By the Watch, every few milliseconds: errors that NCCL found meanwhile, deadlines, what is done.
+  // Looks for errors and missed deadlines and frees complete launches. The Watch calls it every few ms.
   void look();
 
   const Group& group() const { return options_.group; }
   const Api& api() const { return options_.api; }
-  // Environment error where it has failed.
+  // Throws the environment error of a failed channel.
   void check() const;
 
  private:
@@ -63,9 +63,9 @@ class Channel {
   struct Launch {
     What what;
     std::vector<at::Tensor> tensors;
-    Event ready = nullptr;  // the stream has come to it
+    Event ready = nullptr;  // the stream has reached the launch
     Event done = nullptr;
-    Time since{};  // when it was first seen that it could begin
+    Time since{};  // when look() first saw `ready`
   };
 
   int settled(int result, const What& what);
@@ -86,7 +86,7 @@ class Channel {
   const ChannelOptions options_;
   std::atomic<std::chrono::milliseconds> timeout_;
   comm::AbortFlag failed_;
-  std::mutex mutex_;  // of all that follows, and of calls with comm_
+  std::mutex mutex_;  // guards all members below, and calls with comm_
   std::condition_variable changed_;
   std::atomic<bool> ended_ = false;  // comm_ is gone
   Comm comm_ = nullptr;

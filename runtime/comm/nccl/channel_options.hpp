@@ -1,5 +1,5 @@
 #pragma once
-// What a Channel is made with.
+// The options of a Channel.
 
 #include <chrono>
 #include <memory>
@@ -17,7 +17,7 @@ struct ChannelOptions {
   Group group;
   std::chrono::milliseconds timeout;
   std::shared_ptr<Witnesses> witnesses;         // of this rank
-  std::shared_ptr<comm::AbortFlag> ended = {};  // of this rank: ends what waits for members to come
+  std::shared_ptr<comm::AbortFlag> ended = {};  // of this rank; once set, open() waits no longer
 };
 
 }  // namespace d9d::nccl

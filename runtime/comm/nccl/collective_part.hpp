@@ -1,5 +1,6 @@
 #pragma once
-// What a rank gives to a collective, for tables that do the work of NCCL's themselves (emulated.hpp, the tests' fake).
+// One rank's arguments of a collective, for tables that do NCCL's work themselves (emulated.hpp, the
+// fake of the tests).
 
 #include "runtime/comm/nccl/api.hpp"
 
@@ -9,7 +10,7 @@ struct CollectivePart {
   enum class Kind { all_reduce, reduce_scatter, all_gather, broadcast } kind = Kind::all_reduce;
   const void* in = nullptr;
   void* out = nullptr;
-  std::size_t count = 0;  // of all_gather what comes in, of reduce_scatter what goes out
+  std::size_t count = 0;  // elements: of the input of all_gather, of the output of reduce_scatter
   c10::ScalarType type = c10::ScalarType::Byte;
   ReduceOp op = ReduceOp::sum;
   int root = 0;
@@ -24,7 +25,8 @@ inline bool same_call(const CollectivePart& one, const CollectivePart& other) {
          one.root == other.root;
 }
 
-// The table's collectives by one function: int launch(const CollectivePart&, Comm, Stream).
+// Fills the table's collectives with calls of one function: int launch(const
+// CollectivePart&, Comm, Stream).
 template <auto launch>
 void fill_collectives(Api& api) {
   using Kind = CollectivePart::Kind;

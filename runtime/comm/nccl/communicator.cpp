@@ -7,7 +7,8 @@
 namespace d9d::nccl {
 namespace {
 
-// Calls between group_start and group_end are one operation: none waits for the one before it.
+// Makes one operation of all calls between group_start and group_end, so that no call waits for
+// the one before it.
 int grouped(const Api& api, const std::function<int()>& calls) {
   int result = api.group_start();
   if (result != success) return result;
@@ -34,7 +35,7 @@ class NcclCommunicator final : public Communicator {
         channel_(std::move(channel)) {
     watch_->add(*channel_);
   }
-  // The Watch looks on while the channel closes: its deadlines hold then, too.
+  // The Watch still looks at the channel while close() waits, so deadlines hold then, too.
   ~NcclCommunicator() override {
     channel_->close();
     watch_->remove(*channel_);
@@ -102,7 +103,7 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
-  // Of the threads that call: what they have enqueued may still run.
+  // Only the calling threads meet. Work that they have queued on the GPU may still run.
   void barrier() override { host_->barrier(); }
 
   void send(const at::Tensor& tensor, int receiver, int tag) override {

@@ -9,9 +9,10 @@
 
 namespace d9d::nccl {
 
-// Tensors of the host go to `host`, over the same ranks. Sums are NCCL's: not the bits of the host's backends, and the
-// same on all ranks, but not between two meshes. send() and begin_exchange() keep their tensors until the GPU is done.
-// The destructor waits for what was launched, at most until a deadline. `watch` is `watch.get()`'s owner.
+// Calls with CPU tensors go to `host`, a communicator over the same ranks. Sums are NCCL's: they have
+// the same bits on all ranks, but differ from those of the host's backends and from one mesh to
+// another. send() and begin_exchange() keep their tensors until the GPU is done. The destructor waits
+// for all launches, at most until a deadline. `watch` looks at the channel until then.
 std::unique_ptr<Communicator> make_communicator(std::unique_ptr<Channel> channel,
                                                 std::unique_ptr<Communicator> host,
                                                 std::shared_ptr<Watch> watch);

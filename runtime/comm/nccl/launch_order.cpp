@@ -9,7 +9,8 @@
 namespace d9d::nccl {
 namespace {
 
-// By group, the number from which on both histories are whole: older launches may have been dropped by one of them.
+// The number of the oldest launch that a history still has, by group. Older ones have been dropped
+// and cannot be compared.
 std::map<std::string, std::uint64_t> first_numbers(const LaunchHistory& history) {
   std::map<std::string, std::uint64_t> first;
   for (const Launched& launched : history.launched) first.emplace(launched.group, launched.number);
@@ -57,7 +58,8 @@ LaunchHistory decode_history(const std::string& text) {
 }
 
 std::optional<std::string> difference(const std::vector<LaunchHistory>& histories) {
-  // Another order says more than a launch that is still to come.
+  // A different order explains a deadlock; a missing launch may only be late. So an
+  // order is reported first.
   std::optional<std::string> missing;
   for (std::size_t b = 1; b < histories.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {

@@ -1,6 +1,7 @@
 #pragma once
-// What a rank has launched on its GPU, over all of its groups. Groups that share a GPU must launch in one order on all
-// ranks; where they did not, kernels wait for each other for ever, and the histories say who differs.
+// The launches of a rank on its GPU, over all of its groups. Groups that share GPUs must launch in
+// the same order on all ranks, or their kernels wait for each other for ever. The histories then
+// show which rank differs.
 
 #include <cstdint>
 #include <deque>
@@ -28,8 +29,8 @@ struct LaunchHistory {
 std::string encode(const LaunchHistory& history);
 LaunchHistory decode_history(const std::string& text);
 
-// Compares what any two ranks have launched in the groups that both are in. "rank 1 launched A where rank 0 launched
-// B"; "rank 1 has not launched A"; none if they agree.
+// Compares the launches of every two ranks in the groups that both are in. Returns "rank 1 launched A
+// where rank 0 launched B" or "rank 1 has not launched A", or nothing if all agree.
 std::optional<std::string> difference(const std::vector<LaunchHistory>& histories);
 
 // The launches of one rank. Thread-safe.

@@ -1,6 +1,6 @@
 #pragma once
-// Which groups the ranks of this process wait to open. Ranks that open groups in different orders wait for each other;
-// the error at the deadline names these groups.
+// The groups that the ranks of this process are waiting to open. Ranks that open groups in different
+// orders wait for each other; the error after the timeout then names these groups.
 
 #include <map>
 #include <mutex>
@@ -13,7 +13,7 @@ class Openings {
  public:
   void begin(int rank, const std::string& group);
   void end(int rank, const std::string& group);  // not after a failure
-  // "; rank 1 waits to open tp[0,1]/stage@1" for each of the other ranks that waits for something.
+  // Returns "; rank 1 waits to open tp[0,1]/stage@1" for each group that another rank waits to open.
   std::string others(int rank) const;
 
  private:

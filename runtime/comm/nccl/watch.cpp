@@ -50,6 +50,7 @@ void Watch::run() {
     const std::vector<Channel*> now = channels_;
     for (Channel* const channel : now) {
       if (std::find(channels_.begin(), channels_.end(), channel) == channels_.end()) continue;
+      // Without the lock, because look() may block; remove() waits while the channel is looked_at_.
       looked_at_ = channel;
       lock.unlock();
       channel->look();

@@ -1,6 +1,6 @@
 #pragma once
-// The thread that looks at the NCCL communicators of a rank while the rank computes: NCCL reports an error only when it is
-// asked, and ending a communicator may block.
+// The thread that looks at the NCCL communicators of a rank while the rank computes. It is needed
+// because NCCL reports an error only when asked, and because ending a communicator may block.
 
 #include <chrono>
 #include <condition_variable>
@@ -21,7 +21,7 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   void add(Channel& channel);
-  // Afterwards the channel is not looked at.
+  // Waits until the thread is done with the channel. It does not look at it afterwards.
   void remove(Channel& channel);
   void set_timeout(std::chrono::milliseconds timeout);
   void abort_all(const std::string& reason) noexcept;

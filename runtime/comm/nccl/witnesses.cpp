@@ -11,7 +11,7 @@
 namespace d9d::nccl {
 namespace {
 
-// Of a message; its text ends at the first zero.
+// All messages have this size. The text ends at the first zero.
 constexpr std::int64_t message_bytes = 64 << 10;
 
 at::Tensor message_of(LaunchHistory history) {
@@ -55,7 +55,7 @@ void Witnesses::abort(const std::string& group, const std::string& reason) noexc
   if (found != members_.end()) found->second.host->abort(reason);
 }
 
-// Those that have not been told are from now on.
+// Returns the groups as they are, and marks all as told: compare() sends to each group once.
 std::map<std::string, Witnesses::Member> Witnesses::members_now() {
   const std::lock_guard lock(mutex_);
   const std::map<std::string, Member> now = members_;

@@ -1,5 +1,6 @@
 #pragma once
-// What the ranks of a job tell each other when a group has failed: over the host, beside NCCL, as NCCL is stuck then.
+// The messages between ranks after a group has failed: what each has launched. They go over the host's
+// transports, because NCCL is stuck then.
 
 #include <ATen/core/Tensor.h>
 
@@ -18,19 +19,20 @@ class Communicator;
 
 namespace d9d::nccl {
 
-// Of one rank. Thread-safe.
+// The part of one rank. Thread-safe.
 class Witnesses {
  public:
   explicit Witnesses(int rank) : order(rank) {}
 
   void join(const Group& group, std::shared_ptr<Communicator> host);
   void leave(const std::string& group);
-  // Wakes compare() of this group.
+  // Ends a compare() of this group that waits.
   void abort(const std::string& group, const std::string& reason) noexcept;
 
-  // Tells all members of all groups what this rank has launched, once, as it does not know in which of its groups the
-  // others see the failure; then hears what those of `group` have to tell. "rank 1 launched A where rank 0 launched
-  // B", "not all ranks answer: ...", or "all ranks launched the same".
+  // Sends this rank's launches to all members of all its groups, once, because it does not know in
+  // which group the others notice the failure. Then waits for the launches of the members of `group`,
+  // at most `patience` for each. Returns "rank 1 launched A where rank 0 launched B", "... not all
+  // ranks answer: ..." or "all ranks launched the same".
   std::string compare(const std::string& group, std::chrono::milliseconds patience);
 
   LaunchOrder order;

@@ -14,7 +14,7 @@ Group named(Group group, const char* use) {
   return group;
 }
 
-// Made by the group's first rank, told over the host.
+// The group's first rank makes the id and sends it to the others over the host.
 UniqueId shared_id(const Api& api, Communicator& host) {
   UniqueId id{};
   std::string mine, why;
@@ -32,7 +32,7 @@ UniqueId shared_id(const Api& api, Communicator& host) {
 
 }  // namespace
 
-// What the communicators of a rank have in common.
+// Shared by all communicators of a rank, so that they may outlive the World.
 struct World::Shared {
   Shared(WorldOptions with, OpenHost host)
       : options(std::move(with)),

@@ -1,5 +1,6 @@
 #pragma once
-// How one rank opens its groups. Members find each other over the host's transports, which are protected as the job is.
+// Opens the NCCL groups of one rank. Members find each other over the host's transports, which are
+// protected like the rest of the job.
 
 #include <chrono>
 #include <functional>
@@ -17,9 +18,9 @@ struct WorldOptions {
   int device = 0;  // index of this rank's GPU
   int rank = 0;    // global
   std::chrono::milliseconds timeout{300'000};
-  std::shared_ptr<Openings> openings = std::make_shared<Openings>();  // one of all ranks of a process
+  std::shared_ptr<Openings> openings = std::make_shared<Openings>();  // shared by all ranks of a process
 };
-// A communicator of the host over a group, whose name has not been used before. Thread-safe.
+// Opens a communicator of the host over a group. The group's name must be new. Thread-safe.
 using OpenHost = std::function<std::unique_ptr<Communicator>(const Group&)>;
 
 // Thread-safe.
@@ -28,14 +29,15 @@ class World {
   World(WorldOptions options, OpenHost open_host);
   ~World();
 
-  // Waits until all members have opened the group; other ranks take no part, and threads of a rank may open several at a
-  // time. Environment error at the deadline, with what other ranks wait to open. NCCL connects the members in their
-  // first call, which is to come at the same place of their programs. Tensors of the host go over a communicator of
-  // the host. The communicator may outlive the World.
+  // Waits until all members have opened the group. Ranks outside of the group take no part. Threads of
+  // a rank may open several groups at a time. Environment error after the timeout; it names the groups
+  // that other ranks wait to open. NCCL connects the members in their first call, which all must make
+  // at the same place of their programs. Calls with CPU tensors go to a communicator of the host. The
+  // communicator may outlive the World.
   std::unique_ptr<Communicator> open(const Group& group);
-  // From any thread: of all groups that are open.
+  // Sets the timeout of calls in all open groups. From any thread.
   void set_call_timeout(std::chrono::milliseconds timeout);
-  // From any thread: ends all groups, and every open() from now on.
+  // Fails all groups, and every open() that waits or comes later. From any thread.
   void abort(const std::string& reason) noexcept;
 
  private:

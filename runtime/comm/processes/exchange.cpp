@@ -11,9 +11,9 @@ namespace d9d::comm {
 namespace {
 
 constexpr int collective_tag = 1 << 30;
-// Below this, everybody sends everything to everybody: one round instead of two.
+// Up to this size every rank sends the whole tensor to all others, which takes one round instead of two.
 constexpr std::size_t small_bytes = std::size_t{1} << 16;
-// An all-reduce works on this many bytes at a time, which bounds what it holds beside the tensor.
+// An all-reduce works on this many bytes at a time, which bounds its scratch memory.
 constexpr std::int64_t segment_bytes = std::int64_t{8} << 20;
 
 std::byte* bytes_of(const at::Tensor& tensor) {
@@ -37,7 +37,7 @@ ExchangeCommunicator::~ExchangeCommunicator() {
 
 template <class Peers>
 void ExchangeCommunicator::for_peers(Peers&& with_peer) const {
-  // Each begins with its neighbour, so that not all send to rank 0 first.
+  // Each rank begins with its neighbour, so that not all ranks send to rank 0 first.
   for (int step = 1; step < group_.size(); ++step) with_peer((group_.index + step) % group_.size());
 }
 
@@ -55,7 +55,7 @@ void ExchangeCommunicator::exchange(const char* operation, const std::vector<Byt
   for (auto& [peer, transfer] : transfers) wait_for(*transfer, peer, operation);
 }
 
-// Links may know already that a peer is gone, and throw instead of beginning.
+// If the links know already that the peer is gone, they throw at once.
 std::unique_ptr<Transfer> ExchangeCommunicator::begin_receive(const Bytes& bytes, int tag,
                                                               const char* operation) {
   try {
@@ -256,7 +256,7 @@ void ExchangeCommunicator::keep_until_delivered() {
     try {
       wait_for(*oldest.transfer, oldest.receiver, "send");
     } catch (const Error&) {
-      // fail() has the reason; whoever uses this communicator next is told.
+      // fail() has kept the reason: the next call on this communicator throws it.
     }
     lock.lock();
   }

@@ -1,7 +1,8 @@
 #pragma once
-// Collectives by direct exchange: every rank sends each peer the part that is for that peer, and sums what
-// it receives in rank order. An all-reduce takes two rounds for any size of the group (one if it is small),
-// where a ring takes 2 (n - 1); the bytes are the same. Sums equal those over shared memory bit for bit.
+// Collectives by direct exchange: every rank sends each peer the part that is for that peer, and sums the
+// parts that it receives in rank order. An all-reduce takes two rounds whatever the size of the group, or
+// one for a small tensor; a ring takes 2 (n - 1) and moves as many bytes. Sums equal those over shared
+// memory bit for bit.
 
 #include <condition_variable>
 #include <deque>
@@ -21,7 +22,7 @@ class ExchangeCommunicator final : public Communicator {
  public:
   ExchangeCommunicator(std::unique_ptr<PeerLinks> links, Group group, std::string backend,
                        std::chrono::milliseconds timeout);
-  // Waits until what was sent is delivered, unless the group failed.
+  // Waits until all sent messages are delivered, unless the group has failed.
   ~ExchangeCommunicator() override;
 
   int rank() const override { return group_.index; }
@@ -54,7 +55,7 @@ class ExchangeCommunicator final : public Communicator {
     int receiver = 0;
   };
 
-  // Sends and receives all of it. Both sides skip what is empty.
+  // Sends and receives all of these and waits for them. Both sides skip empty ones.
   void exchange(const char* operation, const std::vector<Bytes>& outgoing,
                 const std::vector<Bytes>& incoming);
   std::unique_ptr<Transfer> begin_receive(const Bytes& bytes, int tag, const char* operation);
@@ -78,7 +79,7 @@ class ExchangeCommunicator final : public Communicator {
   std::vector<std::byte> scratch_;
 
   std::mutex in_flight_mutex_;
-  std::set<Transfer*> in_flight_;  // what a thread waits for: abort() ends it
+  std::set<Transfer*> in_flight_;  // those that threads wait for; abort() ends them
 
   std::mutex sent_mutex_;
   std::condition_variable sent_changed_;

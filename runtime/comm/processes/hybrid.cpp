@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-// Below this one rank of each node does the talking: fewer messages, which is what small values cost.
+// Up to this size only one rank of each node sends: the time of small values is the number of messages.
 constexpr std::size_t small_bytes = std::size_t{1} << 16;
 
 bool is_half(c10::ScalarType dtype) {
@@ -52,7 +52,7 @@ class HybridCommunicator final : public Communicator {
   int nodes() const { return p_.across->size(); }
   bool is_leader() const { return p_.local->rank() == 0; }
 
-  // A failure in one part ends the others, so that ranks which wait in those hear of it.
+  // Aborts all parts if `work` fails in one, because other ranks of the group may wait in another part.
   template <class Work>
   void together(Work&& work) {
     try {
@@ -72,7 +72,8 @@ class HybridCommunicator final : public Communicator {
 void HybridCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op) {
   comm::check_contiguous(tensor, name(), "all_reduce");
   if (op == ReduceOp::sum && is_half(tensor.scalar_type())) {
-    // A partial sum in a half type would be rounded once more.
+    // Adds in fp32 throughout. In a half type the partial sum of each node would be rounded,
+    // and then the total.
     at::Tensor wide = tensor.to(at::kFloat);
     start_all_reduce(wide, op);
     tensor.copy_(wide);

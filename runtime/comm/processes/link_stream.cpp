@@ -11,8 +11,9 @@
 namespace d9d::comm {
 namespace {
 
-constexpr std::uint32_t head_mark = 0x64396421;  // a head that lacks it is out of step
-// Of one turn, so that the other connections of a group, and other threads, get theirs.
+constexpr std::uint32_t head_mark = 0x64396421;  // the first bytes of every head
+// At most this much per call of read() or write(), so that other connections and other
+// threads have their turn.
 constexpr std::size_t turn_bytes = std::size_t{4} << 20;
 
 }  // namespace
@@ -50,6 +51,7 @@ void LinkStream::receive(LinkJob& job) {
   }
   posted_[job.tag].push_back(&job);
   ++awaited_;
+  // Bytes that were read from the socket before would not make poll() return.
   if (has_hidden()) read();
 }
 
@@ -59,13 +61,14 @@ void LinkStream::cancel(const LinkJob& job) noexcept {
   if (sent != outgoing_.end()) {
     const bool begun = sent->moved > 0;
     outgoing_.erase(sent);
-    if (begun) fail("a message was given up halfway");
+    // The peer waits for the rest of the bytes, so the connection cannot carry another message.
+    if (begun) fail("a transfer was cancelled halfway");
     return;
   }
   if (job_ == &job) {
     job_ = nullptr;
     --awaited_;
-    return fail("a message was given up halfway");
+    return fail("a transfer was cancelled halfway");
   }
   const auto found = posted_.find(job.tag);
   if (found == posted_.end()) return;
@@ -133,7 +136,7 @@ void LinkStream::begin_message() {
   std::memcpy(&bytes, head + 8, 8);
   staged_begin_ += head_bytes;
   if (mark != head_mark || bytes > std::numeric_limits<std::uint32_t>::max() * std::uint64_t{4096})
-    return fail("what it sends is out of step");
+    return fail("it sent bytes that are not the start of a message");
   left_ = bytes;
   in_message_ = true;
   const auto found = posted_.find(static_cast<int>(tag));
@@ -174,7 +177,7 @@ void LinkStream::end_message() {
     --awaited_;
     return;
   }
-  // Somebody may have come for it meanwhile.
+  // A thread may have asked for this tag since the message began.
   const auto found = posted_.find(early_.tag);
   if (found == posted_.end()) {
     arrived_[early_.tag].push_back(std::move(early_.bytes));
@@ -193,7 +196,7 @@ void LinkStream::deliver(LinkJob& job, const std::vector<std::byte>& bytes) {
   job.done = true;
 }
 
-// Nothing after this can be right.
+// Fails the whole connection: if lengths differ, the ranks are in different operations from here on.
 void LinkStream::mismatch(LinkJob& job, std::size_t sent) {
   const std::string why = fmt::format(
       "sends {} bytes where {} are awaited: the ranks do not call the same operations, or with other shapes "

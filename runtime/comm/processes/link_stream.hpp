@@ -1,6 +1,6 @@
 #pragma once
-// Messages of two ranks over one connection: a head (tag, length) and the bytes, straight from and into the
-// tensors' memory. Never waits, not thread-safe: SocketLinks drives it.
+// The messages of two ranks over one connection: a head (mark, tag, length) and the bytes, without a copy
+// from and into the tensors' memory. Never waits. Not thread-safe: SocketLinks calls it under its lock.
 
 #include <array>
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace d9d::comm {
 
-// One message. The caller keeps it and its bytes until it is finished.
+// One message. The caller keeps the job and its bytes alive until over().
 struct LinkJob {
   int tag = 0;
   std::byte* data = nullptr;
@@ -25,10 +25,10 @@ struct LinkJob {
 
 class LinkStream {
  public:
-  // `peer`: for errors, e.g. "node 1 at 10.0.0.2:4000".
+  // `peer`: for error texts, e.g. "node 1 at 10.0.0.2:4000".
   LinkStream(std::unique_ptr<net::Channel> channel, std::string peer);
 
-  // Both go as far as possible without waiting. A job whose peer is gone fails.
+  // Begin a job and go as far as possible without waiting. The job fails if the peer is gone.
   void send(LinkJob& job);
   void receive(LinkJob& job);
   // Cancels an unfinished job. If part of it has been transferred, the connection is closed.
@@ -36,10 +36,10 @@ class LinkStream {
 
   void read();
   void write();
-  // Messages are read only while one is awaited: others stay with their sender.
+  // Reads only while a message is awaited. All others stay with their sender, so no buffer grows here.
   bool wants_to_read() const { return awaited_ > 0 && failure_.empty(); }
   bool wants_to_write() const { return !outgoing_.empty() && failure_.empty(); }
-  // Whether there is something to read that poll() does not see; an incomplete head does not count.
+  // Whether there are bytes to read that poll() does not see. An incomplete head does not count.
   bool has_hidden() const {
     return channel_->hides_bytes() || staged_end_ - staged_begin_ >= (in_message_ ? 1 : head_bytes);
   }
@@ -53,7 +53,7 @@ class LinkStream {
     Head head;
     std::size_t moved;  // of head and bytes
   };
-  // A message that came before it was awaited.
+  // A message with a tag that is not awaited yet, before one that is.
   struct Early {
     int tag = 0;
     std::vector<std::byte> bytes;
@@ -82,7 +82,7 @@ class LinkStream {
   Early early_;
   std::byte* target_ = nullptr;
   std::size_t left_ = 0;
-  // Heads and short messages come in one call.
+  // Buffer for reading a head and the begin of its message in one call.
   std::vector<std::byte> stage_ = std::vector<std::byte>(4096);
   std::size_t staged_begin_ = 0, staged_end_ = 0;
 };

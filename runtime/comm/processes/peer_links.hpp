@@ -1,6 +1,6 @@
 #pragma once
-// What a transport between processes has to provide: bytes from one rank to another, matched by tag, without
-// waiting. exchange.hpp makes collectives, abort and error texts of it.
+// The interface of a transport between processes. It carries bytes from one rank to another, matched by tag,
+// and begins each transfer without waiting. exchange.hpp builds collectives, abort and error texts on it.
 
 #include <chrono>
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace d9d::comm {
 
-// A transfer under way; its buffer must stay alive and unchanged until it has ended.
+// A transfer under way. Its buffer must stay alive and unchanged until the transfer has ended.
 class Transfer {
  public:
   virtual ~Transfer() = default;
-  // Returns when the bytes are there (receive) or handed over (send). Throws any std::exception when the peer
-  // is gone, the time is up, or abort() was called.
+  // Returns when the bytes have arrived (receive) or have been handed over (send). Throws some
+  // std::exception if the peer is gone, after the timeout, and after abort().
   virtual void wait(std::chrono::milliseconds timeout) = 0;
-  // From any thread: ends the wait, also one that has not begun.
+  // Makes wait() throw, now or when it is called. From any thread.
   virtual void abort() noexcept = 0;
-  // Whether wait() would return at once without an error.
+  // Returns whether wait() would return at once without an error.
   virtual bool is_done() { return false; }
 };
 

@@ -65,6 +65,8 @@ void SocketLinks::begin(SocketTransfer& transfer, bool sends) {
   const std::lock_guard lock(mutex_);
   sends ? transfer.stream_.send(transfer.job_) : transfer.stream_.receive(transfer.job_);
   if (!transfer.job_.failure.empty()) throw std::runtime_error(transfer.job_.failure);
+  // Wakes the thread in poll(), which does not know this transfer yet. A follower's message
+  // may be complete already.
   if (driven_ && !transfer.job_.done) kick();
   if (followers_ > 0) changed_.notify_all();
 }
@@ -74,6 +76,8 @@ void SocketLinks::wait_for(SocketTransfer& transfer, milliseconds timeout) {
   const auto deadline = steady_clock::now() + timeout;
   std::unique_lock lock(mutex_);
   const auto goes_on = [&] { return !job.over() && !transfer.aborted_ && steady_clock::now() < deadline; };
+  // One of the waiting threads drives all links. When its transfer is over it wakes the others,
+  // and one takes over.
   while (goes_on()) {
     if (driven_) {
       ++followers_;

@@ -20,7 +20,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using Channels = std::vector<std::unique_ptr<net::Channel>>;
 
-// A node listens before it joins, so that one which does not answer for so long is not to be reached.
+// How long to dial in vain. A node listens before it joins the job, so one that does not answer
+// is out of reach.
 constexpr std::chrono::seconds reachable_within{15};
 constexpr milliseconds dial_again_after{200};
 
@@ -102,7 +103,7 @@ std::unique_ptr<net::Channel> SocketTransport::dial_once(const Opening& opening,
                     .cancel = cancel_.get()});
 }
 
-// Null when it does not come in time; meet() says so, with all others who did not.
+// Returns null if the member does not come in time; meet() then names all that did not.
 std::unique_ptr<net::Channel> SocketTransport::await(const Opening& opening, int index) {
   const Key key = opening.key(index, opening.group.index);
   if (options_.node_of(opening.group.ranks[index]) == options_.node) return own_end(key);
@@ -115,7 +116,7 @@ std::unique_ptr<net::Channel> SocketTransport::await(const Opening& opening, int
   return channel;
 }
 
-// Whoever comes first makes both ends. These bytes leave the process nowhere.
+// The first of the two members makes both ends. No TLS, because the bytes do not leave the process.
 std::unique_ptr<net::Channel> SocketTransport::own_end(const Key& key) {
   const std::lock_guard lock(mutex_);
   net::Fd mine;
@@ -135,7 +136,8 @@ std::unique_ptr<net::Channel> SocketTransport::own_end(const Key& key) {
   return net::make_channel(std::move(mine), nullptr, net::Side::dials);
 }
 
-// Everybody tells everybody that he is here: a connection alone says only that the other's process is.
+// Every member sends a byte to every other one. A connection alone proves only that
+// the other's process runs.
 void SocketTransport::meet(const Opening& opening, Channels& channels) {
   const Group& group = opening.group;
   const auto deadline = opening.deadline;

@@ -1,5 +1,5 @@
 #pragma once
-// Collectives between processes over TCP, plain or under TLS as the gate has it. One per process,
+// Opens groups between processes over TCP, plain or under TLS as the gate is configured. A process has one,
 // shared by its ranks; several ranks of a process may be members of one group. No torch in this header.
 
 #include <chrono>
@@ -23,9 +23,9 @@ class Communicator;
 
 struct SocketTransportOptions {
   int node = 0;                 // this process
-  std::vector<HostPort> nodes;  // their gates, as this one reaches them
+  std::vector<HostPort> nodes;  // addresses of the gates of all nodes, as this one reaches them
   std::function<int(int rank)> node_of;
-  std::string job;  // random per start of the job: connections of another start are refused
+  std::string job;  // random for each start of the job; connections with another one are refused
 };
 
 class SocketTransport final : public net::Taker {
@@ -34,17 +34,18 @@ class SocketTransport final : public net::Taker {
   SocketTransport(net::Gate& gate, SocketTransportOptions options);
   ~SocketTransport() override;
 
-  // Waits until all members have opened the group; an environment error names those that did not in time. The
-  // member with the higher index dials: of two nodes only the first has to be reachable.
+  // Waits until all members have opened the group. The environment error after the timeout names the
+  // members that did not. Of two members the one with the higher index dials, so only node 0 of two
+  // has to be reachable.
   std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
-  // From any thread: every open(), waiting or later, fails.
+  // Fails every open() that waits or comes later. From any thread.
   void abort(const std::string& reason) noexcept;
 
   net::Answer ask(const net::Hello& hello) override;
   void take(std::unique_ptr<net::Channel> channel, const net::Hello& hello) override;
 
  private:
-  // Group, how often it was opened before, indices of the dialling and of the other member.
+  // Group, number of earlier openings, index of the member that dials, index of the other one.
   using Key = std::tuple<std::string, std::uint32_t, int, int>;
   struct Opening;
 

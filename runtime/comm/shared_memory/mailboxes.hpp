@@ -1,6 +1,6 @@
 #pragma once
-// Point to point between ranks of one process: a queue of tensors per (sender, receiver, tag). A tensor
-// is handed over without a copy; the receiver copies it into its buffer.
+// Messages between ranks of one process: a queue of tensors per (sender, receiver, tag). put() does not copy
+// the tensor; the receiver copies it into its buffer.
 
 #include <ATen/core/Tensor.h>
 
@@ -18,15 +18,16 @@ namespace d9d::comm {
 
 struct Mail {
   at::Tensor tensor;
-  Event ready = {};  // it has its values
+  Event ready = {};  // reached when the tensor has its values
 };
 
 class Mailboxes {
  public:
   void put(int sender, int receiver, int tag, Mail mail);
-  // Returns an undefined tensor when none came in time or none can come any more. A
-  // tensor that was put before its sender left, or before the close, can still be taken.
+  // Waits for a tensor. Returns an undefined one after the timeout, or if none can come any more. A tensor
+  // that was put before its sender left, or before close(), can still be taken.
   Mail take(int sender, int receiver, int tag, std::chrono::milliseconds timeout);
+  // Ends the waits for messages of `rank`.
   void leave(int rank) noexcept;
   void close() noexcept;
   bool closed();

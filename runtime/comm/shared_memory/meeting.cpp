@@ -39,7 +39,8 @@ bool failed_in(std::uint32_t word) {
   return (word & 1) != 0;
 }
 
-// Two or three microseconds: what a peer needs that is already on its way. Longer would steal its core.
+// Two or three microseconds, enough for a peer that is about to arrive. A longer spin would
+// take its core away.
 constexpr int spins_max = 64;
 
 bool same(const Call& a, const Call& b) {
@@ -105,6 +106,8 @@ void Meeting::arrive(int rank, const char* operation, std::chrono::milliseconds 
   const std::uint64_t phase = phases_[rank].count.fetch_add(1, std::memory_order_relaxed) + 1;
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size()) {
     arrived_.store(0, std::memory_order_relaxed);
+    // Completes the phase. The exchange fails only if the group has failed since `before`: then
+    // no rank goes on.
     std::uint32_t expected = before;
     if (!word_.compare_exchange_strong(expected, before + 2, std::memory_order_acq_rel))
       throw_failed(operation);
@@ -120,7 +123,7 @@ void Meeting::arrive(int rank, const char* operation, std::chrono::milliseconds 
       continue;
     }
     const std::chrono::nanoseconds left = deadline - std::chrono::steady_clock::now();
-    // Whether this failure or the last rank came first is seen at the top.
+    // After fail() the loop goes on: the top sees whether the failure or the last rank came first.
     if (left.count() <= 0) {
       fail(fmt::format("{} did not come to {} within {} ms", missing(phase), operation, timeout.count()));
     } else {

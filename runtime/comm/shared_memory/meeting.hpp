@@ -1,7 +1,7 @@
 #pragma once
-// Where the ranks of one group, threads of one process, meet: each brings a
-// description of its call, all wait for all, and then read each other's buffers.
-// Waiting is a short bounded spin and then a futex: ranks share few cores.
+// Where the ranks of one group meet as threads of one process. Each rank writes a description of its call,
+// waits for all others, and then reads their buffers. A thread waits by a short bounded spin and then a
+// futex, because ranks may share few cores.
 
 #include <atomic>
 #include <chrono>
@@ -18,33 +18,34 @@ namespace d9d::comm {
 
 class Meeting {
  public:
-  // `ranks` are the global ranks; they and `backend` are for texts.
+  // `ranks`: the global ranks. They and `backend` are for error texts.
   Meeting(std::string group, std::vector<int> ranks, std::string backend = "shared_memory");
 
   int size() const { return static_cast<int>(ranks_.size()); }
   const std::string& group() const { return group_; }
   const std::vector<int>& ranks() const { return ranks_; }
 
-  // A rank's call of its n-th operation. Written by that rank before it arrives, read by all after; it stays
-  // readable until that rank has arrived twice more.
+  // Returns a rank's call of its operation number `operation`. The rank writes it before it arrives, and all
+  // read it afterwards. It stays readable until that rank has arrived twice more.
   Call& call(int rank, std::uint64_t operation) { return calls_[2 * rank + operation % 2]; }
 
-  // Begins an operation: returns when all ranks have arrived with their calls written; every rank
-  // then reaches finish() in bounded time. Otherwise no rank goes on: environment error when the
-  // group fails before all have arrived. A timeout names the missing ranks and fails the group.
+  // Begins an operation. Returns when all ranks have arrived with their calls written; from then on every
+  // rank must reach finish() in bounded time. Environment error on all ranks if the group fails before all
+  // have arrived. A timeout names the missing ranks and fails the group.
   void arrive(int rank, const char* operation, std::chrono::milliseconds timeout);
-  // Ends what arrive() began: returns when all ranks are done with each other's buffers,
-  // even if the group fails meanwhile, because until then no rank may free its buffers.
+  // Ends the operation. Returns when all ranks are done with each other's buffers, even if the group fails
+  // meanwhile, because until then no rank may free its buffers.
   void finish(int rank);
-  // Throws a bug error on all ranks, before any of them touches a buffer, that names the ranks that differ.
+  // Compares the calls of all ranks. Throws on all ranks a bug error that names two that differ. To be
+  // called after arrive() and before any buffer is touched.
   void check_same_call(std::uint64_t operation);
 
-  // From any thread: wakes all who wait.
+  // Fails the group and wakes all waiting ranks. From any thread.
   void fail(const std::string& reason) noexcept;
   bool failed() const noexcept { return aborted_.is_set(); }
   [[noreturn]] void throw_failed(const char* operation) const;
 
-  // Takes a position; false if it is taken. A rank that leaves ends the group.
+  // Takes a position; returns false if it is taken. A rank that leaves fails the group.
   bool enter(int rank);
   void leave(int rank) noexcept;
 
@@ -61,8 +62,8 @@ class Meeting {
     std::atomic<bool> open = false;
   };
   std::vector<Phase> phases_;
-  // Bit 0: failed. The other bits count completed phases. It is one word, so that all ranks see "all have
-  // arrived" and "the group failed" in the same order.
+  // Bit 0: the group has failed. The other bits count completed phases. Both are in one word, so that all
+  // ranks see "all have arrived" and "the group failed" in the same order.
   alignas(64) std::atomic<std::uint32_t> word_ = 0;
   alignas(64) std::atomic<int> arrived_ = 0;
   AbortFlag aborted_;

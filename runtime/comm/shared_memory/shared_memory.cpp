@@ -24,7 +24,7 @@ struct SharedGroup {
 
 namespace {
 
-// Of nothing the pointers may be null, which memcpy does not take.
+// Does not call memcpy for no bytes, because the pointers may be null then, which memcpy forbids.
 void copy_bytes(void* into, const void* from, std::size_t bytes) {
   if (bytes > 0 && into != from) std::memcpy(into, from, bytes);
 }
@@ -69,12 +69,12 @@ class SharedMemoryCommunicator final : public Communicator {
     return call;
   }
   const Call& call_of(int rank) { return meeting_.call(rank, operation_); }
-  // All have come with matching calls: buffers may be read.
+  // Waits until all ranks have come with matching calls. Their buffers may be read from then on.
   void begin(Call::Kind kind) {
     meeting_.arrive(rank_, name_of(kind), timeout_);
     meeting_.check_same_call(operation_);
   }
-  // All have read what they need: buffers belong to their owners again.
+  // Waits until all ranks have read. Buffers belong to their owners again.
   void end() {
     meeting_.finish(rank_);
     ++operation_;
@@ -117,14 +117,15 @@ void SharedMemoryCommunicator::start_all_reduce(at::Tensor& tensor, ReduceOp op)
   call.input = call.output = tensor.data_ptr();
   if (tensor.nbytes() <= Call::inline_bytes) return all_reduce_inline(tensor, call);
   begin(call.kind);
-  // Nobody else touches this part of any buffer, so the sum may overwrite what it was made of.
+  // Only this rank touches this part of the buffers, so the sum may overwrite its sources.
   const Range part = part_of(call.numel, size(), rank_);
   const std::int64_t offset = part.begin * static_cast<std::int64_t>(tensor.element_size());
   reduce(call.dtype, op, inputs(offset), outputs(offset), part.size());
   end();
 }
 
-// One wait instead of two: the values lie in the calls, which stay readable until the operation after next.
+// Waits once instead of twice: the values are in the calls, which stay readable until
+// the operation after next.
 void SharedMemoryCommunicator::all_reduce_inline(at::Tensor& tensor, Call& call) {
   copy_bytes(call.values.data(), call.input, tensor.nbytes());
   begin(call.kind);
@@ -159,7 +160,7 @@ void SharedMemoryCommunicator::start_all_gather(at::Tensor& output, const at::Te
   begin(call.kind);
   std::byte* target = static_cast<std::byte*>(output.data_ptr());
   for (int rank = 0; rank < size(); ++rank, target += input.nbytes()) {
-    copy_bytes(target, call_of(rank).input, input.nbytes());  // one's own block may be in place already
+    copy_bytes(target, call_of(rank).input, input.nbytes());  // this rank's block may be in place already
   }
   end();
 }

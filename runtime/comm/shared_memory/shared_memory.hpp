@@ -1,7 +1,7 @@
 #pragma once
-// Collectives between ranks that are threads of one process: each reads the
-// others' buffers in place, sums its part in rank order and writes it to all. There
-// is one hub per process; the node owns it, actors open communicators with it.
+// Collectives between ranks that are threads of one process. Each rank reads the others' buffers in place,
+// sums its part in rank order and writes it to all. A process has one hub, which its node owns; actors
+// open communicators with it.
 
 #include <chrono>
 #include <map>
@@ -25,12 +25,12 @@ class SharedMemoryHub {
   SharedMemoryHub(const SharedMemoryHub&) = delete;
   SharedMemoryHub& operator=(const SharedMemoryHub&) = delete;
 
-  // This rank's communicator of the group `group.name`. Does not wait: the
-  // first operation waits for the other ranks. A position that is open already
-  // is a bug. A group that failed, or that a rank has left, begins anew.
+  // Opens this rank's communicator of the group `group.name`. Does not wait: the first operation waits for
+  // the other ranks. Bug error if the position is open already. A group that has failed, or that a rank
+  // has left, begins anew.
   std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
 
-  // Every thread that waits in a group gets an environment error.
+  // Fails all open groups: every thread that waits in one gets an environment error.
   void abort_all(const std::string& reason) noexcept;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// The communicator of a group of one rank: collectives are copies; sending is a bug.
+// The communicator of a group of one rank. Collectives copy the input to the output; send and
+// receive are bug errors.
 
 #include "runtime/comm/abort_flag.hpp"
 #include "runtime/comm/communicator.hpp"
