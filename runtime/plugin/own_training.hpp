@@ -1,7 +1,7 @@
 #pragma once
 // An optimizer, a learning-rate curve and a pipeline schedule of a plugin, each as a function of its keys.
 
-#include "runtime/job/section/optimizer_keys.hpp"
+#include "runtime/job/section/optimizer_config.hpp"
 #include "runtime/pipeline/program/own_schedule.hpp"
 #include "runtime/plugin/own_piece.hpp"
 #include "runtime/train/lr/lr_schedule.hpp"

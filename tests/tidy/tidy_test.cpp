@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -107,6 +108,23 @@ TEST(Tidy, NoGlobalIsMutable) {
   for (const std::string& global : allowed) {
     EXPECT_TRUE(found.contains(global)) << global << " is gone: take it off the list";
   }
+}
+
+// Statics of functions that change: how many a file may have, and why. Each is one of a process, whatever jobs it runs.
+TEST(Tidy, NoFunctionKeepsStateForTheProcess) {
+  const std::map<std::string, std::size_t> allowed{
+      {"kernels/run_op.cpp", 1},            // which table of ops a kind of device has, as torch's dispatcher
+      {"runtime/device/work_name.cpp", 2},  // torch calls its hook without a way to hand anything in
+  };
+  std::map<std::string, std::size_t> found;
+  for (const Source* source : sources_under(shipped_folders)) {
+    // A device's library is loaded once, and so is what it keeps of the hardware.
+    if (source->path.starts_with("runtime/devices/")) continue;
+    for (const std::string& line : source->lines) {
+      if (code_of(line).find("static constinit ") != std::string::npos) ++found[source->path];
+    }
+  }
+  EXPECT_EQ(found, allowed) << "hand the state in, or say here why there is no way to";
 }
 
 TEST(Tidy, AMutableGlobalIsToldFromOtherDeclarations) {

@@ -2,6 +2,7 @@
 // Section `trainer.logging` (A.2).
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <cstdint>
@@ -12,10 +13,13 @@
 #include "runtime/base/config/codec_maps.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/base/config/period.hpp"
-#include "runtime/job/section/logged_load.hpp"
 #include "runtime/job/section/tracker_config.hpp"
 
 namespace d9d {
+
+// Which loads of experts are logged: none, the extremes of the model, those of each layer as well.
+enum class LoggedLoad { none, model, layers };
+BOOST_DESCRIBE_ENUM(LoggedLoad, none, model, layers)
 
 struct LoggingConfig {
   config::Period period_steps = config::Period::every(1);

@@ -12,9 +12,23 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/job/section/process_count.hpp"
-#include "runtime/job/section/tls_config.hpp"
 
 namespace d9d {
+
+// `node.tls`: how nodes prove to each other that they are of the job.
+struct TlsConfig {
+  std::string ca;
+  std::string certificate;
+  std::string key;
+};
+BOOST_DESCRIBE_STRUCT(TlsConfig, (), (ca, certificate, key))
+constexpr auto keys_of(config::Tag<TlsConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"ca", "", "PEM file of the job's certificate authority; peers must be signed by it", required},
+      Key{"certificate", "", "PEM file of this node's certificate", required},
+      Key{"key", "", "PEM file of its private key", required}};
+}
 
 enum class DeviceKind { cpu, cuda, delayed };
 BOOST_DESCRIBE_ENUM(DeviceKind, cpu, cuda, delayed)

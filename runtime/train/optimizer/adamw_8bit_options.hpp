@@ -1,6 +1,6 @@
 #pragma once
 // The options of AdamW with moments of 8 bits, as plain values; its keys stand in
-// runtime/job/section/adamw_8bit_config.hpp. No torch in this header.
+// runtime/job/section/optimizer_config.hpp. No torch in this header.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The options of Muon, as plain values; its keys stand in runtime/job/section/muon_config.hpp. No torch in this header.
+// The options of Muon, as plain values; its keys stand in runtime/job/section/optimizer_config.hpp. No torch in this header.
 
 #include <array>
 #include <cstdint>
