@@ -15,7 +15,7 @@ namespace d9d {
 struct CheckpointWriterOptions {
   // Writes the parcel into directory/file and returns the report (JSON). Throws Error when it cannot.
   std::function<std::string(const std::string& directory, const std::string& file, Ticket shard)> write;
-  // Writes one of so many shares of the model into the folder; false when this node does not see it.
+  // Writes one of `shares` shares of the model into the folder. False when this node does not see the folder.
   std::function<bool(const std::string& checkpoint, const std::string& folder, int share, int shares)>
       export_share;
 };

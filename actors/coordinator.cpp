@@ -13,10 +13,10 @@ namespace d9d {
 namespace {
 
 constexpr std::uint32_t first_epoch = 1;
-constexpr std::chrono::seconds cause_timeout{1};  // between a broken connection and the news of a gone node
+constexpr std::chrono::seconds cause_timeout{1};  // from a broken connection to the news of a lost node
 constexpr std::chrono::seconds say_that_it_waits{30};
 
-// Of a start that is refused: often a key that differs is the reason.
+// Adds to the text of a refused start the keys that differ, because they are often the reason.
 std::string with_differences(const std::string& refusal, const ResumePoint& resume) {
   if (resume.differences.empty()) return refusal;
   return fmt::format("{}{} The checkpoint was written with other keys: {}", refusal,
@@ -48,8 +48,7 @@ void Coordinator::behavior(Handlers& handlers) {
 }
 
 void Coordinator::started() {
-  // Decided once, before anyone joins, and told to all: half
-  // a job resuming and half starting afresh cannot happen.
+  // Decided once, before anyone joins, and sent to all nodes, so that they all resume from the same step.
   resume_ = options_.find_resume_point();
   last_checkpoint_ = resume_.directory;
   tell_self_after<wire::Tick>(options_.join_timeout,
@@ -57,7 +56,7 @@ void Coordinator::started() {
   remind_later();
 }
 
-// A silent node 0 would look as if it trained.
+// Without these lines a waiting node 0 would look as if it trained.
 void Coordinator::remind_later() {
   tell_self_after<wire::Tick>(say_that_it_waits,
                               [](wire::Tick::Builder tick) { tick.setKind(still_waiting); });
@@ -170,7 +169,7 @@ void Coordinator::give_up_gathering() {
                       std::chrono::duration<double>(options_.join_timeout).count(), roster_.missing()));
 }
 
-// `nodeIndex` is the number that the member was watched by: indices change while nodes come and go.
+// `nodeIndex` is here the number that the member got when it joined: indices change while nodes come and go.
 void Coordinator::peer_down(wire::PeerDown::Reader message) {
   const auto index = roster_.index_of(static_cast<int>(message.getNodeIndex()));
   if (!index) return;
@@ -198,7 +197,8 @@ void Coordinator::failed(wire::Failed::Reader message) {
   const bool input = message.getKind() == wire::Failed::Kind::INPUT;
   std::string text = input ? failure_text(message) : and_next_start(failure_text(message));
   if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && roster_.members().size() > 1) {
-    // Often a broken connection, and the first sign of a node that is gone: that is the better report.
+    // An environment error is often a broken connection, the first sign of a lost node. PeerDown
+    // is the better report.
     if (phase_ >= JobPhase::ending || !failure_.empty()) return;
     failure_ = std::move(text);
     tell_self_after<wire::Tick>(cause_timeout,
@@ -209,13 +209,14 @@ void Coordinator::failed(wire::Failed::Reader message) {
   end_job(false, text);
 }
 
-// Before training there was nothing to lose.
+// Adds what a new start will do. Before training nothing was lost, so there is nothing to add.
 std::string Coordinator::and_next_start(const std::string& cause) const {
   if (nodes_ready_.size() < roster_.members().size()) return cause;
   return cause + " " + next_start_text(last_checkpoint_);
 }
 
-// Asked for at any node. In training the ranks agree among themselves on the step; this is what follows.
+// The signal came to any node. In training the ranks agree on the last step among themselves, and their
+// RankFinished follow; this handler ends the job in all other cases.
 void Coordinator::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   if (stop_signal_ == 0) stop_signal_ = signal;

@@ -45,7 +45,7 @@ class Coordinator final : public Actor {
     bool failed = false;
     std::string reason;
     bool input_error = false;
-    int exit_code = 0;  // 128 + signal; 0 = as the others say
+    int exit_code = 0;  // 128 + signal; 0 = as the fields above say
     void write(wire::StopNode::Builder stop) const;
   };
 
@@ -77,25 +77,25 @@ class Coordinator final : public Actor {
   CoordinatorOptions options_;
   Roster roster_;
   JobPhase phase_ = JobPhase::gathering;
-  // A rank has done a step that the checkpoint had not; the trace of a failed job comes in a moment.
+  // A rank has done a step that the checkpoint does not have; the trace of a failed job is being written.
   bool trained_ = false, awaits_rescue_ = false;
-  int stop_signal_ = 0;  // the job is being stopped by it
-  std::string ended_;    // the reason of an actor or evaluation.stop_after; empty: neither ended the job
+  int stop_signal_ = 0;  // the signal that stops the job; 0 = none
+  std::string ended_;    // why an actor or evaluation.stop_after ended the job; empty: neither did
   std::uint64_t stop_step_ = 0, last_step_ = 0;
   Ending ending_;
-  std::string failure_;                     // the first one whose cause may still be a node that is gone
-  std::set<std::uint32_t> gone_, staying_;  // nodes that ended before the job; told to stop and not gone yet
+  std::string failure_;                     // the first failure; a lost node may still explain it better
+  std::set<std::uint32_t> gone_, staying_;  // nodes that ended too early; nodes told to stop that still run
   ResumePoint resume_;
-  std::set<int> nodes_ready_, ranks_finished_, events_heard_;  // the last: of own actors
-  std::uint64_t entries_taken_ = 0;                            // of the resumed checkpoint
+  std::set<int> nodes_ready_, ranks_finished_, events_heard_;  // the last one counts own actors
+  std::uint64_t entries_taken_ = 0;                            // tensors of the resumed checkpoint
   PendingSaves saves_;
   struct Export {
-    std::string checkpoint, folder, failure;  // exported; that nodes fill; of the first share that failed
+    std::string checkpoint, folder, failure;  // what is exported; where to; why the first share failed
     std::uint32_t shares = 1;
     std::set<std::uint32_t> open;  // shares that are being written
   };
   Export export_;
-  std::string last_checkpoint_, unsaved_;  // committed, at first the one resumed from; why there is no newer
+  std::string last_checkpoint_, unsaved_;  // the last committed or resumed one; why there is no newer one
 };
 
 }  // namespace d9d

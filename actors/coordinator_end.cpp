@@ -9,8 +9,8 @@
 #include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 
-// The end of a job: own actors hear the last events, then come the last metrics, the export and the traces;
-// then all nodes stop, and node 0 is the last one.
+// The end of a job, in this order: own actors hear the last events, the last metrics are written, the model
+// is exported, traces are written, all nodes stop. Node 0 stops last.
 namespace d9d {
 namespace {
 
@@ -35,7 +35,8 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   if (phase_ >= JobPhase::telling_events) return;
   last_step_ = message.getStep();
   if (options_.own_actors == 0) return flush_tracker();
-  // A job may be over before its actors have handled the first step. What they show is among the run's numbers.
+  // A job may be over before its actors have handled the first step, and the run's numbers must
+  // have what they show.
   phase_ = JobPhase::telling_events;
   tell<wire::FlushEvents>({Role::event_bus, 0}, [&](wire::FlushEvents::Builder flush) {
     flush.setActors(static_cast<std::uint32_t>(options_.own_actors));
@@ -69,8 +70,7 @@ void Coordinator::flush_tracker() {
 
 void Coordinator::give_up_on_metrics() {
   if (phase_ != JobPhase::saving_metrics) return;
-  log::warn("the last metrics did not come within {} s; metrics.jsonl is left without them",
-            tracker_timeout.count());
+  log::warn("the last metrics did not come within {} s; metrics.jsonl lacks them", tracker_timeout.count());
   export_model();
 }
 
@@ -112,7 +112,7 @@ void Coordinator::tell_to_export(std::uint32_t share, std::uint32_t node) {
 }
 
 void Coordinator::model_exported(wire::ModelExported::Reader message) {
-  if (phase_ != JobPhase::exporting) return;  // too late: the job has failed for it
+  if (phase_ != JobPhase::exporting) return;  // too late: the deadline has failed the job
   const std::uint32_t share = message.getShare();
   if (!export_.open.contains(share)) return;
   if (message.getUnseen() && share != 0) {
@@ -176,8 +176,8 @@ void Coordinator::give_up_on_traces() {
   conclude_job();
 }
 
-// A failed job is where a trace is needed most. Nodes that are
-// gone or hang do not answer: node 0 writes what it has by then.
+// A trace is needed most when a job has failed. Nodes that are gone or hang do not answer, so node 0 writes
+// the spans that have arrived in time.
 void Coordinator::rescue_traces() {
   awaits_rescue_ = true;
   for (std::uint32_t node = 0; node < roster_.members().size(); ++node) {
@@ -198,7 +198,7 @@ void Coordinator::trace_written(wire::TraceWritten::Reader message) {
   leave_when_alone();
 }
 
-// Done is done only when what was learned is on disk.
+// A job that was not stopped is done only if its last checkpoint is on disk; otherwise it has failed.
 void Coordinator::conclude_job() {
   if (stop_signal_ != 0) {
     return end_job(true, report_of_stop({stop_signal_, stop_step_, last_checkpoint_, unsaved_}), false,
@@ -244,7 +244,7 @@ void Coordinator::leave_when_alone() {
   if (staying_.empty() && !awaits_rescue_) leave();
 }
 
-// Node 0's process ends last: what is on its way to the others would be lost with it.
+// Node 0's process ends last, because messages on their way to the others would be lost with it.
 void Coordinator::leave() {
   if (std::exchange(phase_, JobPhase::left) == JobPhase::left) return;
   tell<wire::StopNode>(parent(), [&](wire::StopNode::Builder stop) { ending_.write(stop); });

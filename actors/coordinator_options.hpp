@@ -1,5 +1,5 @@
 #pragma once
-// What a Coordinator is told about its job, and what it may do to the disk.
+// What a Coordinator knows about its job, and the functions with which it works on the disk.
 
 #include <chrono>
 #include <cstdint>
@@ -13,37 +13,38 @@ namespace d9d {
 struct ResumePoint {
   std::string directory;  // committed checkpoint, empty = a fresh start
   std::uint64_t step = 0;
-  std::string state;              // JSON: what the checkpoint keeps beside tensors
+  std::string state;              // JSON: the part of the checkpoint that is not tensors
   std::uint64_t next_sample = 0;  // data cursor in global samples
-  std::uint64_t entries = 0;      // tensors in it: all of them must find a place
-  std::string differences{};      // of its job and this one, told; empty = none
-  std::string warning{};          // what they mean, said when all has found its place
+  std::uint64_t entries = 0;      // tensors in it; the job must read all of them
+  std::string differences{};      // between its job and this one, as text; empty = none
+  std::string warning{};          // what the differences mean; logged when all tensors were read
 };
 
 struct CoordinatorOptions {
   int world_size = 1;
   std::string build, job_hash;
-  std::string tag;     // random per job start: names what is being written
-  std::string secret;  // random per job start: what members know besides the job's own
+  std::string tag;     // random per job start: part of the names of files being written
+  std::string secret;  // random per job start: only members know it
   std::chrono::milliseconds join_timeout{600'000};
   std::function<ResumePoint()> find_resume_point;
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
-  std::function<void(std::uint64_t)> discard;                 // of the checkpoint after this step
-  std::function<void()> make_room;                            // the disk was full; unset: nothing may go
-  std::string export_to;                                      // empty = no export
+  std::function<void(std::uint64_t)> discard;                 // the checkpoint after this step
+  std::function<void()> make_room;  // called when the disk is full; unset: nothing may be removed
+  std::string export_to;            // empty = no export
   std::function<std::string(const std::string& last)>
-      choose_export;  // of which checkpoint; unset: the last one
+      choose_export;  // returns the checkpoint to export; unset: the last one
   std::chrono::milliseconds export_timeout{3'600'000};
-  // Makes the folder that all nodes fill; unset: node 0 exports alone. Then it is published, or removed.
+  // Makes the folder that all nodes fill. Unset: node 0 exports alone. The folder is
+  // then published or removed.
   std::function<std::string()> begin_export;
   std::function<void()> publish_export, discard_export;
-  std::function<void(std::uint64_t step)> on_training;  // which begins after this step
-  // Of a job that has begun to train. `signal`: the one that stopped it, or 0.
+  std::function<void(std::uint64_t step)> on_training;  // training begins after this step
+  // Called at the end of a job that had begun to train. `signal`: the one that stopped it, or 0.
   std::function<void(bool failed, int signal, const std::string& reason)> on_end;
-  std::string events = "train";  // or "inference": how the names of checkpoints' events begin
-  std::size_t own_actors = 0;    // of the job file, on node 0
+  std::string events = "train";  // or "inference": the prefix of the names of events
+  std::size_t own_actors = 0;    // how many the job file has; on node 0
   bool trace = false;            // write a trace file at the end
-  std::string job_keys;          // JSON behind job_hash
+  std::string job_keys;          // the JSON that job_hash is the hash of
 };
 
 }  // namespace d9d

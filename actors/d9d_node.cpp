@@ -1,5 +1,6 @@
-// d9d-node: sets what the OpenMP runtime reads once, when it is loaded, and only then loads everything else.
-// Its threads would spin while they wait, and the ranks of a process would take the cores from each other.
+// d9d-node: sets the variables that the OpenMP runtime reads when it is loaded, and only then loads
+// everything else. Otherwise OpenMP's threads would spin while they wait, and the ranks of a process would
+// take cores from each other.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -11,12 +12,12 @@
 int main(int argc, char** argv) {
   setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
   // A short spin bridges the gaps between the loops of one layer; a longer one costs four times the step when
-  // somebody else wants the core (measured: tests/bench/README.md).
+  // somebody else wants the core (measured: tests/bench/records/kernels.md).
   setenv("GOMP_SPINCOUNT", "2000", 0);
   // NCCL then connects the ranks when they open a group, and not at their first call, when some of them may be in a
   // collective already and hold what CUDA would need for it (device: cuda).
   setenv("NCCL_RUNTIME_CONNECT", "0", 0);
-  // oneMKL ends the process where there is none, with other words.
+  // Without a working directory oneMKL would end the process with a misleading text.
   char* const here = getcwd(nullptr, 0);
   if (here == nullptr) {
     std::fprintf(stderr,

@@ -17,7 +17,7 @@ bool is_known(const std::string& name) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
 
-// Once for each rank, before its first step.
+// True for events that come once for each rank, before its first step.
 bool begins_a_job(const std::string& name) {
   return name.find(".configuration.") != std::string::npos || name.ends_with(".ready");
 }
@@ -102,7 +102,7 @@ void EventBus::flush_events(wire::FlushEvents::Reader message) {
     if (world().book.find_local(own)) {
       tell<wire::FlushEvents>(
           own, [&](wire::FlushEvents::Builder flush) { flush.setActors(message.getActors()); });
-    } else {  // it has finished on its own: nothing is left for it to hear
+    } else {  // the actor has finished by itself, and hears nothing more
       tell<wire::EventsHeard>({Role::coordinator, 0}, [&](wire::EventsHeard::Builder heard) {
         heard.setActor(static_cast<std::uint32_t>(actor));
       });
@@ -114,7 +114,7 @@ void EventBus::keep_state(wire::KeepState::Reader message) {
   for (const ActorId actor : keeping_) {
     if (world().book.find_local(actor)) {
       tell<wire::KeepState>(actor, [&](wire::KeepState::Builder keep) { keep.setStep(message.getStep()); });
-    } else {  // it has finished on its own
+    } else {  // the actor has finished by itself
       tell<wire::StateKept>({Role::trainer, 0}, [&](wire::StateKept::Builder kept) {
         kept.setStep(message.getStep());
         kept.setActor(actor.packed());
@@ -164,7 +164,7 @@ bool EventBus::is_for(const Subscription& subscription, const Happened& happened
          (happened.rank == 0 || subscription.every_rank);
 }
 
-// Who subscribed twice, or to everything beside, hears once.
+// An actor that subscribed twice, or also to everything, gets the event once.
 void EventBus::tell_once(ActorId listener, Happened& happened) {
   if (!happened.told.insert(listener).second) return;
   tell<wire::Event>(listener, [&](wire::Event::Builder event) {

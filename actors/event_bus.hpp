@@ -18,7 +18,7 @@ const std::vector<std::string>& event_catalogue();
 
 class EventBus final : public Actor {
  public:
-  // `own_actors`: of the job. They are stopped from here, behind the Events that they have been told.
+  // `own_actors`: how many the job has. The EventBus stops them, after the Events that it has sent to them.
   EventBus(World& world, std::size_t own_actors) : Actor(world), own_actors_(own_actors) {}
   void behavior(Handlers& handlers) override;
   void stop() override;
@@ -39,7 +39,7 @@ class EventBus final : public Actor {
     ActorId id;
     std::uint32_t rank;
   };
-  // What has happened, and who has heard of it.
+  // An event, and the actors that have got it.
   struct Happened {
     std::string name;
     std::uint64_t step;
@@ -52,10 +52,10 @@ class EventBus final : public Actor {
   void tell_listeners(const Publisher& publisher);
 
   const std::size_t own_actors_;
-  std::vector<Publisher> publishers_;        // that asked
-  std::vector<Subscription> subscriptions_;  // in their order
-  std::set<ActorId> deciding_, keeping_;     // own actors that said so in a Subscribe
-  std::vector<Happened> beginning_;  // before the first step, for those who subscribe later; a few a rank
+  std::vector<Publisher> publishers_;        // those that asked for Listeners
+  std::vector<Subscription> subscriptions_;  // oldest first
+  std::set<ActorId> deciding_, keeping_;     // own actors that set `decides`, `keepsState`
+  std::vector<Happened> beginning_;  // events before the first step, for late subscribers; a few a rank
 };
 
 }  // namespace d9d

@@ -24,7 +24,7 @@ void MetricCollector::started() {
   options_.create_evaluation(evaluation_.metrics);
   for (Counted* const each : {&training_, &evaluation_}) {
     each->layout = each->metrics.layout();
-    // Numbers for people: training goes on without those of a plugin that fails.
+    // Metrics are numbers for people, so training goes on when a plugin's metric fails.
     each->metrics.leave_out_failures([this](const std::string& metric, const std::string& what) {
       log::warn("the metric \"{}\" threw in step {}: {}. It is left out from here on; training goes on",
                 metric, step(), shortened(what));
@@ -52,9 +52,11 @@ void MetricCollector::reduce(const std::vector<double>& values, bool maxima) {
 
 void MetricCollector::values_reduced(wire::ValuesReduced::Reader message) {
   PackedState& packed = collections_.front().packed;
+  // Each collection makes two reductions, first sums, then maxima: even numbers are sums.
   const bool were_sums = message.getOrder() % 2 == 0;
   (were_sums ? packed.sums : packed.maxima) = to_vector<double>(message.getValues());
-  // Both reductions run even when one list is empty, so that the order of requests is the same everywhere.
+  // Both reductions run even when one list is empty, so that all ranks make the same requests
+  // in the same order.
   if (were_sums) return reduce(packed.maxima, true);
   finish_collection();
 }
@@ -76,7 +78,7 @@ void MetricCollector::sleep(wire::Sleep::Reader message) {
   sleep_when_idle();
 }
 
-// Its group may be closed then.
+// The collective may be closed only when no reduction is under way.
 void MetricCollector::sleep_when_idle() {
   if (!sleep_after_ || !collections_.empty()) return;
   tell<wire::Slept>({Role::trainer, static_cast<std::uint64_t>(options_.rank)},

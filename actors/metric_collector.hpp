@@ -1,6 +1,6 @@
 #pragma once
-// MetricCollector: reduces what the ranks counted over all of them, beside training, and computes the task's metrics.
-// Pool. One per rank. Parent: Node.
+// MetricCollector: reduces the counts of all ranks while training goes on, and computes the task's metrics
+// from them. Pool. One per rank. Parent: Node.
 // hears MetricsTaken ValuesReduced Sleep    says ReduceValues MetricValues Slept
 
 #include <functional>
@@ -17,9 +17,9 @@ namespace d9d {
 
 struct MetricCollectorOptions {
   int rank = 0;
-  ActorId collective;                    // of this rank, over the whole world, used by metrics only
-  std::function<void(Compose&)> create;  // the same metrics on every rank; used for layout and results only
-  std::function<void(Compose&)> create_evaluation = [](Compose&) {};  // as create; of what is evaluated
+  ActorId collective;                    // this rank's one over all ranks; only metrics use it
+  std::function<void(Compose&)> create;  // the same metrics on every rank; for their layout and results
+  std::function<void(Compose&)> create_evaluation = [](Compose&) {};  // the same for evaluations
 };
 
 class MetricCollector final : public Actor {
@@ -33,7 +33,7 @@ class MetricCollector final : public Actor {
   void sleep(wire::Sleep::Reader message);
 
  private:
-  // A reduction under way: sums first, then maxima where there are any.
+  // A reduction under way: first the sums, then the maxima if the metrics have any.
   struct Collection {
     std::uint64_t step;
     bool evaluation;

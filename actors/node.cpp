@@ -8,7 +8,7 @@ namespace d9d {
 namespace {
 
 constexpr std::chrono::milliseconds try_again{200};
-constexpr std::chrono::seconds politeness{10};  // node 0's own deadline comes first
+constexpr std::chrono::seconds politeness{10};  // later than node 0, which then reports the cause
 
 std::string text_of(const HostPort& address) {
   return host_port_text(address.host, address.port);
@@ -33,7 +33,7 @@ void Node::behavior(Handlers& handlers) {
 }
 
 void Node::started() {
-  // Before the plan is known, the only others to talk to are those of node 0.
+  // Until the plan is known, all actors of other processes are on node 0.
   world().book.set_node_of([](ActorId) { return first_node; });
   set_deadline(options_.join_timeout);
   if (options_.first) return take_part();
@@ -45,7 +45,7 @@ void Node::started() {
 void Node::take_part() {
   if (options_.opens_port && !open_port()) return;
   if (options_.first) {
-    // Who is missing from here on is the Coordinator's business.
+    // From here on the Coordinator reports which nodes are missing.
     ++deadline_;
     spawn(options_.coordinator.id, options_.coordinator.threading, options_.coordinator.factory);
     children_.push_back(options_.coordinator.id);
@@ -68,15 +68,15 @@ bool Node::open_port() {
     log::warn(
         "node.insecure: nothing protects the connections at {}; {}", bound,
         options_.has_token
-            ? "who is between may read along and change what is said, though who does not know the job token "
-              "takes no part"
-            : "whoever reaches them may read along and take part (a job token keeps strangers out: "
+            ? "somebody on the network between can read and change messages; only processes with the job "
+              "token can join"
+            : "anybody who reaches them can read messages and join the job (a job token keeps strangers out: "
               "node.job_token_file)");
   }
   return true;
 }
 
-// False while the name to listen on is not known; then it is asked for again.
+// False while the name to listen on does not resolve; a timer then tries again.
 bool Node::know_own_host() {
   try {
     membership_.bound_host = host_to_bind(options_.address, route_);
@@ -214,7 +214,7 @@ void Node::welcome(wire::Welcome::Reader message) {
   meet_peers(message);
 }
 
-// Node 0 knows everyone from their Join; the others know node 0 and call the rest.
+// Node 0 knows all nodes from their Join. The others know node 0 and dial the rest.
 void Node::meet_peers(wire::Welcome::Reader message) {
   if (membership_.node != first_node) {
     set_deadline(options_.join_timeout);

@@ -36,9 +36,10 @@ class Node final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  // In this order; `ended` may follow any of them.
+  // The phases follow each other in this order; `ended` may follow any of them. The comments name the
+  // messages that lead to the next phase.
   enum class Phase {
-    dialling,   // Dialed of node 0; on node 0 none: it joins at once
+    dialling,   // Dialed of node 0; node 0 itself joins at once
     joined,     // Welcome
     meeting,    // Dialed of all other nodes
     preparing,  // Ready of the cast, then StartTraining
@@ -75,7 +76,7 @@ class Node final : public Actor {
   void stop_here(int exit_code, const std::string& reason);
   void write_trace();
   void pass_signal_to(ActorId whom, wire::Signalled::Reader message);
-  // `orderly`: the job has not failed, so that no actor waits in a collective.
+  // Ends this process. `orderly`: the job has not failed, so no actor waits in a collective.
   void end(int exit_code, const std::string& reason, bool orderly = false);
 
   NodeOptions options_;
@@ -83,15 +84,15 @@ class Node final : public Actor {
   std::vector<ActorId> children_;
   std::vector<CastMember> waiting_cast_;
   std::set<ActorId> not_ready_;
-  std::uint64_t entries_ = 0;   // taken from the resumed checkpoint
-  std::uint16_t port_ = 0;      // where it really listens
+  std::uint64_t entries_ = 0;   // tensors read from the resumed checkpoint
+  std::uint16_t port_ = 0;      // the port that is open
   std::string route_;           // this host's address on the way to node 0
   std::string problem_;         // why there is no port yet
-  std::uint64_t deadline_ = 0;  // number of the one that counts
+  std::uint64_t deadline_ = 0;  // number of the deadline that counts; older ones have no effect
   Dials dials_;
   Phase phase_ = Phase::dialling;
   int stop_signal_ = 0;
-  bool stops_own_actors_ = false;  // the EventBus that would is gone
+  bool stops_own_actors_ = false;  // set when the EventBus, which stops them otherwise, is gone
 };
 
 }  // namespace d9d

@@ -11,11 +11,12 @@
 #include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 
-// What a node does once the job has formed: its cast, what it passes on, failures, signals, the end.
+// The Node after the job has formed: it spawns its cast, passes messages on, reports
+// failures, handles signals, ends.
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds leave_unformed_after{1};  // for the Coordinator to tell the others
+constexpr std::chrono::seconds leave_unformed_after{1};  // time for the Coordinator to stop the others
 
 }  // namespace
 
@@ -30,7 +31,7 @@ void Node::spawn_cast() {
     const Caught caught = describe_current_exception();
     return tell_failed(caught.kind, caught.what);
   }
-  // Listeners first: whoever subscribes when it starts shall hear everything.
+  // Listeners first: an actor that subscribes when it starts must hear every event.
   const auto rest = std::stable_partition(cast.begin(), cast.end(),
                                           [](const CastMember& member) { return member.goes_first; });
   waiting_cast_.assign(std::make_move_iterator(rest), std::make_move_iterator(cast.end()));
@@ -53,7 +54,8 @@ void Node::enter_rest_when_ready() {
   spawn_all(std::exchange(waiting_cast_, {}));
 }
 
-// The events of a job's configuration, told for each rank's actors: what they stand for is there now.
+// Publishes the configuration events of an actor that is ready, because the things that
+// they announce exist now.
 void Node::publish_configured(ActorId ready) {
   const int rank = rank_of(ready);
   const bool trains = options_.events == "train";
@@ -121,7 +123,7 @@ void Node::failed(wire::Failed::Reader message) {
                .message = message.getMessage()});
 }
 
-// Of this node itself, while it prepared the job.
+// For a failure of this node itself while it prepares the job.
 void Node::tell_failed(ErrorKind kind, const std::string& text) {
   tell_failed(
       {.kind = failure_kinds.to_wire(kind), .text = text, .actor = to_string(self()), .message = "Welcome"});
@@ -150,7 +152,7 @@ void Node::stop_node(wire::StopNode::Reader message) {
   end(message.getInputError() ? exit_bad_input : exit_failed, message.getReason(), false);
 }
 
-// Where the Coordinator has not reported it.
+// Ends this process for a reason that the Coordinator has not reported.
 void Node::stop_here(int exit_code, const std::string& reason) {
   if (options_.first) log::error("{}", reason);
   end(exit_code, reason);
@@ -179,14 +181,14 @@ void Node::signalled(wire::Signalled::Reader message) {
   if (!options_.first && (!formed || message.getNow())) {
     return end(exit_of_signal + signal, signal_name(signal), false);
   }
-  // The Coordinator may be looking through checkpoints and not answer.
+  // The Coordinator may be busy with checkpoints and not answer, so a timer ends this node.
   if (!formed) {
     tell_self_after<wire::Tick>(leave_unformed_after,
                                 [](wire::Tick::Builder tick) { tick.setKind(leave_unformed); });
   }
 }
 
-// Of the steps that the rings of all nodes still have.
+// Writes a trace of the steps that the rings of all nodes still hold.
 void Node::write_trace() {
   if (phase_ != Phase::training)
     return log::warn("SIGUSR2: training has not begun, there is no trace to write");
@@ -223,8 +225,9 @@ void Node::end(int exit_code, const std::string& reason, bool orderly) {
     if (!options_.first) log::error("{}", reason);
     options_.abort_collectives(reason);
   }
+  // The actors that were spawned first listen to the others, so they stop last.
   for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
-    if (child->role == Role::user && !stops_own_actors_) continue;  // the EventBus, behind their last events
+    if (child->role == Role::user && !stops_own_actors_) continue;  // the EventBus stops it, after its events
     tell<wire::Stop>(*child, [&](wire::Stop::Builder stop) { stop.setReason(reason); });
   }
   options_.on_end(exit_code);

@@ -13,7 +13,8 @@ namespace d9d {
 
 namespace {
 
-// Between devices a tensor is copied behind its message: they tell what that takes.
+// Between devices a tensor is copied after its message has come, and the devices measure the
+// time of the copy.
 bool is_of_this_process(const StageTensor& tensor, const RankExecutorOptions& options) {
   const auto sender = static_cast<std::size_t>(tensor.gradient ? tensor.stage + 1 : tensor.stage - 1);
   const auto& remote = options.remote_ranks;
@@ -93,7 +94,7 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   advance();
 }
 
-// Of batches that are evaluated a neighbour may be several ahead.
+// A neighbour may be several evaluation batches ahead, so tensors of later ones stay.
 void RankExecutor::put_what_came_early() {
   const Begun now(step(), pass_);
   std::erase_if(early_, [&](const auto& early) {
@@ -129,7 +130,7 @@ void RankExecutor::tensor_ready(Reader message, bool gradient, const Pass& pass)
   advance();
 }
 
-// The head of the program may have been waited for long enough.
+// The order may now give up waiting for the head of the program.
 void RankExecutor::tick(wire::Tick::Reader /*message*/) {
   advance();
 }
@@ -154,13 +155,14 @@ void RankExecutor::advance() {
       wake_up_when_due();
       break;
     }
-    if (pass_.trains()) lead(*next);  // without backwards all ranks have the same order
+    if (pass_.trains()) lead(*next);  // with forwards only, all ranks have the same order
     run(next->instruction);
   }
   finish_step_when_done();
 }
 
-// The order may decide for another action if what it waits for has not arrived by then.
+// Sets a timer for the time when the order may choose another action, if the awaited tensor has
+// not come by then.
 void RankExecutor::wake_up_when_due() {
   const std::optional<double> due = worker_->order().take_wakeup();
   if (!due) return;
@@ -169,7 +171,7 @@ void RankExecutor::wake_up_when_due() {
                               [](wire::Tick::Builder) {});
 }
 
-// Told before it runs: the others meet this rank in collectives inside of it.
+// Sent before the action runs, because the other ranks must join the collectives inside it.
 void RankExecutor::lead(const OrderedInstruction& next) {
   for (const int rank : options_.followers) {
     tell<wire::LeadAction>({Role::rank_executor, static_cast<std::uint64_t>(rank)},
@@ -193,7 +195,7 @@ void RankExecutor::run(const Instruction& instruction) {
                                          .category = trace::Category::compute},
                                         !pass_.trains()));
   for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
-  if (device_->is_late()) return;  // record_done() tells
+  if (device_->is_late()) return;  // record_done() returns the device's time
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
   if (pass_.trains()) worker_->programs().add_action_time(instruction, seconds);

@@ -1,7 +1,8 @@
 #pragma once
 // RankExecutor: runs the pipeline program of one rank over all pipeline stages that the rank holds. One per rank, on its
-// own thread, because it computes. Parent: Node. The law: messages may come in any order, actions run in the order that
-// the worker's RankOrder decides. A handler records the fact and calls advance(); no handler issues a collective.
+// own thread, because it computes. Parent: Node. The law: messages may come in any order, but actions run
+// in the order that the worker's RankOrder decides. A handler records the fact and calls advance(); no
+// handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep
 //   Snapshot Sleep Wake GenerateTexts RestoreState
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
@@ -63,15 +64,15 @@ class RankExecutor final : public Actor, private BucketObserver {
   RankExecutorOptions options_;
   std::unique_ptr<RankWorker> worker_;
   std::vector<int> bucket_groups_;
-  std::vector<std::uint32_t> tracks_;                      // by stage: a trace track of its own
-  std::uint32_t optimizer_track_ = 0, running_track_ = 0;  // the latter of the action that runs
+  std::vector<std::uint32_t> tracks_;                      // one trace track per stage
+  std::uint32_t optimizer_track_ = 0, running_track_ = 0;  // the latter: that of the running action
   std::unique_ptr<DeviceTracks> device_;
-  using Begun = std::pair<std::uint64_t, Pass>;      // of a step
-  std::vector<std::pair<Begun, StageTensor>> early_;      // of what a fast neighbour has begun
+  using Begun = std::pair<std::uint64_t, Pass>;       // a pass of a step
+  std::vector<std::pair<Begun, StageTensor>> early_;  // tensors of a pass that only a neighbour has begun
   bool in_step_ = false;
   enum class Links { fresh, in_use, proved } links_ = Links::fresh;
   Pass pass_;      // in work
-  ActorId asker_;  // of the texts in work
+  ActorId asker_;  // who asked for the texts in work
   int reductions_pending_ = 0;
   double norm_share_ = 0, compute_seconds_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a RankExecutor is told about its job and its rank.
+// What a RankExecutor knows about its job and its rank.
 
 #include <functional>
 #include <memory>
@@ -20,16 +20,17 @@ namespace d9d {
 struct RankExecutorOptions {
   int rank = 0;
   std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;  // on its thread
-  std::vector<int> rank_of_stage;    // of this pipeline: which global rank holds each stage
-  std::vector<int> remote_ranks;     // those of them in other processes: reached through a TensorLane
-  std::vector<ActorId> collectives;  // by reduce group
+  std::vector<int> rank_of_stage;    // the global rank that holds each stage of this pipeline
+  std::vector<int> remote_ranks;     // those in other processes, reached through a TensorLane
+  std::vector<ActorId> collectives;  // one for each reduce group
   ActorId checkpoint_writer;
-  NormType norm = NormType::l2;                    // how shares of the gradient norm are joined
-  std::optional<TraceWindow> traces_kernels = {};  // of devices: in steps of such a file
+  NormType norm = NormType::l2;                    // how the shares of the gradient norm are combined
+  std::optional<TraceWindow> traces_kernels = {};  // in which the device's kernels are traced
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
   std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
-  std::function<void()> a_step_has_ended = [] {};  // the first one, and the first one after a sleep
-  std::vector<int> followers;  // ranks that run actions in the order of this one (rank_order.hpp)
+  // Called after the first step, and after the first step that follows a sleep.
+  std::function<void()> a_step_has_ended = [] {};
+  std::vector<int> followers;  // ranks that follow the order of this one (rank_order.hpp)
 };
 
 }  // namespace d9d

@@ -1,4 +1,4 @@
-// What others ask a rank for between its steps.
+// The requests that a rank serves between its steps.
 #include <fmt/format.h>
 
 #include "actors/notes/text_messages.hpp"
@@ -78,7 +78,7 @@ void RankExecutor::sleep(wire::Sleep::Reader message) {
   const std::uint64_t bytes = worker_->sleep(message.getFile());
   options_.communicators->close();
   options_.events->tell(events::SleepPost{message.getStep(), bytes});
-  // Behind the metrics of this rank that were told before.
+  // Comes after this rank's last MetricsTaken, so the collector finishes its reductions first.
   tell<wire::Sleep>({Role::metric_collector, self().index},
                     [&](wire::Sleep::Builder sleep) { sleep.setStep(message.getStep()); });
   tell<wire::Slept>({Role::trainer, self().index}, [&](wire::Slept::Builder slept) {

@@ -1,4 +1,4 @@
-// What a rank's communicators do, on the tracks of its trace.
+// Spans of a rank's communicators in its trace.
 #include <thread>
 
 #include "actors/rank_executor.hpp"
@@ -23,7 +23,7 @@ CommTracing RankExecutor::comm_tracing() {
   };
   CommTracing tracing{.background = around("communication lane", trace::Category::collective),
                       .stalls = around("compute waits", trace::Category::stall)};
-  // On the track of the stage that runs; what a second lane does meanwhile has a track of its own.
+  // On the track of the stage that runs. Work of a second lane at the same time has its own track.
   running_track_ = recorder->actor("compute waits", options_.rank);
   tracing.in_compute = [this, recorder, second = recorder->actor("compute lane 1", options_.rank),
                         mine = std::this_thread::get_id()](const std::string& name, std::uint64_t bytes,

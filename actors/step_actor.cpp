@@ -15,7 +15,7 @@ namespace {
 constexpr const char* step_event = "train.step.post";
 constexpr const char* evaluation_event = "train.evaluation.post";
 
-// JSON has no infinities and no NaN: they are null.
+// JSON has no infinities and no NaN; null stands for them.
 std::optional<double> number_in(const nlohmann::json& context, const char* key) {
   const auto found = context.find(key);
   if (found == context.end()) return std::nullopt;
@@ -91,7 +91,7 @@ void StepActor::keep_state(wire::KeepState::Reader message) {
 void StepActor::texts_generated(wire::TextsGenerated::Reader message) {
   std::vector<std::string> texts;
   for (const auto text : message.getTexts()) {
-    // Prompts may be others by now, and then fewer.
+    // The prompts may have changed since the request, to fewer ones.
     const std::size_t at = texts.size();
     const auto prompt = at < request_.prompts.size() ? request_.prompts[at] : std::vector<std::int64_t>();
     texts.push_back(texts_.value().text_behind(prompt, to_vector<std::int64_t>(text.getIds())));

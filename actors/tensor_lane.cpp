@@ -52,6 +52,8 @@ void TensorLane::send_tensors(wire::SendTensors::Reader message) {
   const auto tensors = wire_->open(Ticket::from_packed(message.getTicket()));
   const Work work(*this, wire_span("send", message.getStep(), tensors));
   const ActorId other = lane_id(options_.sending_rank, options_.receiving_rank, LaneEnd::receiver);
+  // Announced before the bytes are sent: the other end begins to receive on the announcement, and sending
+  // may block until it does.
   tell<wire::TensorsAnnounced>(other, [&](wire::TensorsAnnounced::Builder announced) {
     announced.setStep(message.getStep());
     announced.setStage(message.getStage());

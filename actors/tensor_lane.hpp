@@ -1,7 +1,7 @@
 #pragma once
-// TensorLane: carries tensors from one rank to a rank in another process; there is one at each end. The sending
-// one announces what it sends, the receiving one receives it in the same order. Own thread: it waits for its
-// peer. Two per pair of neighbouring ranks and direction. Parent: Node.
+// TensorLane: carries tensors from one rank to a rank in another process; there is one at each end. The
+// sending one announces each transfer, and the receiving one receives in the same order. Own thread: it
+// waits for its peer. Two per pair of neighbouring ranks and direction. Parent: Node.
 // hears SendTensors TensorsAnnounced Sleep Wake    says Ready TensorsAnnounced ActivationReady GradientReady Slept Awake
 
 #include <functional>
@@ -18,7 +18,7 @@ struct TensorLaneOptions {
   int sending_rank = 0;
   int receiving_rank = 0;
   std::function<std::unique_ptr<ParcelWire>()>
-      open_wire;  // on the lane's thread; meets the other end. Also to wake
+      open_wire;  // on the lane's thread; meets the other end. Called again to wake
 };
 
 class TensorLane final : public Actor {

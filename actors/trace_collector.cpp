@@ -12,10 +12,10 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t spans_per_message = 8192;  // 72 bytes each: well below the limit of a message
+constexpr std::size_t spans_per_message = 8192;  // 72 bytes each, well below the limit of a message
 constexpr std::chrono::seconds probe_period{2};
 enum TickKind : std::uint32_t { probe_clock = 0, write_now = 1 };
-constexpr int first_probes = 16;  // one after the other: the shortest way there and back counts
+constexpr int first_probes = 16;  // one after the other; the shortest round trip counts
 
 trace::Recording recording_of(wire::Spans::Reader message) {
   trace::Recording recording;
@@ -62,7 +62,7 @@ void TraceCollector::behavior(Handlers& handlers) {
   handlers.on(this, &TraceCollector::tick);
 }
 
-// Now the collector of node 0 is there to answer.
+// Clock probes start now, because node 0's collector exists now.
 void TraceCollector::start_training(wire::StartTraining::Reader /*message*/) {
   if (options_.node == 0) return;
   probe();
@@ -71,7 +71,7 @@ void TraceCollector::start_training(wire::StartTraining::Reader /*message*/) {
 
 void TraceCollector::tick(wire::Tick::Reader message) {
   if (message.getKind() == write_now) {
-    // Nodes that could not answer are missing from it.
+    // The deadline is over: the file lacks the nodes that did not answer.
     if (gathered_.contains("")) conclude("");
     return;
   }
@@ -168,7 +168,8 @@ void TraceCollector::conclude(const std::string& label) {
 std::string TraceCollector::write(const std::string& label, std::vector<trace::NodeRecording> parts) {
   const trace::TraceFile file(options_.directory, label);
   const std::int64_t error_ns = trace::align_clocks(parts);
-  // Zero is when this actor began, or the first span where one is of before: readers may drop what is negative.
+  // Time zero is the start of this actor, or of the first span if that is earlier: readers
+  // may drop negative times.
   const std::int64_t base_ns = std::min(base_ns_, first_moment(parts));
   trace::ChromeWriter writer(file.draft(), {.job = options_.job,
                                             .node = options_.node,

@@ -1,6 +1,7 @@
 #pragma once
-// TraceCollector: empties the span rings of a process when asked; node 0's gathers those of all nodes on one
-// clock and writes the trace file. Own thread: it compresses and writes. One per node. Parent: Node.
+// TraceCollector: empties the span rings of a process when asked. The one of node 0 gathers the
+// spans of all nodes on one clock and writes the trace file. Own thread: it compresses and writes.
+// One per node. Parent: Node.
 // hears StartTraining FlushTrace Spans ClockReply ClockProbe Tick
 // says Spans TraceWritten ClockProbe ClockReply
 
@@ -21,7 +22,7 @@ struct TraceCollectorOptions {
   int node = 0;
   int world_size = 1;
   std::string job;
-  std::string directory;  // of the trace files
+  std::string directory;  // where the trace files go
 };
 
 class TraceCollector final : public Actor {
@@ -51,7 +52,7 @@ class TraceCollector final : public Actor {
   std::int64_t base_wall_ns_;
   trace::ClockOffset offset_;
   int probes_ = 0;
-  std::map<std::string, Gathered> gathered_;  // by label: flushes that are not complete yet
+  std::map<std::string, Gathered> gathered_;  // by label: flushes of which spans are still missing
 };
 
 }  // namespace d9d

@@ -34,7 +34,7 @@ void Tracker::stop() {
       try {
         ((*run).*step)();
       } catch (const Error& error) {
-        // What was trained is there all the same.
+        // Not an error of the job: the model itself is trained and saved.
         log::warn("{}", error.what());
       }
     }
@@ -125,7 +125,7 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   const auto names = message.getNames();
   const auto values = message.getValues();
   for (unsigned i = 0; i < names.size(); ++i) {
-    if (message.getEvaluation() && std::isnan(values[i])) continue;  // it counts in training alone
+    if (message.getEvaluation() && std::isnan(values[i])) continue;  // a metric that only training updates
     write(prefix + std::string(names[i]), message.getStep(), Scalar{values[i]});
   }
   const auto histograms = message.getHistograms();
@@ -141,7 +141,7 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   answer_when_complete();
 }
 
-// The Trainer passes on what the task shows.
+// A value from a Trainer is one that the task shows.
 std::string Tracker::name_shown(const std::string& name) {
   const bool is_actor = sender().role == Role::user;
   if (!is_actor && (sender().role != Role::trainer || name == "roll_backs")) return name;
@@ -151,8 +151,8 @@ std::string Tracker::name_shown(const std::string& name) {
                                 : to_string(sender());
   std::string shown = shown_name(name, piece);
   if (shown != name && put_beside_.insert(shown).second)
-    log::warn("{} shows \"{}\", which is a number of the job itself: it is beside that as \"{}\"", piece,
-              name, shown);
+    log::warn("{} shows \"{}\", which is a number of the job itself: it is shown as \"{}\"", piece, name,
+              shown);
   return shown;
 }
 
@@ -183,7 +183,7 @@ void Tracker::flush_tracker(wire::FlushTracker::Reader message) {
   answer_when_complete();
 }
 
-// Whoever commits a checkpoint or ends the job on this answer loses no number of the steps up to there.
+// Answers only when all numbers up to the step are written, so a commit or the end of the job loses none.
 void Tracker::answer_when_complete() {
   std::erase_if(questions_, [&](const Question& question) {
     if (!ledger_.complete(question.step)) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// Tracker: writes what the job tells about its steps: files, TensorBoard, the progress bar.
+// Tracker: writes the numbers of a job's steps to files and TensorBoard, and draws the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
 // hears StepFinished EvaluationFinished MetricValues RecordValue FlushTracker    says TrackerFlushed
 
@@ -19,23 +19,24 @@
 
 namespace d9d {
 
-// How many floating-point operations all ranks can do in a second; StepFinished says how many the model needs.
+// The floating-point operations that all ranks can do in a second; StepFinished has those
+// that the model needs.
 struct PeakFlops {
   double peak = 0;
-  bool is_measured = false;  // then it is among the run's numbers, once
+  bool is_measured = false;  // then the run's numbers have it, once
 };
 
 struct TrackerOptions {
-  // Opened on the tracker's thread; on resume they remove what was written after the resumed step.
+  // Called on the tracker's thread. On resume the runs remove what was written after the resumed step.
   std::function<std::vector<std::unique_ptr<TrackerRun>>()> open_runs;
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
   std::vector<std::string> actor_names = {};    // own actors of the job, in their order
-  std::string task = "task";                    // the name of its task
-  std::optional<PeakFlops> flops = {};          // of built-in models where there is a peak
-  std::function<std::uint64_t()> memory_bytes;  // of this process: node 0's
-  // Nothing: the data never ends. Asked at the first step, when the loaders have opened the data.
+  std::string task = "task";                    // the name of the job's task
+  std::optional<PeakFlops> flops = {};          // none for a plugin's model, or without a known peak
+  std::function<std::uint64_t()> memory_bytes;  // memory of this process, which is node 0's
+  // None: the data never ends. Called at the first step, when the loaders have opened the data.
   std::function<std::optional<std::uint64_t>()> samples_per_epoch;
 };
 
@@ -66,7 +67,7 @@ class Tracker final : public Actor {
   TrackerOptions options_;
   std::vector<std::unique_ptr<TrackerRun>> runs_;
   StepLedger ledger_;
-  std::set<std::string> put_beside_;  // names of the job that pieces have shown
+  std::set<std::string> put_beside_;  // names of the job's numbers under which pieces have shown values
   std::vector<Question> questions_;
   bool asked_epoch_ = false;
   std::optional<std::uint64_t> samples_per_epoch_;

@@ -94,7 +94,7 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   set_step(current_);
   started_ = true;
   step_begin_ns_ = world().clock.now_ns();
-  // Not before: the EventBus of another node may not have been there.
+  // Not earlier, because the EventBus on node 0 may not have been there.
   tell<wire::AskForListeners>({Role::event_bus, 0}, [&](wire::AskForListeners::Builder ask) {
     ask.setRank(static_cast<std::uint32_t>(options_.rank));
   });
@@ -119,7 +119,7 @@ void Trainer::start_training(wire::StartTraining::Reader message) {
   arm_deadline();
 }
 
-// Of this step and of those that may be loaded ahead of it.
+// Asks for the batches of this step and of the steps that may be loaded ahead.
 void Trainer::ask_for_batches() {
   const std::uint64_t last = std::min(current_ + options_.prefetch_steps, options_.total_steps);
   if (last <= asked_for_) return;
@@ -181,7 +181,7 @@ void Trainer::begin(const LoadedBatch& batch) {
   });
 }
 
-// The same on all ranks, because all of them have read the same sums.
+// All ranks do the same here, because all have read the same sums.
 void Trainer::obey(const AgreedWishes& wishes) {
   if (wishes.stop_signal != 0) {
     stop_signal_ = wishes.stop_signal;
@@ -195,7 +195,7 @@ void Trainer::obey(const AgreedWishes& wishes) {
   }
 }
 
-// As if it were the job's last step. An evaluation or texts that are due with it still come.
+// Makes this step the job's last one. An evaluation or texts that are due with it still run.
 void Trainer::end_here() {
   if (std::exchange(ended_, true)) return;
   last_step_ = current_;
@@ -223,7 +223,7 @@ void Trainer::after_apply() {
 
 void Trainer::finish_when_done() {
   const bool saving = snapshot_in_flight_ || snapshot_wanted_;
-  // A Loader may be calling the task.
+  // finalize_task() waits, because a Loader may be calling the task on its own thread.
   const bool loading = loaded_ < asked_for_ || (evaluation_ && evaluation_->loading());
   const bool knows_listeners = listened_to_.names.has_value();
   if (phase_ != Phase::finished || applying_ || saving || loading || !knows_listeners || told_finished_)
@@ -244,13 +244,13 @@ void Trainer::finish_when_done() {
 }
 
 void Trainer::publish(const std::string& event, const std::string& context) {
-  if (options_.infers && event.starts_with("train.")) return;  // it may sleep, too
+  if (options_.infers && event.starts_with("train.")) return;  // of a sleep: inference has none
   if (!listened_to_.maybe(event)) return;
   events_.push_back({event, current_, context});
   if (!applying_) tell_events();
 }
 
-// What happened before the EventBus answered waits for its answer.
+// Events wait here until the EventBus has said which ones have listeners.
 void Trainer::tell_events() {
   if (!listened_to_.names) return;
   for (const Announcement& announced : std::exchange(events_, {})) {
@@ -277,8 +277,8 @@ void Trainer::arm_deadline(bool links_are_new) {
 void Trainer::tick(wire::Tick::Reader message) {
   if (message.getKind() == checkpoint_deadline) return require_commit_of(message.getValue());
   if (message.getValue() != current_ || (phase_ == Phase::finished && !applying_)) return;
-  if (phase_ == Phase::sleeping) return;           // awake() sets a new one
-  if (snapshot_in_flight_) return arm_deadline();  // a slow disk is no hanging step
+  if (phase_ == Phase::sleeping) return;           // awake() sets a new deadline
+  if (snapshot_in_flight_) return arm_deadline();  // a slow disk is not a hanging step
   const bool evaluates = phase_ == Phase::evaluating || phase_ == Phase::comparing;
   if (evaluates && evaluation_->take_progress()) return arm_deadline();
   throw Error(

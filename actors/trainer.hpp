@@ -1,7 +1,8 @@
 #pragma once
 // Trainer: the step of one rank as a state machine: batch -> begin -> computed -> reduced (-> hooked) -> apply -> next.
-// Pool: it counts, tells, and calls the task's state and finalize. One per rank. Parent: Node. The next step begins
-// without waiting for the optimizer. The events that follow it do wait, in their order.
+// Pool: it counts, sends messages, and calls the task's state and finalize. One per rank. Parent: Node.
+// The next step begins without waiting for the optimizer. The events after an update do wait for it,
+// and keep their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
 //       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts MetricValues EndJob
 //       ScaleLearningRate EventsFollowed StateKept Tick
@@ -95,28 +96,29 @@ class Trainer final : public Actor {
 
   TrainerOptions options_;
   Phase phase_ = Phase::waiting;
-  std::uint64_t current_ = 0, first_step_ = 0;  // the step in work, or the next one; where it started
-  std::uint64_t last_step_;  // the job's last one, or the one at which all ranks agreed to stop
-  std::uint64_t asked_for_ = 0, loaded_ = 0;  // last step whose batch was asked for; whose batch came
+  std::uint64_t current_ = 0, first_step_ = 0;  // the step in work, or the next one; the first of this start
+  std::uint64_t last_step_;  // the job's last one, or the one after which all ranks agreed to stop
+  std::uint64_t asked_for_ = 0, loaded_ = 0;  // the last step whose batch was asked for, and whose batch came
   std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
-  LoadedBatch computed_;                      // the one in work
-  std::optional<StepTotals> totals_;          // of it, not yet reduced
-  std::optional<RankWishes> agreed_;          // of all ranks, once they are known in the step
-  std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;  // after the step; asked for; so far
-  std::optional<EvaluationRun> evaluation_;                        // where the job evaluates
-  std::optional<std::pair<std::uint64_t, double>> compared_;  // the last one's step and value of the metric
+  LoadedBatch computed_;                      // the batch in work
+  std::optional<StepTotals> totals_;          // totals of that batch, not yet reduced
+  std::optional<RankWishes> agreed_;          // summed over all ranks, once this step has reduced them
+  // The sample after the step; the reductions asked for and the tokens so far.
+  std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;
+  std::optional<EvaluationRun> evaluation_;                   // set if the job evaluates
+  std::optional<std::pair<std::uint64_t, double>> compared_;  // step and metric of the last evaluation
   FollowingActors actors_;
   StepRequests requests_;
   StepEnd step_end_;
   std::int64_t step_begin_ns_ = 0;
   std::uint32_t steps_track_ = 0;
-  // At most one checkpoint is being written; a further one makes training wait at its step.
+  // At most one checkpoint is being written. If another one is due, training waits at its step.
   std::optional<DueSave> snapshot_in_flight_, snapshot_wanted_;
-  double lr_factor_kept_ = 1;              // for it
+  double lr_factor_kept_ = 1;              // for the one in flight
   std::string metric_state_;               // of the one in flight
   std::optional<std::uint64_t> applying_;  // the step whose ApplyStep has no answer yet
   ListenedTo listened_to_;
-  std::vector<Announcement> events_;  // published, and told when no step is applying
+  std::vector<Announcement> events_;  // sent when no step is applying
   SleepOfRank sleep_;
   SignalWishes wishes_;
   int stop_signal_ = 0;

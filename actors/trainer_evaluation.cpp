@@ -1,5 +1,5 @@
-// The Trainer's evaluations. The step that an evaluation follows has told its update already and is not over: its
-// checkpoint and the next step come after the evaluation.
+// The Trainer's evaluations. An evaluation runs after a step's update was requested and before the step
+// ends: the step's checkpoint and the next step come after the evaluation.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -99,7 +99,8 @@ void Trainer::finish_evaluation() {
     collect.setLoss(loss);
   });
   phase_ = Phase::comparing;
-  // The metrics of an evaluation are reduced beside training; whoever hears of it gets them with it.
+  // The metrics of an evaluation are reduced while the job goes on. Its event waits for them,
+  // because it carries them.
   const bool compares = options_.evaluation->stopping || options_.evaluation->metric != "loss";
   values_awaited_ = options_.rank == 0 && (compares || listened_to_.maybe("train.evaluation.post"));
   if (values_awaited_) return;
@@ -124,7 +125,7 @@ void Trainer::metric_values(wire::MetricValues::Reader message) {
   compare_evaluation(value.is_number() ? std::optional(value.get<double>()) : std::nullopt);
 }
 
-// Rank 0 decides for all, because a metric may come out otherwise in the last bit on another kind of host.
+// Rank 0 decides for all ranks, because a metric may differ in the last bit on another kind of host.
 void Trainer::compare_evaluation(std::optional<double> value) {
   auto& stopping = options_.evaluation->stopping;
   if (!stopping) return conclude_step();

@@ -1,5 +1,5 @@
-// What actors ask of the Trainer, done between a step's update and its checkpoint: the state of an earlier checkpoint,
-// texts of the model that trains, the end of the job, another learning rate.
+// Serves the requests of actors between a step's update and its checkpoint: restore an earlier checkpoint,
+// make texts with the model that trains, end the job, change the learning rate.
 #include <algorithm>
 
 #include "actors/notes/text_messages.hpp"
@@ -22,7 +22,7 @@ void fill(wire::GenerateTexts::Builder message, const RequestedTexts& texts, std
 void Trainer::roll_back(wire::RollBack::Reader message) {
   D9D_REQUIRE(!options_.infers, "{} asks for an earlier state, and an inference job has none",
               to_string(sender()));
-  D9D_CHECK(options_.rank == 0, "rank {} is asked to go back; rank 0 hears it", options_.rank);
+  D9D_CHECK(options_.rank == 0, "rank {} was asked to go back; ask rank 0", options_.rank);
   requests_.roll_back(message.getBefore());
 }
 
@@ -46,7 +46,7 @@ void Trainer::generate_texts(wire::GenerateTexts::Reader message) {
 }
 
 void Trainer::end_job(wire::EndJob::Reader message) {
-  D9D_CHECK(options_.rank == 0, "rank {} is asked to end the job; rank 0 hears it", options_.rank);
+  D9D_CHECK(options_.rank == 0, "rank {} was asked to end the job; ask rank 0", options_.rank);
   const auto index = static_cast<std::size_t>(sender().index);
   const bool is_own = sender().role == Role::user && index < options_.actor_names.size();
   requests_.end(fmt::format("{}: {}", is_own ? options_.actor_names[index] : to_string(sender()),
@@ -56,7 +56,7 @@ void Trainer::end_job(wire::EndJob::Reader message) {
 void Trainer::scale_learning_rate(wire::ScaleLearningRate::Reader message) {
   D9D_REQUIRE(!options_.infers, "{} asks for another learning rate, and an inference job has none",
               to_string(sender()));
-  D9D_CHECK(options_.rank == 0, "rank {} is asked for another learning rate; rank 0 hears it", options_.rank);
+  D9D_CHECK(options_.rank == 0, "rank {} was asked for another learning rate; ask rank 0", options_.rank);
   requests_.scale_learning_rate(message.getFactor());
 }
 
@@ -67,7 +67,8 @@ void Trainer::events_followed(wire::EventsFollowed::Reader message) {
   reduce_when_followed();
 }
 
-// Everything that may follow an update comes back here; the order is the same on all ranks.
+// Each piece of work that may follow an update returns here when it is done. The order is the
+// same on all ranks.
 void Trainer::conclude_step() {
   if (requests_.restore()) return restore();
   const bool goes_on = stop_signal_ == 0;
@@ -87,8 +88,8 @@ void Trainer::restore() {
   });
 }
 
-// The steps between are gone like updates that were skipped. A checkpoint follows: those from the spike on must not be
-// what a later start finds.
+// The undone steps count as skipped updates. A checkpoint follows, so that a later start does not resume
+// from one that was written after the spike.
 void Trainer::state_restored(wire::StateRestored::Reader message) {
   D9D_CHECK(phase_ == Phase::restoring && message.getStep() == current_,
             "the state was restored after step {}, in step {}", message.getStep(), current_);

@@ -26,9 +26,10 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
   D9D_CHECK(snapshot_in_flight_ && snapshot_in_flight_->step == message.getStep(),
             "metric state of step {} came without a snapshot of it", message.getStep());
   metric_state_ = message.getState().cStr();
+  // Copied now: the next step may change the factor before the states of own actors have come.
   lr_factor_kept_ = requests_.lr_factor();
   if (options_.rank != 0 || actors_.keeping.empty()) return tell_checkpoint_state();
-  // Behind the events of this step, and before those of the next one.
+  // Sent after the events of this step and before those of the next one.
   actors_.kept.clear();
   tell<wire::KeepState>({Role::event_bus, 0},
                         [&](wire::KeepState::Builder keep) { keep.setStep(message.getStep()); });
@@ -57,11 +58,12 @@ void Trainer::tell_checkpoint_state() {
   });
 }
 
-// What rank 0 keeps for the job, as more members of the JSON object.
+// The state that rank 0 keeps for the job, as further members of the JSON object.
 std::string Trainer::state_of_rank_0() const {
   nlohmann::json state = nlohmann::json::object();
   if (lr_factor_kept_ != 1) state["lr_factor"] = lr_factor_kept_;
-  // An actor's state knows what it has asked for, and the next step would agree on it.
+  // The actor's state says that it has asked for this factor, but the ranks agree on it only
+  // with the next step.
   if (requests_.asked_lr_factor() != lr_factor_kept_) state["lr_factor_wanted"] = requests_.asked_lr_factor();
   const bool ends_here = ended_ && snapshot_in_flight_->step == last_step_;
   if (!requests_.why_it_ends().empty()) state[ends_here ? "ended" : "end_wanted"] = requests_.why_it_ends();

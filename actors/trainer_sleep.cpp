@@ -1,5 +1,5 @@
-// The Trainer between two steps without memory and without links to other ranks: SIGTSTP of any rank puts all of them to
-// sleep after the same step, SIGCONT of any rank wakes all of them.
+// The Trainer's sleep between two steps, without memory and without links to other ranks. SIGTSTP at any
+// rank puts all ranks to sleep after the same step, SIGCONT at any rank wakes them all.
 #include <csignal>
 
 #include "actors/trainer.hpp"
@@ -8,8 +8,8 @@
 
 namespace d9d {
 
-// Into the next step's sums: a step in work is finished. A job asleep has no next step: the rank that is told to wake
-// or to stop tells all ranks.
+// A signal goes into the next step's sums, so the step in work is finished first. A sleeping job has no
+// next step, so the rank that must wake or stop sends Wake to all ranks.
 void Trainer::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   const bool asleep = phase_ == Phase::sleeping;
@@ -26,7 +26,7 @@ void Trainer::fall_asleep(std::uint64_t step) {
   phase_ = Phase::sleeping;
   sleep_.after = step;
   sleep_.bytes = 0;
-  sleep_.awaited = 2;  // of the RankExecutor, and of the MetricCollector behind it
+  sleep_.awaited = 2;  // from the RankExecutor, and from the MetricCollector after it
   publish("train.sleep.pre");
   tell<wire::Sleep>({Role::rank_executor, self().index}, [&](wire::Sleep::Builder sleep) {
     sleep.setStep(step);
@@ -38,7 +38,7 @@ void Trainer::slept(wire::Slept::Reader message) {
   D9D_CHECK(phase_ == Phase::sleeping && sleep_.awaited > 0, "a rank sleeps that is {}", name_of(phase_));
   sleep_.bytes += message.getBytes();
   if (--sleep_.awaited > 0) return;
-  if (std::exchange(sleep_.is_linked, false)) {  // nobody of this rank needs them now
+  if (std::exchange(sleep_.is_linked, false)) {  // no actor of this rank uses the links now
     sleep_.awaited = options_.links.size();
     for (const ActorId link : options_.links)
       tell<wire::Sleep>(link, [&](wire::Sleep::Builder sleep) { sleep.setStep(sleep_.after); });
@@ -48,15 +48,14 @@ void Trainer::slept(wire::Slept::Reader message) {
   publish("train.sleep.post", fmt::format(R"({{"bytes":{}}})", sleep_.bytes));
   if (options_.rank == 0) {
     log::info(
-        "asleep after step {}: rank 0 has handed {:.1f} MiB back, which wait on the disk in a file without a "
-        "name "
-        "({}); SIGCONT wakes the job",
+        "asleep after step {}: rank 0 has given {:.1f} MiB back; the bytes are on the disk in an "
+        "unnamed file ({}); SIGCONT wakes the job",
         sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
   }
   wake_when_asleep();
 }
 
-// Maybe of a rank that is asleep already, when this one is not.
+// May come from a rank that is asleep already, while this one is not.
 void Trainer::wake(wire::Wake::Reader message) {
   sleep_.call = std::max(sleep_.call.value_or(0), message.getStep());
   wake_when_asleep();
@@ -71,7 +70,7 @@ void Trainer::wake_when_asleep() {
     tell<wire::Wake>(link, [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });
 }
 
-// Links first, then the memory.
+// Links are opened first, then the memory is restored.
 void Trainer::awake(wire::Awake::Reader message) {
   D9D_CHECK(phase_ == Phase::sleeping && message.getStep() == sleep_.after, "a rank wakes that is {}",
             name_of(phase_));

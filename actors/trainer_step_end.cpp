@@ -14,7 +14,7 @@
 namespace d9d {
 namespace {
 
-// Of the event after a step. JSON has no number that is not finite.
+// The context of the event after a step.
 std::string context_of(const StepResult& result) {
   if (result.skips) return R"({"loss":null,"grad_norm":null,"skipped":true})";
   // JSON has neither infinities nor NaN.
@@ -56,7 +56,8 @@ void Trainer::step_computed(wire::StepComputed::Reader message) {
   reduce_when_followed();
 }
 
-// With what actors ask for until then. One that has finished decides no more.
+// True when all deciding actors have followed the events so far, so their requests are here. An actor that
+// has finished is not waited for.
 bool Trainer::is_followed() {
   if (options_.rank != 0 || options_.actor_names.empty()) return true;
   if (!listened_to_.names || applying_) return false;
@@ -136,7 +137,7 @@ void Trainer::inferred(const StepTotals& totals) {
   after_apply();
 }
 
-// Before the optimizer: they are reduced while it works.
+// Sent before the update, so that metrics are reduced while the optimizer works.
 void Trainer::collect_metrics_when_due(const StepTotals& totals) {
   if (!options_.metrics_due(current_)) return;
   tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
@@ -145,7 +146,7 @@ void Trainer::collect_metrics_when_due(const StepTotals& totals) {
   });
 }
 
-// An update that is skipped has no events.
+// A skipped update has no events.
 void Trainer::apply(const StepResult& result) {
   D9D_CHECK(!applying_, "step {} is applied while the optimizer works on step {}", current_, *applying_);
   if (!result.skips) publish("train.optimizer_step.pre");

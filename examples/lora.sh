@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fine-tunes the model of the quickstart with low-rank adapters on another text, the licences that every Debian has, and
-# shows what it wrote and expected before and after. Safe to repeat: a finished run is only shown.
+# Fine-tunes the quickstart's model with low-rank adapters on another text, the licences that every Debian has. Shows its
+# texts and its loss before and after. Safe to repeat: a finished run is only shown.
 usage="usage: bash examples/lora.sh [--fresh] [--smoke] [--node FILE] [--from DIR] [--output DIR]
   --fresh        remove the earlier run first and train anew
   --smoke        a few steps only: does everything work?
@@ -46,7 +46,7 @@ text="$output/data/licences.txt" held_out="$output/data/held_out.txt"
 [ -s "$held_out" ] || sh $here/make_text.sh "$text" "$held_out"
 echo "$text: $(($(wc -c < "$text") / 1000)) kB of licences; two others are held out"
 
-# job.yaml as it stands is the example; these are the differences of a run elsewhere, and of a smoke test.
+# job.yaml itself is the example. These options change it for a run elsewhere, and for a smoke test.
 changes=(--set "output_dir=$output" --set "export_to=$output/export" --set "export_adapter_to=$output/adapter"
          --set "data.files.0=$text" --set "data.tokenizer=$base/tokenizer.json" --set "model_provider.from=$base"
          --set "trainer.model_stage_factory.source_checkpoint=$base")
@@ -63,7 +63,7 @@ else
   "$node" $here/job.yaml "${changes[@]}"
 fi
 
-# The loss of a model on the held-out text: that of the first step, before anything is changed.
+# The loss of a model on the held-out text: the loss of the first step, before anything has changed.
 held_out_loss() {
   local folder="$output/data/loss"
   rm -rf -- "$folder"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From nothing to a trained language model: installs what is missing, builds d9d-node, trains a small Qwen3-MoE on the
 # King James Bible with four ranks in one process, lets it write, and lists what the run left behind.
-# Safe to repeat: what is there is used, a run that was interrupted goes on, a finished one is only shown.
+# Safe to repeat: nothing is made twice, an interrupted run goes on, a finished one is only shown.
 usage="usage: bash examples/quickstart.sh [--fresh] [--smoke] [--device cpu|cuda] [--node FILE] [--output DIR]
   --fresh        remove the earlier run first and train anew
   --smoke        a few steps only: does everything work?
@@ -34,7 +34,7 @@ if [ -z "$output" ]; then $smoke && output=runs/quickstart-smoke || output=runs/
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 stop() { echo "quickstart: $*" >&2; exit 1; }
 
-# "NVIDIA H100 80GB HBM3, 81559 MiB, 580.65.06": the first GPU; nothing where there is none.
+# "NVIDIA H100 80GB HBM3, 81559 MiB, 580.65.06": the first GPU; empty if there is none.
 gpu="$(nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader 2>/dev/null | head -1 || true)"
 release="$(sed -nE 's/.*, ([0-9]+)\.[0-9.]+$/\1/p' <<< "$gpu")"
 if [ -z "$release" ]; then
@@ -53,14 +53,14 @@ if [ "$device" = cuda ] && [ -n "$why" ]; then
   exit 2
 fi
 if [ "$device" = cpu ]; then
-  export D9D_CUDA=0  # nothing of CUDA is installed
+  export D9D_CUDA=0  # installs nothing of CUDA
   echo "Device: the CPU, as --device says"
 elif [ -n "$why" ]; then
   device=cpu
   echo "Device: the CPU ($why)"
 else
   device=cuda
-  export D9D_CUDA=1  # or it fails, and says why
+  export D9D_CUDA=1  # installs CUDA's libraries, or fails and says why
   echo "Device: the GPU $gpu (name, memory, driver). With CUDA's libraries 2.3 GB are downloaded where they are missing;"
   echo "        --device cpu or D9D_CUDA=0 refuses."
 fi
@@ -85,7 +85,7 @@ mkdir -p "$output/data"
 [ -s "$text" ] || sh $here/make_text.sh "$text"
 echo "$text: the King James Bible, $(($(wc -c < "$text") / 1000)) kB, $(grep -c . "$text") lines"
 
-# job.yaml as it stands is the quickstart; these are the differences of a run elsewhere, and of a smoke test.
+# job.yaml itself is the quickstart. These options change it for a run elsewhere, and for a smoke test.
 changes=()
 if [ "$output" != runs/quickstart ]; then
   changes+=(--set "output_dir=$output" --set "export_to=$output/export" --set "data.files.0=$text")
@@ -97,7 +97,7 @@ if $smoke; then
 fi
 
 say "3/4  Train: 2 pipeline stages x 2 replicas"
-# The weights go into the export last, so they mark a finished run.
+# The weights are the last file of the export, so they mark a finished run.
 if [ -e "$output/export/model.safetensors" ]; then
   echo "This run is finished: a job goes on from its last checkpoint, and there is nothing left to train."
   echo "To train anew: bash examples/quickstart.sh --fresh"

@@ -1,6 +1,6 @@
 #pragma once
-// The address of an actor: a role and an index. The same
-// on every node; the address book knows where it lives.
+// The address of an actor: a role and an index. It is the same on every node; the address
+// book knows the node.
 
 #include <compare>
 #include <cstdint>

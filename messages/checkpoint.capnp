@@ -1,6 +1,6 @@
 @0xd9d0000000000006;
 # A checkpoint: copies now, disk later, one commit. At most one is in flight: the Trainer asks
-# for the next one when CheckpointCommitted of the one before has come.
+# for the next one when CheckpointCommitted of the last one has come.
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
@@ -34,8 +34,8 @@ struct ShardWritten {
 }
 
 struct CheckpointState {
-  # Trainer -> Coordinator, when MetricState has come: what belongs to the checkpoint beside tensors. Reply:
-  # CheckpointCommitted, when all ranks have reported. Repeated by a rank: replaces what it said before.
+  # Trainer -> Coordinator, when MetricState has come: the part of the checkpoint that is not tensors. Reply:
+  # CheckpointCommitted, when all ranks have reported. Repeated by a rank: replaces its earlier one.
   step @0 :UInt64;
   rank @1 :Int32;
   nextSample @2 :UInt64;   # data cursor in global samples after `step`
@@ -52,10 +52,10 @@ struct CheckpointCommitted {
 }
 
 struct RollBack {
-  # Any actor -> Trainer of rank 0, while the job trains: go back to the newest checkpoint of before `before`, and on with
-  # the data that follow the step on which all ranks agree. No reply: listeners get train.rolled_back. Repeated: has no
-  # effect when that step is gone already; asked about a later one it goes back again, at most
-  # trainer.checkpointing.roll_backs_max times in a job.
+  # Any actor -> Trainer of rank 0, while the job trains. All ranks agree on a step. After it they restore the newest
+  # checkpoint that is older than step `before`, and train on with the data that follow the agreed step. No reply:
+  # listeners get train.rolled_back. Repeated for a step that was undone already: no effect. Repeated for a later
+  # step: the job goes back again, at most trainer.checkpointing.roll_backs_max times in all.
   before @0 :UInt64;    # the first step that went wrong
 }
 
@@ -64,7 +64,7 @@ struct RestoreState {
   # committed checkpoint. Reply: StateRestored. Repeated: the same again.
   step @0 :UInt64;
   directory @1 :Text;         # of the checkpoint
-  skippedSteps @2 :UInt64;    # of the checkpoint's steps: those that made no update
+  skippedSteps @2 :UInt64;    # how many of the checkpoint's steps made no update
 }
 
 struct StateRestored {
@@ -75,11 +75,11 @@ struct StateRestored {
 
 struct ExportModel {
   # Coordinator -> CheckpointWriter of every node, when training is over: write a share of a Hugging Face folder
-  # from a committed checkpoint. Reply: ModelExported. Said once for each share, and again to node 0 for one
-  # whose node does not see the folder; a repeated one writes again.
+  # from a committed checkpoint. Reply: ModelExported. The Coordinator says it once for each share. When the node
+  # of a share does not see the folder, node 0 is asked for that share. Repeated: written again.
   checkpoint @0 :Text;  # directory of the checkpoint
-  target @1 :Text;      # folder inside of export_to that the Coordinator publishes; empty: only an adapter
-  share @2 :UInt32;     # which one; the first also has what is not weights
+  target @1 :Text;      # folder inside export_to that the Coordinator publishes; empty: only an adapter
+  share @2 :UInt32;     # which one; the first share also has the files that hold no weights
   shares @3 :UInt32;    # how many there are
 }
 

@@ -5,19 +5,19 @@ $Cxx.namespace("d9d::wire");
 
 struct Join {
   # Node -> Coordinator, the first message of a process. Reply: Welcome when all ranks have joined, or
-  # Refused. The handle of the sender travels beside the message. Until it was accepted nothing else is taken from
-  # its connection. Repeated by the same incarnation: ignored.
+  # Refused. The handle of the sender travels beside the message. Until it is accepted, a connection that says
+  # anything else is closed. Repeated by the same incarnation: ignored.
   ranks @0 :UInt32;        # ranks this process offers; 0 = whatever is left
-  nodeIndex @1 :Int32;     # wished place among the nodes (NODE_RANK), -1 = next free
-  host @2 :Text;           # where other nodes reach this one; of node 0 empty = where each of them dialled it
+  nodeIndex @1 :Int32;     # the place among the nodes that it asks for (NODE_RANK), -1 = next free
+  host @2 :Text;           # where other nodes reach this one; node 0 may leave it empty = where each node dialled it
   port @3 :UInt16;
   build @4 :Text;          # version and build id; must be equal on all nodes
   jobHash @5 :Text;        # hash of the resolved job without its node section; must be equal on all nodes
-  obsoleteToken @6 :Text;  # the connection has proved it; Join alone is read by other builds, so its fields stay
-  incarnation @7 :UInt64;  # random per start of a process: the same process started again is another one
+  obsoleteToken @6 :Text;  # unused; other builds read Join, so its fields keep their numbers
+  incarnation @7 :UInt64;  # random, new at each start of a process
   keys @8 :Text;           # JSON of what jobHash covers, secrets hidden; a refusal names the keys that differ
-  command @9 :UInt64;      # random number of the command that started this process beside others; 0 = none did
-  place @10 :UInt32;       # among the processes of that command
+  command @9 :UInt64;      # random number shared by all processes that one command started; 0 = started alone
+  place @10 :UInt32;       # of this process among those of that command
 }
 
 struct Refused {
@@ -36,8 +36,8 @@ struct Welcome {
   resumeStep @4 :UInt64;
   resumeState @5 :Text;    # JSON kept by the checkpoint for task, metrics and trackers
   resumeSample @6 :UInt64; # data cursor in global samples
-  tag @7 :Text;            # random per job start: names what is being written
-  secret @8 :Text;        # random per job start: who knows it is a member, whatever connection it dials
+  tag @7 :Text;            # random per job start: part of the names of files that are being written
+  secret @8 :Text;         # random per job start: a process that proves it on any connection is a member
   struct Member {
     host @0 :Text;
     port @1 :UInt16;       # of its gate: messages and tensors
@@ -49,7 +49,7 @@ struct NodeReady {
   # Node -> Coordinator, when every actor of this node is ready. When all nodes
   # are, the Coordinator replies with StartTraining. Repeated by a node: ignored.
   nodeIndex @0 :UInt32;
-  entries @1 :UInt64;  # sum of its actors' Ready.entries: over all nodes it must be the whole checkpoint
+  entries @1 :UInt64;  # sum of its actors' Ready.entries; the sum over all nodes must be the whole checkpoint
 }
 
 struct StartTraining {
@@ -63,18 +63,18 @@ struct RankFinished {
   # committed. No reply; after the last rank the Coordinator ends the job. Repeated by a rank: counts once.
   rank @0 :Int32;
   step @1 :UInt64;
-  signal @2 :UInt32;  # why it is the last one: all ranks agreed to stop; 0 = the job has no more
-  ended @3 :Text;     # of rank 0, where an actor or evaluation.stop_after ended the job: why; else empty
+  signal @2 :UInt32;  # the signal on which all ranks agreed to stop; 0 = the job has no more steps
+  ended @3 :Text;     # rank 0 only: why an actor or evaluation.stop_after ended the job; empty = neither did
 }
 
 struct Signalled {
-  # The process's signal thread -> Node -> its Trainers, and -> Coordinator unless
-  # it stops nothing. Also a user's actor -> the Trainer of rank 0. SIGTERM and SIGINT: stop after the step on
-  # which all ranks agree. SIGUSR1: write a checkpoint after that step. SIGTSTP: hand memory
-  # back after that step; SIGCONT: take it again. No reply.
-  # Repeated: a second stop changes nothing unless `now` is set; each SIGUSR1 counts.
+  # The process's signal thread -> Node -> its Trainers, and -> Coordinator when the signal stops the job. Also a
+  # user's actor -> the Trainer of rank 0. SIGTERM, SIGINT and SIGHUP stop the job after the step on which all ranks
+  # agree. SIGUSR1 asks for a checkpoint after that step. SIGTSTP frees memory after that step, SIGCONT restores it.
+  # SIGUSR2, for the Node alone, writes a trace. No reply. Repeated: a second stop changes nothing unless `now` is
+  # set; each SIGUSR1 counts.
   signal @0 :UInt32;     # as in signal.h of Linux
-  now @1 :Bool;          # leave without finishing the step
+  now @1 :Bool;          # end at once, without finishing the step
   nodeIndex @2 :UInt32;  # whose process got it
 }
 
@@ -84,7 +84,7 @@ struct StopNode {
   failed @0 :Bool;   # true: exit code 1 after `reason` was reported
   reason @1 :Text;
   inputError @2 :Bool;  # true: the cause is the user's input, exit code 2
-  exitCode @3 :UInt32;  # 128 + the signal that ended the job; 0 = as the others say
+  exitCode @3 :UInt32;  # 128 + the signal that ended the job; 0 = as the fields above say
 }
 
 struct Dialed {
@@ -94,19 +94,19 @@ struct Dialed {
   ok @1 :Bool;
   reason @2 :Text;
   ownHost @3 :Text;  # numeric address of this process on the route there, empty when not ok
-  stranger @4 :Bool;  # the other process does not know this one's secret, or this one not its: no use to try again
+  stranger @4 :Bool;  # the two processes do not know the same secret: trying again is useless
 }
 
 struct PeerDown {
   # The host -> the Node or Coordinator that watches another process, when that process is gone. No reply:
   # the job ends, or, before it has formed, the node is taken off the list. Once for each incarnation.
-  nodeIndex @0 :UInt32;  # as watched: at the Coordinator the number of its joining, at a Node the index of node 0
+  nodeIndex @0 :UInt32;  # at the Coordinator the number that the node got when it joined, at a Node the index of node 0
   reason @1 :Text;
 }
 
 struct Tick {
   # An actor -> itself after a delay, for deadlines and periodic work. No reply. Repeated: an actor may have
-  # several under way; `kind` and `value` tell it which one this is and whether it is out of date.
+  # several under way; `kind` and `value` tell which one this is and whether it is out of date.
   kind @0 :UInt32;   # the actor's own numbering
   value @1 :UInt64;
 }

@@ -4,12 +4,12 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct Envelope {
-  # Around every message. Actor::tell fills it; the dispatcher of the receiver reads it and drops what is
-  # late or repeated: a message of another epoch, and one whose sequence number this sender has already used
-  # for this receiver on this connection. What the comments of other messages say of a repeated one is about the same words
+  # Around every message. Actor::tell fills it. The dispatcher of the receiver reads it and drops a message of
+  # another epoch, and one whose sequence number this sender has already used for this receiver on this
+  # connection. The comments of all other messages say what happens when the same body comes again
   # in a new envelope.
   epoch @0 :UInt32;
-  # Membership the sender believed in. A receiver drops a message of another epoch and counts it.
+  # The number of the membership in which the sender sent it. A receiver drops a message of another epoch and counts it.
   sender @1 :UInt64;
   # ActorId, packed: role in the upper 16 bits, index in the lower 48.
   receiver @2 :UInt64;
@@ -29,8 +29,9 @@ struct Envelope {
 struct Failed {
   # Child -> its parent, and Node -> Coordinator, when a handler threw. The sender is
   # dead afterwards. No reply: the Coordinator ends the job. Repeated, by the same actor
-  # or another one: the job ends once, with the first cause. An environment error waits
-  # a second for a better one, because a broken connection is often only a symptom.
+  # or another one: the job ends once, with the first cause. After an environment error
+  # the Coordinator waits a second for a better cause, because a broken connection is
+  # often only a symptom.
   kind @0 :Kind;
   text @1 :Text;      # what was given, what was expected, what to try next
   actor @2 :Text;     # name of the actor that threw, e.g. "rank_executor/2"
@@ -46,7 +47,7 @@ struct Ready {
   # says it once in its life; a second one would count its `entries` twice.
   rank @0 :Int32;
   seconds @1 :Float64;  # how long preparing took
-  entries @2 :UInt64;   # tensors of a resumed checkpoint that this actor took and no other rank answers for
+  entries @2 :UInt64;   # tensors that this actor read from a resumed checkpoint and that no other rank counts
 }
 
 struct Stop {

@@ -15,15 +15,15 @@ struct BatchReady {
   # Loader -> Trainer, one for each step of LoadBatches, when the inputs of its microbatches are made. No
   # reply: the Trainer begins the step when its turn has come. A second one for the same step is a bug.
   step @0 :UInt64;
-  nextSample @1 :UInt64;            # the first global sample of the next step, for the checkpoint
-  microbatches @2 :List(UInt64);    # tickets: MicrobatchParcel each, in order, for BeginStep
-  tokens @3 :UInt64;                # in these microbatches, whether they count in the loss or not
-  flops @4 :Float64;                # of the model over these tokens; 0 where nothing asks for it
+  nextSample @1 :UInt64;          # the first global sample of the next step, for the checkpoint
+  microbatches @2 :List(UInt64);  # tickets of one MicrobatchParcel each, in order, for BeginStep
+  tokens @3 :UInt64;              # in these microbatches, whether they count in the loss or not
+  flops @4 :Float64;              # of the model over these tokens; 0 where nothing asks for it
 }
 
 struct DataEnded {
   # Loader -> Trainer, instead of BatchReady for `step` and all steps after it: the data has no
-  # whole step left. No reply: the Trainer fails with an error of the input. When a signal has ended
-  # training before `step`, it only learns that the Loader is idle. Repeated: the same once more.
+  # whole step left. No reply: the Trainer fails with an input error. When a signal has ended training
+  # before `step`, the Trainer only learns that the Loader is idle. Repeated: the same once more.
   step @0 :UInt64;   # the first one without data
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Reading a frame: what comes from outside is untrusted
-// until checked. A reader lives on the stack of one thread.
+// Opens frames. Bytes from outside are not trusted until they are checked. A reader stays on the
+// stack of one thread.
 
 #include <capnp/serialize.h>
 
@@ -14,7 +14,7 @@
 
 namespace d9d {
 
-// Why a frame was not accepted; counted by reason, logged once, dropped.
+// Thrown when a frame is refused. The receiver counts it, logs the first one, and drops the frame.
 class Refused : public std::runtime_error {
  public:
   enum class Reason { too_large, truncated, malformed, unknown_type, wrong_epoch, repeated };
@@ -27,7 +27,7 @@ class Refused : public std::runtime_error {
 const char* name_of(Refused::Reason reason);
 
 struct Limits {
-  std::size_t bytes_max = std::size_t{16} << 20;  // of the frame; the largest is a shard's report
+  std::size_t bytes_max = std::size_t{16} << 20;  // of the frame; the largest message is a shard's report
   int nesting_max = 16;                           // pointers deep
 };
 
@@ -40,8 +40,8 @@ struct Header {
   std::uint64_t flow = 0;
 };
 
-// One frame, opened. Every access stays within the frame; a hostile pointer throws kj::Exception when it is
-// followed, which the dispatcher of an actor turns into a refusal as malformed.
+// One opened frame. Every access stays within the frame. A hostile pointer throws kj::Exception when it is
+// followed; the dispatcher of an actor then refuses the frame as malformed.
 class Decoded {
  public:
   explicit Decoded(const Frame& frame, const Limits& limits = {});  // `frame` outlives it
@@ -59,7 +59,7 @@ class Decoded {
   wire::Envelope::Reader envelope_;
 };
 
-// Only the envelope: for a node that passes the frame on.
+// Reads only the envelope, for a node that passes the frame on.
 Header peek_header(const Frame& frame);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// Building a frame: envelope and body in one flat array.
+// Builds frames: envelope and body in one flat array.
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>

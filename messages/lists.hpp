@@ -1,5 +1,6 @@
 #pragma once
-// Cap'n Proto lists of numbers <-> std::vector: their iterators are no standard iterators.
+// Converts lists of numbers between Cap'n Proto and std::vector, because Cap'n Proto's iterators
+// are not standard ones.
 
 #include <capnp/list.h>
 

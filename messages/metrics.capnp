@@ -10,23 +10,23 @@ struct CollectMetrics {
   # steps. No reply to the sender: MetricsTaken goes to the MetricCollector
   # of the rank. Repeated: takes what was counted since the last time.
   step @0 :UInt64;
-  evaluation @1 :Bool;   # what the evaluation after `step` counted
+  evaluation @1 :Bool;   # true: take the counts of the evaluation after `step`
   gradientScale @2 :Float64;   # 1 / weight of the step: times gradient sums the gradient of the mean loss
-  loss @3 :Float64;      # of the evaluation over all ranks
+  loss @3 :Float64;      # mean loss of the evaluation over all ranks
 }
 
 struct MetricsTaken {
-  # RankExecutor -> MetricCollector of its rank, when told CollectMetrics: what the rank has counted
-  # since the last time. The rank's metrics start anew, and the collectors of all ranks reduce what they
-  # were told together. No reply. Repeated: counted twice, so there is one for each CollectMetrics.
+  # RankExecutor -> MetricCollector of its rank, when CollectMetrics has come: what the rank has counted
+  # since the last time. The rank's metrics start anew, and the collectors of all ranks reduce their
+  # states together. No reply. Repeated: counted twice, so there is one for each CollectMetrics.
   step @0 :UInt64;
   state @1 :List(Float64);   # of all metrics of the task, in the order of their names
   evaluation @2 :Bool;       # as in CollectMetrics
 }
 
 struct MetricValues {
-  # MetricCollector of rank 0 -> Tracker, and of an evaluation -> Trainer of rank 0, when the reductions for a
-  # MetricsTaken are done. Without names when the task has no metrics. No reply. Repeated: written again.
+  # MetricCollector of rank 0 -> Tracker, and for an evaluation also -> Trainer of rank 0, when the reductions for a
+  # MetricsTaken are done. It has no names when the task has no metrics. No reply. Repeated: written again.
   step @0 :UInt64;
   names @1 :List(Text);      # one for each number that a metric of the task has
   values @2 :List(Float64);  # in the order of `names`
@@ -41,10 +41,9 @@ struct MetricValues {
 }
 
 struct RecordValue {
-  # any actor, also of a plugin -> Tracker, whenever it has something to show beside the numbers of steps:
-  # a text that was generated, a picture. Trainer -> Tracker, at the end of a step: what its task recorded.
-  # It goes to all trackers of the run, in the line of its step.
-  # No reply. Repeated: written again.
+  # Any actor, also of a plugin -> Tracker, at any time: a number, a generated text or a picture to show with the
+  # run. Trainer -> Tracker, at the end of a step: what its task recorded. It goes to all trackers of the run, in
+  # the line of its step. No reply. Repeated: written again.
   step @0 :UInt64;
   name @1 :Text;          # "samples/first"
   union {
@@ -55,7 +54,7 @@ struct RecordValue {
 }
 
 struct MetricState {
-  # RankExecutor -> Trainer of its rank, the reply to Snapshot: what is counted and not yet reported,
+  # RankExecutor -> Trainer of its rank, the reply to Snapshot: counts that are not reported yet,
   # for the checkpoint of `step`. No reply: the Trainer passes it on in CheckpointState. Without a
   # Snapshot of that step it is a bug; repeated before the commit it replaces the one before.
   step @0 :UInt64;
@@ -64,7 +63,7 @@ struct MetricState {
 
 struct FlushTracker {
   # Coordinator -> Tracker, for the checkpoint of `step` or at the end of the job:
-  # make visible what was written so far. Reply: TrackerFlushed, when StepFinished
+  # make everything written so far visible to readers. Reply: TrackerFlushed, when StepFinished
   # of `step` and all metrics up to it have come. Repeated: answered again.
   step @0 :UInt64;
 }

@@ -40,7 +40,7 @@ struct GradientReady {
   step @0 :UInt64;
   stage @1 :UInt32;       # the receiving pipeline stage
   microbatch @2 :UInt32;
-  ticket @3 :UInt64;      # TensorParcel: gradients of what stage + 1 received
+  ticket @3 :UInt64;      # TensorParcel: gradients of the activations that stage + 1 received
   producedNs @4 :Int64;   # as in ActivationReady
 }
 
@@ -53,14 +53,14 @@ struct SendTensors {
   microbatch @2 :UInt32;
   ticket @3 :UInt64;      # TensorParcel
   gradient @4 :Bool;      # false: activation
-  producedNs @5 :Int64;   # passed on
+  producedNs @5 :Int64;   # as in ActivationReady
   pass @6 :Pass;          # as in ActivationReady
 }
 
 struct TensorsAnnounced {
   # Sending TensorLane -> receiving TensorLane: describes the tensors that come next on the
   # connection of this pair of ranks. No reply; the receiver reads as many tensors as are
-  # described. Repeated: it would wait for others, so there is exactly one for each SendTensors.
+  # described. Repeated: it would wait for more tensors, so there is one for each SendTensors.
   step @0 :UInt64;
   stage @1 :UInt32;             # the receiving pipeline stage
   microbatch @2 :UInt32;
@@ -83,17 +83,17 @@ struct StepComputed {
   step @0 :UInt64;
   lossSum @1 :Float64;       # sum of loss * weight of this rank's last stage, 0 elsewhere
   weightSum @2 :Float64;
-  normShare @3 :Float64;   # this rank's share: those of all ranks count every gradient element once
+  normShare @3 :Float64;   # this rank's share; over all ranks together, each gradient element counts once
   computeSeconds @4 :Float64;
-  costs @5 :List(Float64);   # of schedule `auto`, once: this rank's measured times, 0 where others measure
+  costs @5 :List(Float64);   # schedule `auto` only, sent once: the times that this rank measured, 0 for those of others
   pass @6 :Pass;             # that was computed; only training has a norm and something to apply
 }
 
 struct LeadAction {
   # RankExecutor -> the RankExecutors that share collectives with it inside an action,
   # under the dynamic order: the action that all of them run next. The first of them says
-  # it before it runs the action; the others run what they are told, in this order, each as
-  # soon as its inputs are there. No reply. A number that is repeated or left out is a bug.
+  # it before it runs the action. The others run the actions in the order of these messages,
+  # each as soon as its inputs are there. No reply. A number that is repeated or left out is a bug.
   step @0 :UInt64;
   number @1 :UInt32;      # within the step, from 0
   parts @2 :List(Part);   # more than one: composed

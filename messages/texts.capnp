@@ -4,10 +4,10 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct GenerateTexts {
-  # Any actor -> Trainer of rank 0, at any time while the job trains: let the model go on with these prompts after a
-  # step. That Trainer numbers the request and passes it on to the Trainers of all ranks; after the step on which all
-  # agree each of them tells it to its RankExecutor, which answers with StepComputed. Reply to the asker:
-  # TextsGenerated; none when the job ends before. Repeated by the asker: another request.
+  # Any actor -> Trainer of rank 0, at any time while the job trains: let the model continue these prompts after a
+  # step. That Trainer numbers the request and passes it on to the Trainers of all ranks. After the step on which all
+  # ranks agree, each Trainer passes it to its RankExecutor, which answers with StepComputed. Reply to the asker:
+  # TextsGenerated; none when the job ends earlier. Repeated by the asker: another request.
   prompts @0 :List(Prompt);
   struct Prompt {
     ids @0 :List(Int64);      # at least one token
@@ -15,19 +15,19 @@ struct GenerateTexts {
   maxNewTokens @1 :UInt32;
   temperature @2 :Float64;    # of the logits; 0: the most likely token
   topP @3 :Float64;           # above 0, at most 1
-  seed @4 :UInt64;            # of what is drawn
-  ends @5 :List(Int64);       # tokens behind which a text ends
+  seed @4 :UInt64;            # of the random choices
+  ends @5 :List(Int64);       # a text ends after any of these tokens
   asker @6 :UInt64;           # ActorId, packed; set by rank 0
   number @7 :UInt64;          # from 1; set by rank 0
-  step @8 :UInt64;            # steps done before; set for the RankExecutor
+  step @8 :UInt64;            # training steps done before; set by the Trainer for its RankExecutor
 }
 
 struct TextsGenerated {
-  # RankExecutor -> the asker, the reply to GenerateTexts, of one rank of the last pipeline stage. No reply.
+  # RankExecutor -> the asker, the reply to GenerateTexts; one rank of the last pipeline stage says it. No reply.
   # Repeated: there is one for each request.
   step @0 :UInt64;            # training steps done before
   texts @1 :List(Text);       # in the order of the prompts
   struct Text {
-    ids @0 :List(Int64);      # the new tokens, the end among them
+    ids @0 :List(Int64);      # the new tokens, with the token that ended the text
   }
 }

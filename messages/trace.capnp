@@ -4,13 +4,13 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct FlushTrace {
-  # Trainer of rank 0, Node, Coordinator -> TraceCollector of every node, for a window of
-  # steps, on SIGUSR2 or for the live page, for the whole job: hand over the spans in the
-  # rings. Reply: Spans, to node 0. Repeated: handed over again, as another file of the same label.
+  # Trainer of rank 0, Node, Coordinator -> TraceCollector of every node: hand over the spans in the rings. The
+  # Trainer asks for a window of steps, the Node on SIGUSR2 or for the live page, the Coordinator for the whole
+  # job. Reply: Spans, to node 0. Repeated: handed over again, as another file of the same label.
   label @0 :Text;      # becomes part of the file name; empty = the job's trace
   nodes @1 :UInt32;    # how many nodes take part
   fromStep @2 :Int32;  # spans of earlier steps are left out; -1 = all
-  deadlineMs @3 :UInt32;  # node 0 writes what has come in by then; 0 = it waits for all nodes
+  deadlineMs @3 :UInt32;  # node 0 writes the spans that have arrived by then; 0 = it waits for all nodes
 }
 
 struct Spans {
@@ -21,7 +21,7 @@ struct Spans {
   node @1 :UInt32;
   names @2 :List(Text);      # of span names, by id
   actors @3 :List(Track);    # of tracks, by id
-  spans @4 :Data;            # d9d::trace::Span records as they lie in memory; all nodes run the same build
+  spans @4 :Data;            # d9d::trace::Span records as in memory; all nodes run the same build
   lost @5 :UInt64;           # spans that the rings overwrote
   last @6 :Bool;
   nodes @7 :UInt32;          # how many nodes take part in the flush

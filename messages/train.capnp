@@ -1,5 +1,5 @@
 @0xd9d0000000000005;
-# Reductions, the optimizer step, and what a rank tells about a finished step.
+# Reductions, the optimizer step, and the report of a finished step.
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
@@ -49,7 +49,7 @@ struct HookGradients {
 
 struct GradientsHooked {
   # RankExecutor -> Trainer, the reply to HookGradients, when the hooks of this rank have returned. The Trainer reduces
-  # both numbers over all ranks and goes on to ApplyStep. A second one for a step is a bug.
+  # both fields over all ranks and goes on to ApplyStep. A second one for a step is a bug.
   step @0 :UInt64;
   normShare @1 :Float64;  # of the hooked gradients, as in StepComputed
   skip @2 :Bool;          # a hook wants no update
@@ -63,38 +63,38 @@ struct ApplyStep {
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
   skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite, or a hook wants no update
-  loss @5 :Float64;           # of the step, for those who hear of its end; may be NaN
+  loss @5 :Float64;           # of the step, for the task's events at its end; may be NaN
   gradNorm @6 :Float64;
   learningRate @7 :Float64;   # absolute
 }
 
 struct Sleep {
-  # Trainer -> RankExecutor, behind the ApplyStep of `step` and a Snapshot of it: hand the memory of parameters,
-  # gradients and optimizer back, and close the communicators of the modules. RankExecutor -> MetricCollector, behind
-  # the MetricsTaken before it: answer when nothing is being reduced. Then Trainer -> the rank's Collectives and
-  # TensorLanes: close your communicator. Reply: Slept. Nothing but Wake may follow it. Repeated: a bug.
+  # First Trainer -> RankExecutor, after the ApplyStep of `step` and a Snapshot of it: free the memory of parameters,
+  # gradients and optimizer, and close the communicators of the modules. RankExecutor -> MetricCollector, after its
+  # last MetricsTaken: answer when nothing is being reduced. Then Trainer -> the rank's Collectives and TensorLanes:
+  # close the communicator. Reply: Slept. Only Wake may follow it. Repeated: a bug.
   step @0 :UInt64;   # training steps done
-  file @1 :Text;     # where the bytes wait; of the RankExecutor's only
+  file @1 :Text;     # where the RankExecutor puts the bytes; empty for the others
 }
 
 struct Slept {
-  # RankExecutor, MetricCollector, Collective, TensorLane -> Trainer of their rank, when what Sleep says is done. No
-  # reply. Repeated: a bug.
+  # RankExecutor, MetricCollector, Collective, TensorLane -> Trainer of their rank, the reply to Sleep, when its work is
+  # done. No reply. Repeated: a bug.
   step @0 :UInt64;
-  bytes @1 :UInt64;  # that this rank has handed back
+  bytes @1 :UInt64;  # how many bytes the sender has freed
 }
 
 struct Wake {
-  # A Trainer that got SIGCONT -> every Trainer; a Trainer -> its Collectives and TensorLanes: open your communicator
-  # again, with the other ranks; and behind their Awakes -> its RankExecutor: open those of the modules, take the memory
-  # again. Reply: Awake; of a Trainer: none. A Trainer that sleeps not yet after `step` wakes as soon as it does.
-  # Repeated for a step: ignored by a Trainer; it tells the others once.
+  # A Trainer that got SIGCONT -> every Trainer: wake up. Then each Trainer -> its Collectives and TensorLanes: open the
+  # communicator again, together with the other ranks. After their Awakes, Trainer -> its RankExecutor: open the
+  # communicators of the modules and restore the memory. Reply: Awake; a Trainer sends none. A Trainer that is not
+  # asleep after `step` yet wakes as soon as it is. Repeated for a step: a Trainer ignores it, so the others get one.
   step @0 :UInt64;   # as in Sleep
 }
 
 struct Awake {
   # Collective, TensorLane -> Trainer, the reply to Wake, when the communicator is open again. RankExecutor -> Trainer,
-  # when the memory has the same bytes again: the next step begins. No reply. Repeated: a bug.
+  # when memory has the same bytes again; then the next step begins. No reply. Repeated: a bug.
   step @0 :UInt64;
 }
 
@@ -117,11 +117,11 @@ struct StepFinished {
   stepSeconds @6 :Float64;
   wallTime @7 :Float64;        # seconds since 1970
   nextSample @8 :UInt64;       # data cursor in global samples after this step
-  tokensTotal @9 :UInt64;     # of all steps so far, those before a resume included
+  tokensTotal @9 :UInt64;      # of all steps so far, those before a resume included
   metricsFollow @10 :Bool;     # MetricValues of this step are on their way
-  skippedSteps @11 :UInt64;    # updates skipped so far: loss or gradient was not finite, or no label counted
-  inference @12 :Bool;         # nothing was trained: loss, gradient norm and learning rate mean nothing
-  flops @13 :Float64;          # of the model over the step's tokens, over all ranks; 0 where nothing asks for it
+  skippedSteps @11 :UInt64;    # updates skipped so far, because loss or gradient was not finite or no label counted
+  inference @12 :Bool;         # nothing was trained: ignore loss, gradient norm and learning rate
+  flops @13 :Float64;          # of the model for the step's tokens, over all ranks; 0 when they are not computed
 }
 
 struct EvaluationFinished {

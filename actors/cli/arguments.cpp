@@ -57,7 +57,8 @@ void check_positional(const std::vector<std::string>& words, const Command& comm
               command.positional.empty() ? "no words" : command.positional);
 }
 
-// `FILE`, `RUN_DIR`, `FOLDER`, `JOB.yaml`: what the help calls a path. A shell leaves `--out=~/x` as it stands.
+// True for the words with which the help names a path. Their `~` is expanded here, because a shell leaves
+// `--out=~/x` as it is.
 bool names_path(std::string_view word) {
   constexpr std::array<std::string_view, 4> paths{"DIR", "FILE", "FOLDER", ".yaml"};
   return std::any_of(paths.begin(), paths.end(),

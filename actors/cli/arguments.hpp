@@ -1,6 +1,6 @@
 #pragma once
-// The command line of d9d-node: options by name, what is
-// left over, and one clear error for what does not fit.
+// Parses the command line of d9d-node into options by name and positional words. Anything that does not fit
+// is one clear error.
 
 #include <cstdint>
 #include <functional>
@@ -16,21 +16,21 @@ namespace d9d {
 
 struct OptionSpec {
   std::string name;   // "--set"
-  std::string value;  // what it takes, for the help: "KEY.PATH=VALUE"; empty: nothing
+  std::string value;  // its value as the help shows it, "KEY.PATH=VALUE"; empty: it has none
   std::string meaning;
   bool repeated = false;
 };
 
-// The command line of one command, split. Every option was one of the command's.
+// The parsed command line of one command. It has options of that command only.
 class Arguments {
  public:
   const std::vector<std::string>& positional() const { return positional_; }
   bool has(std::string_view option) const { return values_.contains(std::string(option)); }
   std::optional<std::string> value(std::string_view option) const;  // the last one given
   std::vector<std::string> values(std::string_view option) const;   // in order
-  // Input errors: not a number of that kind, outside of [min, max].
+  // Input error for a value that is no such number, or is outside of [min, max].
   std::optional<std::int64_t> integer(std::string_view option, std::int64_t min, std::int64_t max) const;
-  // All that were given, in order.
+  // All values that were given, in order.
   std::vector<std::int64_t> integers(std::string_view option, std::int64_t min, std::int64_t max) const;
   std::optional<double> number(std::string_view option) const;
   // Input error when it was not given.
@@ -42,7 +42,7 @@ class Arguments {
   std::map<std::string, std::vector<std::string>> values_;
 };
 
-// Where a command writes: results to `out`, what people should know beside it to `err`.
+// Where a command writes: results to `out`, warnings and notes to `err`.
 struct Console {
   std::ostream& out;
   std::ostream& err;
@@ -55,15 +55,15 @@ struct Command {
   std::size_t positional_min = 0;
   std::size_t positional_max = 0;
   std::vector<OptionSpec> options;
-  // The exit code. An ErrorKind::input becomes 2, any other exception 1.
+  // Runs the command and returns the exit code. An input error becomes 2, any other exception 1.
   std::function<int(const Arguments&, Console&)> run;
   std::string details = {};  // more lines for `--help`
-  // Whole command lines as a shell takes them, without the program's name: "data peek job.yaml". A test parses them.
+  // Whole command lines for a shell, without the program's name: "data peek job.yaml". A test parses them.
   std::vector<std::string> examples = {};
 };
 
-// `--name value`, `--name=value`, `--` ends the options. Input errors: an unknown option (with the nearest),
-// a value missing or too many, too few or too many positional words.
+// Parses `--name value` and `--name=value`; `--` ends the options. Input errors: an unknown option (the
+// text names the nearest one), a missing or a repeated value, too few or too many positional words.
 Arguments parse_arguments(std::span<const std::string> words, const Command& command);
 
 std::string help_of(const std::string& program, const Command& command);

@@ -1,5 +1,5 @@
-// d9d-node check: everything about a job that can be said
-// without running it, and all that `run` would refuse.
+// d9d-node check: prints everything that can be said about a job without running it, and refuses all
+// that `run` would refuse.
 #include <fmt/ranges.h>
 
 #include <ostream>
@@ -92,7 +92,7 @@ std::string optimizer_text(const JobConfig& job) {
   return fmt::format("{}, with float32 master weights of the {} parameters", name, name_of(family->dtype));
 }
 
-// What the section `lr_scheduler` became; of a plugin's schedule its name.
+// Describes the curve of the section `lr_scheduler`; of a plugin's schedule only the name.
 std::string lr_line(const JobConfig& job) {
   if (job.inference || !job.lr_scheduler) return {};
   const std::string name = name_in(config::encode(*job.lr_scheduler));
@@ -102,7 +102,7 @@ std::string lr_line(const JobConfig& job) {
   return line("lr", lr ? fmt::format("{}: {}", name, text_of(*lr)) : name);
 }
 
-// Where the sums of a step are of another type than what they are of.
+// The type in which gradients are summed, if it differs from that of the parameters.
 std::string gradient_line(const JobConfig& job) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
   if (job.inference || !family || dtype_of_gradients(job) == family->dtype) return {};
@@ -142,7 +142,7 @@ std::string data_text(const JobConfig& job, const Look& found) {
          fmt::format("; leaves out {} at the end, too few for a step", counted(found.left_out, "sample"));
 }
 
-// What the task makes of a step, where that is more than one pass over one batch.
+// The phases of a step, if the task makes more than one pass over one batch.
 std::string phase_lines(const StepPhases& phases) {
   std::string text;
   for (int i = 0; i < phases.size() && !phases.is_plain(); ++i) {
@@ -217,7 +217,7 @@ std::optional<RunOptions> look_at_place(const LoadedJob& loaded, const Arguments
   }
 }
 
-// What the job's pieces say of it, or why they cannot be made.
+// Makes the job's pieces and notes what they say of the job, or why they cannot be made.
 Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& console) {
   Look found{.sequence_length = given_length(loaded.job.data),
              .schedule = loaded.job.trainer.pipelining.schedule};
@@ -238,7 +238,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
   return found;
 }
 
-// As `run` does it first of all.
+// Makes the checks that `run` makes first of all.
 DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary, Look& found) {
   if (loaded.job.node.device == DeviceKind::cpu) return {};
   const bool is_cuda = loaded.job.node.device == DeviceKind::cuda;
@@ -252,7 +252,7 @@ DeviceSummary look_at_device(const LoadedJob& loaded, const JobSummary& summary,
   return device;
 }
 
-// Where the command starts several.
+// One line for each process, if the command starts several.
 std::string process_lines(const JobConfig& job, const DeviceSummary& device, const Look& found) {
   std::string text;
   if (found.places.size() == 1) return text;
@@ -260,7 +260,7 @@ std::string process_lines(const JobConfig& job, const DeviceSummary& device, con
     std::string has = found.places[i].text();
     try {
       has = process_text(job, found.places[i], device);
-    } catch (const Error&) {  // of require_device(), which has found it already
+    } catch (const Error&) {  // look_at_device() has found it already
     }
     text += line(i == 0 ? "processes" : "", fmt::format("worker {} of {}: {}", i, found.places.size(), has));
   }
@@ -309,7 +309,7 @@ int check(const Arguments& arguments, Console& console) {
     print(loaded, summary, device, found, console);
   }
   console.out.flush();
-  // The plan is worth seeing all the same, so the refusal comes after it.
+  // The plan is useful even when the job is refused, so the refusal comes after it.
   if (found.refusal) throw *found.refusal;
   return 0;
 }

@@ -20,7 +20,7 @@ namespace {
 
 using config::Json;
 
-constexpr std::size_t findings_tensors_max = 20;  // printed of one finding; --json has all
+constexpr std::size_t findings_tensors_max = 20;  // printed for one finding; --json has all
 
 Json to_json(const SaveSummary& save) {
   Json json = {{"name", save.name},           {"path", save.path},   {"step", save.step},
@@ -62,14 +62,14 @@ int list_saves(const Disk& disk, const std::string& directory, bool json, Consol
   return 0;
 }
 
-// The checkpoint itself, or all in a folder of them, newest first.
+// Returns the checkpoint itself, or all checkpoints of a folder, newest first.
 std::vector<std::string> checkpoints_of(const Disk& disk, const std::string& directory) {
   D9D_REQUIRE(disk.exists(directory),
               "{} is not there; give a checkpoint, for example runs/NAME/checkpoints/save-100", directory);
   if (disk.exists(join_path(directory, manifest_name))) return {directory};
   std::vector<std::string> paths;
   for (const auto& found : find_checkpoints(disk, saves_folder(disk, directory))) paths.push_back(found.path);
-  // A checkpoint without a manifest is one that has lost it.
+  // Named like a checkpoint but without a manifest: it has lost its manifest.
   const auto name = std::filesystem::path(directory).lexically_normal().filename().string();
   if (paths.empty() && name.starts_with("save-")) return {directory};
   D9D_REQUIRE(!paths.empty(),

@@ -46,7 +46,7 @@ const Command* find_command(const CommandLine& program, const std::string& name)
   return nullptr;
 }
 
-// `d9d-node chek job.yaml` is a slip; `d9d-node job` with a file of that name is a job.
+// `d9d-node chek job.yaml` is a slip of the keyboard. `d9d-node job` is a job if a file of that name exists.
 void refuse_unknown_command(const CommandLine& program, const std::string& word) {
   std::error_code ignored;
   const bool path = word.find_first_of("./\\") != std::string::npos || std::filesystem::exists(word, ignored);
@@ -79,7 +79,7 @@ int dispatch(const CommandLine& program, std::span<const std::string> words, Con
   return command->run(parse_arguments(rest, *command), console);
 }
 
-// A reader that has seen enough (`| head`) is no failure.
+// It is no failure when the reader of a pipe closes it early (`| head`).
 bool reader_is_gone() {
   pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;

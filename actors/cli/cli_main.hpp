@@ -1,5 +1,5 @@
 #pragma once
-// Which command a command line means, and what becomes of its errors.
+// Finds the command that a command line means, runs it, and turns its errors into exit codes.
 
 #include <span>
 #include <string>
@@ -12,10 +12,10 @@ namespace d9d {
 struct CommandLine {
   std::string name;               // "d9d-node"
   std::string version;            // what --version prints after the name
-  std::vector<Command> commands;  // the first one is meant when the first word names none
+  std::vector<Command> commands;  // the first one is run when the first word names none
 };
 
-// `words` are those after the program's name. Exit codes: 0 done, 2 bad usage or config (any
+// `words`: the command line without the program's name. Exit codes: 0 done, 2 bad usage or config (any
 // ErrorKind::input), 1 anything else. Errors go to console.err as "d9d-node: error: ...".
 int cli_main(const CommandLine& program, std::span<const std::string> words, Console& console);
 

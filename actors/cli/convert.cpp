@@ -1,4 +1,4 @@
-// d9d-node convert: a Hugging Face folder as another one.
+// d9d-node convert: makes a Hugging Face folder from another one.
 #include <fmt/format.h>
 
 #include <ostream>

@@ -1,4 +1,4 @@
-// d9d-node data: token ids made ahead of a job, and what files of token ids hold.
+// d9d-node data: makes token ids before a job, and shows the contents of files of token ids.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ int prepare(const Arguments& arguments, Console& console) {
   return 0;
 }
 
-// The name may have one of its two ends.
+// Removes the ending .bin or .idx, if the name has one.
 std::string prefix_of(std::string path) {
   for (const char* end : {".bin", ".idx"}) {
     if (path.ends_with(end)) path.resize(path.size() - 4);
@@ -60,7 +60,7 @@ std::string prefix_of(std::string path) {
   return path;
 }
 
-// From the shortest to the longest.
+// The lengths of all documents, the shortest first.
 std::vector<std::uint64_t> lengths_of(const MegatronCorpus& corpus) {
   std::vector<std::uint64_t> lengths;
   for (std::uint64_t i = 0; i < corpus.num_documents(); ++i) {

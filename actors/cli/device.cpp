@@ -15,7 +15,7 @@
 namespace d9d {
 namespace {
 
-// CUDA's context with the kernels of torch and its products' workspace; what it really takes no run has measured.
+// CUDA's context with torch's kernels and the workspace of its products. A guess: no run has measured it.
 constexpr std::int64_t context_bytes = std::int64_t{768} << 20;
 
 std::string gib(std::int64_t bytes) {
@@ -31,7 +31,7 @@ std::string ranks_text(const GpuNeed& need) {
   return fmt::format("{} {}", need.num_ranks == 1 ? "rank" : "ranks", fmt::join(need.ranks, ", "));
 }
 
-// Of the one rank that needs most, where it is not known which ranks a process has.
+// If it is not known which ranks a process has, each counts as the rank that needs most.
 const RankMemory& memory_of(const DeviceSummary& summary, const Plan& plan, std::optional<int> rank) {
   if (rank) return summary.ranks.at(static_cast<std::size_t>(plan.placement(*rank).pipeline));
   const auto need = [](const RankMemory& memory) {
@@ -41,7 +41,7 @@ const RankMemory& memory_of(const DeviceSummary& summary, const Plan& plan, std:
                            [&](const RankMemory& a, const RankMemory& b) { return need(a) < need(b); });
 }
 
-// Activations shrink with the microbatch, what they were estimated from may be wrong, and the rest is exact.
+// Only exact parts are refused. Activations are an estimate, and shrink with the microbatch.
 void require_memory(const std::vector<GpuNeed>& needs, const CudaDriver& driver) {
   for (const GpuNeed& need : needs) {
     const std::string& name = driver.gpus.at(static_cast<std::size_t>(need.gpu)).name;
@@ -64,7 +64,7 @@ std::string host_text(const std::optional<CudaDriver>& driver) {
   return text;
 }
 
-// Without GPUs, and where they are refused, there is nothing to show.
+// Empty without GPUs, and when the places are refused.
 std::string places_text(const JobConfig& job, const std::vector<ProcessPlace>& processes,
                         const DeviceSummary& summary) {
   if (!summary.driver || summary.driver->gpus.empty()) return "";
@@ -84,7 +84,7 @@ std::string places_text(const JobConfig& job, const std::vector<ProcessPlace>& p
     if (job.mesh.world_size() > 1)
       text += fmt::format("{:<10}collectives: {}\n", "",
                           places.collectives == CollectivesKind::nccl ? "nccl" : "local");
-  } catch (const Error&) {  // of require_device(), which comes later
+  } catch (const Error&) {  // require_device() throws it later, with its text
     return "";
   }
   return text;

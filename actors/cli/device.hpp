@@ -1,5 +1,6 @@
 #pragma once
-// `node.device` of a job: what this host has, which rank takes which GPU, and what it would need there.
+// `node.device` of a job: the devices of this host, which rank takes which GPU, and the memory
+// that it needs there.
 
 #include <cstdint>
 #include <optional>
@@ -15,8 +16,9 @@
 
 namespace d9d {
 
-// Of a rank on its GPU, estimated: parameters, gradients, optimizer (moments and master weights), activations, logits.
-// Copies for checkpoints are on the host. CUDA's context comes on top, once for each GPU, and NCCL's buffers.
+// Estimates the bytes of a rank on its GPU: parameters, gradients, optimizer (moments and master weights),
+// activations, logits. Copies for checkpoints are on the host and do not count. CUDA's context, once for
+// each GPU, and NCCL's buffers come on top.
 std::int64_t device_bytes(const RankMemory& rank);
 
 ExpectedMemory expected_of(const RankMemory& rank);
@@ -29,29 +31,32 @@ struct DeviceSummary {
 struct GpuNeed {
   int gpu = 0;
   int num_ranks = 0;
-  std::vector<int>
-      ranks;  // empty: known when the job has formed; the largest need counts for each until then
-  std::int64_t state = 0;        // parameters, gradients, optimizer: does not shrink with the microbatch
-  std::int64_t bytes = 0;        // all, with the context; 0 for a plugin's model
-  std::int64_t bytes_there = 0;  // 0: this host has no such GPU
+  std::vector<int> ranks;        // empty: not known before the job forms; then each counts as the largest
+  std::int64_t state = 0;        // parameters, gradients, optimizer: independent of the microbatch
+  std::int64_t bytes = 0;        // everything, with the context; 0 for a plugin's model
+  std::int64_t bytes_there = 0;  // memory of the GPU; 0: this host has no such GPU
 };
-// Of each GPU that one process of a job with `device: cuda` takes. Errors of device_places().
+// The need of each GPU that one process of a job with `device: cuda` takes. Throws
+// the errors of device_places().
 std::vector<GpuNeed> gpu_needs(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
 
-// Devices of this host that ranks can take: of `cuda` the driver's, of `delayed` for so many ranks, of `cpu` none.
+// How many devices of this host ranks can take: for `cuda` those of the driver, for `delayed` those of
+// `ranks` ranks, for `cpu` none.
 int devices_here(const JobConfig& job, int ranks, const std::optional<CudaDriver>& driver);
 
-// "" but for `device: cuda`. `places`: of this command's processes.
+// The lines of `check` about GPUs; empty unless the job has `device: cuda`.
+// `places`: this command's processes.
 std::string device_text(const JobConfig& job, const std::vector<ProcessPlace>& places,
                         const DeviceSummary& summary);
-// "ranks 2, 3 on GPU 1": what a process has.
+// The ranks and GPUs of a process, as "ranks 2, 3 on GPU 1".
 std::string process_text(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
 config::Json to_json(const DeviceSummary& summary);
 
-// Input error with the remedy: ranks of other processes, too few devices, devices that ranks cannot share; of
-// `device: cuda` also no driver, an old one, parameters and optimizer that are larger than a GPU.
+// Checks that the ranks of this process have devices. Input error with the remedy: a device is taken by
+// ranks of other processes, there are too few, or ranks cannot share one. With `device: cuda` also: no
+// driver, an old driver, or parameters and optimizer that are larger than a GPU.
 void require_places(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
-// In the process itself: also no plugin, no NCCL. Loads the plugin.
+// The same in the process that computes: loads the plugin, and is also an input error without plugin or NCCL.
 void require_device(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary);
 
 }  // namespace d9d

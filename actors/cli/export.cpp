@@ -1,4 +1,4 @@
-// d9d-node export: a committed checkpoint as a Hugging Face folder, without a run.
+// d9d-node export: makes a Hugging Face folder of a committed checkpoint, without a run.
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -19,7 +19,7 @@
 namespace d9d {
 namespace {
 
-// The job that a checkpoint was written by is in it.
+// Reads the job file that the checkpoint keeps.
 LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Arguments& arguments) {
   const auto overrides = arguments.values("--set");
   if (const auto file = arguments.value("--job")) return load_job(std::filesystem::path(*file), overrides);

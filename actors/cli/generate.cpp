@@ -1,4 +1,4 @@
-// d9d-node generate: texts from a Hugging Face folder, without a job.
+// d9d-node generate: makes texts with a Hugging Face folder, without a job.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -28,14 +28,15 @@ namespace {
 
 using Texts = std::vector<std::vector<std::int64_t>>;
 
-// The model's own, unless another one is named. An adapter may have one; else it is its base's.
+// The tokenizer that is named, or the model's own. For an adapter: its own if it has one,
+// else its base model's.
 std::string tokenizer_file(const Disk& disk, const std::string& model, const Arguments& arguments) {
   if (const auto file = arguments.value("--tokenizer")) return *file;
   auto file = tokenizer_in(model);
   if (!file) file = tokenizer_in(folder_of_model(disk, model, base_given(arguments)));
   if (file) return *file;
   try {
-    Tokenizer::from_file(model);  // says which files the folder has instead
+    Tokenizer::from_file(model);  // its error names the files that the folder has instead
   } catch (const Error& error) {
     throw Error(error.kind(),
                 fmt::format("{}; name the model's tokenizer with --tokenizer FILE", error.what()));
@@ -45,10 +46,10 @@ std::string tokenizer_file(const Disk& disk, const std::string& model, const Arg
 
 struct GivenPrompt {
   std::string text;
-  bool is_chat = false;  // written by the chat template, special tokens and all
+  bool is_chat = false;  // made by the chat template, which has written special tokens, too
 };
 
-// As the job file's data.template_arguments.
+// The same as data.template_arguments in a job file.
 std::map<std::string, nlohmann::json> template_arguments(const Arguments& arguments) {
   std::map<std::string, nlohmann::json> given;
   for (const std::string& assignment : arguments.values("--template-argument")) {
@@ -61,8 +62,8 @@ std::map<std::string, nlohmann::json> template_arguments(const Arguments& argume
   return given;
 }
 
-// Those of the command line, then a line each of the file. Rows of messages go through the tokenizer's chat template, with
-// --chat the others as well, as what a user says.
+// Prompts of the command line, then one for each line of the file. Rows of messages go through the
+// tokenizer's chat template. With --chat the other prompts do, too, as messages of a user.
 std::vector<GivenPrompt> prompts_given(const std::string& tokenizer, const Arguments& arguments) {
   D9D_REQUIRE(arguments.has("--prompt") || arguments.has("--prompts"),
               "there is no prompt: give --prompt TEXT, or --prompts FILE with one in each line");
@@ -128,7 +129,7 @@ at::ScalarType dtype_of_use(const Arguments& arguments) {
   return name == "float32" ? at::kFloat : at::kBFloat16;
 }
 
-// For texts whose length was not asked for: as far as the model's positions go.
+// How many new tokens if no number was asked for: 64, or fewer when the model has fewer positions left.
 std::int64_t usual_length(const LoadedModel& model, const Texts& prompts) {
   constexpr std::int64_t usual = 64;
   std::size_t longest = 0;
@@ -233,7 +234,7 @@ Command generate_command() {
             "choose among the most likely tokens that have this share; by default as there, else 1 = all"},
            {"--repetition-penalty", "R",
             "above 1 makes tokens that were there already less likely; by default as there, else 1 = none"},
-           {"--stop", "TEXT", "end a text behind this token or text, too", true},
+           {"--stop", "TEXT", "end a text after this token or text, too", true},
            {"--seed", "S", "of the choice; 0 by default"},
            {"--batch", "N", "texts that are computed at once; 8 by default"},
            {"--dtype", "TYPE", "float32, the default, or bfloat16"},

@@ -1,5 +1,5 @@
 #pragma once
-// What all commands that read a job file share.
+// Options and functions of all commands that read a job file.
 
 #include <string>
 
@@ -13,9 +13,10 @@ OptionSpec ranks_option();  // --ranks N, the same as --set node.ranks=N
 
 // Loads the first positional word with the command line's changes; warnings go to console.err, one a line.
 LoadedJob load_job(const Arguments& arguments, Console& console);
-// The same of a text that was read already.
+// The same for a text that was read already.
 LoadedJob load_job(const Arguments& arguments, Console& console, const std::string& text);
-// What the first positional word names, "-" the standard input. Once: it may be a pipe.
+// Reads the file of the first positional word; "-" is the standard input. Call it once, because it
+// may be a pipe.
 std::string job_text(const Arguments& arguments);
 
 }  // namespace d9d

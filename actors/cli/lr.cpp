@@ -1,4 +1,4 @@
-// d9d-node lr: the learning rate of every step.
+// d9d-node lr: prints the learning rate of every step.
 #include <fmt/format.h>
 
 #include <ostream>
@@ -16,7 +16,7 @@
 namespace d9d {
 namespace {
 
-// Steps as the table counts them: from 0.
+// The chart of the curve; steps count from 0, as in the table.
 report::LineChart chart_of(const std::vector<double>& multipliers, double lr) {
   report::Curve curve{"learning rate", {}, {}};
   for (std::size_t i = 0; i < multipliers.size(); ++i) {

@@ -1,4 +1,4 @@
-// What libd9d.so offers the program d9d-node: everything behind the command line.
+// The entry of libd9d.so for the program d9d-node: the whole command line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +19,8 @@
 
 namespace {
 
-// Where the parent has closed one, the next file would be the output.
+// If the parent has closed a standard descriptor, the next opened file would take its number
+// and get the output.
 void hold_standard_descriptors() {
   for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
@@ -29,7 +30,8 @@ void hold_standard_descriptors() {
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
-  // A write that fails is no reason to lose the process: a limit of file sizes, a reader of the log that is gone.
+  // A failed write must not end the process: the limit on file sizes is reached, or the reader of
+  // the log is gone.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   hold_standard_descriptors();

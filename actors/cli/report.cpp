@@ -1,4 +1,4 @@
-// d9d-node report: a run as one page of HTML.
+// d9d-node report: writes a run as one page of HTML.
 #include <fmt/format.h>
 
 #include <algorithm>

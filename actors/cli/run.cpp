@@ -27,7 +27,7 @@ namespace d9d {
 namespace {
 
 constexpr double bytes_of_mib = 1 << 20;
-constexpr int wrong_input = 2;  // nothing was begun
+constexpr int wrong_input = 2;  // the exit code when nothing was begun
 
 struct DeviceLook {
   DeviceSummary summary;
@@ -38,7 +38,7 @@ DeviceLook look_at_device(const LoadedJob& loaded) {
   const DeviceKind kind = loaded.job.node.device;
   if (kind == DeviceKind::cpu) return {};
   const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
-  // A plugin's schedule is made later: how many activations wait under it nobody knows yet.
+  // A plugin's schedule is made later, so the number of its waiting activations is not known yet.
   const auto ranks = std::holds_alternative<OwnSchedule>(schedule)
                          ? std::vector<RankMemory>()
                          : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
@@ -47,7 +47,7 @@ DeviceLook look_at_device(const LoadedJob& loaded) {
   return look;
 }
 
-// What this command computes itself.
+// Runs the ranks of this process.
 int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
             const TensorBytes& tensor_bytes_max) {
   const JobConfig& job = loaded.job;
@@ -55,20 +55,20 @@ int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
   require_protected_collectives(job, ranks_of_process(job, options), options);
   require_device(job, place_of_process(job, options), look.summary);  // before anything is written
   options.expected_memory = std::move(look.expected);
-  std::atomic<bool> began = false;  // by an actor
+  std::atomic<bool> began = false;  // set on an actor's thread
   options.on_training = [&began] { began = true; };
   const int code = run_job(loaded, options);
   for (const std::string& line : peak_lines()) log::info("{}", line);
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
   log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
              peak / ranks_of_process(job, options));
-  // A start that was refused has left nothing.
+  // A start that was refused has written nothing.
   if (options.join || code == wrong_input || !began) return code;
   for (const std::string& line : results_of(job)) log::info("{}", line);
   return code;
 }
 
-// What this command has its processes compute.
+// Starts the processes that share this command's ranks.
 int share(const LoadedJob& loaded, const RunOptions& options, int processes, const DeviceLook& look,
           const std::vector<std::string>& words, const std::string& text) {
   const JobConfig& job = loaded.job;
@@ -87,7 +87,7 @@ int share(const LoadedJob& loaded, const RunOptions& options, int processes, con
 
 int run_worker(const LoadedJob& loaded, const RunOptions& options, const WorkerCall& call,
                const TensorBytes& tensor_bytes_max) {
-  // Lines of the others come between: each of ours in one piece.
+  // Line by line, because lines of other processes come between.
   if (call.worker.share.index == 0) std::setvbuf(stderr, nullptr, _IOLBF, BUFSIZ);
   RunOptions own = options_of_worker(options, loaded.job, call.worker, call.join);
   own.on_ready = [&call](const std::string& address) { report_ready(call, address); };
@@ -98,7 +98,7 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
         const std::vector<std::string>& words, const TensorBytes& tensor_bytes_max) {
   const Variables variables = environment_variables();
   const auto call = take_worker_call(variables);
-  std::ostringstream said_before;  // by the command that has started this process
+  std::ostringstream said_before;  // the command that started this process has said it
   Console quiet{console.out, said_before};
   const auto handed = call ? job_text_of(*call) : std::nullopt;
   const std::string text = handed ? *handed : job_text(arguments);

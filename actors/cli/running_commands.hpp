@@ -10,11 +10,11 @@
 
 namespace d9d {
 
-// The most bytes that tensors of this process have had at once.
+// Returns the most bytes that the tensors of this process had at once.
 using TensorBytes = std::function<std::uint64_t()>;
 
-// `build` is what the process tells the others it was built from; see build_id(). `words`: of the whole command line,
-// with the program's name.
+// `build`: the build id that this process sends to the others, see build_id(). `words`: the whole command
+// line, with the program's name.
 Command run_command(const std::string& build, const std::vector<std::string>& words,
                     const TensorBytes& tensor_bytes_max);
 // Starts nothing and writes nothing; makes the pieces of the job as run_command() does.
@@ -26,7 +26,7 @@ Command checkpoint_command();
 Command convert_command();
 Command data_command();
 Command report_command();
-// Of a job of another process.
+// Both act on a job that runs in another process.
 Command sleep_command();
 Command wake_command();
 

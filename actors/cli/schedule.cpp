@@ -41,7 +41,7 @@ void take_name(const Arguments& arguments, const char* option, Enum& out) {
   }
 }
 
-// Sets the fields that the schedule has. An option of a field that it lacks is an input error.
+// Sets the fields of the schedule. An option for a field that the schedule lacks is an input error.
 class TakeOptions {
  public:
   TakeOptions(const Arguments& arguments, int stages) : arguments_(arguments), stages_(stages) {}
@@ -87,7 +87,7 @@ class TakeOptions {
   }
 
   const Arguments& arguments_;
-  const int stages_;  // of the schedule without options
+  const int stages_;  // the schedule's default
 };
 
 // `--schedule` as in a job file: a name, or a section of YAML with the plugin's keys.
@@ -115,7 +115,7 @@ ScheduleConfig schedule_of(const Arguments& arguments) {
   return schedule;
 }
 
-// Nothing was said about the stages of a rank, nor about what would have to change with them.
+// True if no option sets the stages of a rank or something that depends on them.
 bool leaves_stages_open(const Arguments& arguments) {
   return !arguments.has("--stages-per-rank") && !arguments.has("--topology") &&
          !arguments.has("--activations-max") && !arguments.has("--costs");

@@ -1,4 +1,4 @@
-// d9d-node score: losses of a Hugging Face folder, without a job.
+// d9d-node score: computes losses of texts with a Hugging Face folder, without a job.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scalar_tensor.h>
 

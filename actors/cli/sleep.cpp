@@ -1,4 +1,4 @@
-// d9d-node sleep, wake: a running job hands the memory of weights and optimizer back, and takes it again.
+// d9d-node sleep, wake: a running job frees the memory of weights and optimizer, and restores it.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -21,13 +21,13 @@ namespace {
 
 struct Wish {
   int signal;
-  const char* action;  // of the live page
+  const char* action;  // its name in the live page
   const char* outcome;
 };
 constexpr Wish sleep_wish{SIGTSTP, report::sleep_action, "falls asleep after the step in work"};
 constexpr Wish wake_wish{SIGCONT, report::wake_action, "wakes where it sleeps"};
 
-// The process that holds the run's folder: node 0's.
+// Finds the process that holds the run's folder, which is node 0's.
 void signal_run(const Wish& wish, const std::string& folder, Console& console) {
   const auto holder = holder_of(folder);
   D9D_REQUIRE(holder, "no job runs in {}: it has no {}. Give the output_dir of a running job (runs/NAME)",

@@ -1,4 +1,4 @@
-// d9d-node trace: where a step's time went, from the traces of a run.
+// d9d-node trace: shows where a step's time went, from the traces of a run.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ std::optional<int> chosen_step(const Arguments& arguments) {
   return number ? std::optional(static_cast<int>(*number)) : std::nullopt;
 }
 
-// A run's folder stands for the newest trace in it.
+// Reads a trace file; of a run's folder, the newest trace in it.
 trace::LoadedTrace read_trace(const std::string& given) {
   namespace fs = std::filesystem;
   if (!fs::is_directory(given)) return trace::read_chrome_trace(given);

@@ -1,5 +1,5 @@
 #pragma once
-// Where a model that is used without a job computes.
+// The device of commands that use a model without a job.
 
 #include <memory>
 
@@ -10,8 +10,9 @@ namespace d9d {
 class Device;
 
 OptionSpec device_option();
-// Input error for another name, and with the remedy where `cuda` is asked for and this host has no GPU, an old driver
-// or no plugin. To be called before the first tensor is differentiated (device_plugin.hpp).
+// Opens the device of `--device`. Call it before the first tensor is differentiated (device_plugin.hpp).
+// Input error for an unknown name; with the remedy when `cuda` is asked for and this host has no GPU, an
+// old driver or no plugin.
 std::shared_ptr<Device> device_given(const Arguments& arguments);
 
 }  // namespace d9d

@@ -73,12 +73,12 @@ int threads_given(const Arguments& arguments) {
 }
 
 void use_all_cores_unless_told() {
-  // OpenMP would hang where its threads find no room.
+  // Checked here, because OpenMP would hang when its threads find no memory for their stacks.
   constexpr std::uint64_t stack = 8 << 20;
   constexpr std::uint64_t buffers = 384 << 20;
   const int cores = usable_cores();
   require_address_space(static_cast<std::uint64_t>(cores) * stack + buffers);
-  // OpenMP has read this one already.
+  // OpenMP has read this variable already.
   const bool chosen = std::getenv("OMP_NUM_THREADS") != nullptr;
   if (!chosen) at::set_num_threads(cores);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What commands beside jobs are told of their work: how large files may be, how many threads write; and the
-// threads of those that compute.
+// Options of commands that run without a job: the largest size of a file, the number of writing threads,
+// the threads that compute.
 
 #include <cstdint>
 #include <string>
@@ -11,14 +11,15 @@ namespace d9d {
 
 OptionSpec shard_size_option();
 std::uint64_t shard_size_given(const Arguments& arguments);  // bytes
-// The folder that an adapter's folder is added to.
+// --base: the model's folder to which an adapter is added.
 OptionSpec base_option();
-std::string base_given(const Arguments& arguments);  // empty: what the adapter says
+std::string base_given(const Arguments& arguments);  // empty: the one that the adapter names
 OptionSpec threads_option();
-// Left out: the cores that this process may use, but at most four, because then a disk is the limit.
+// Default: the cores that this process may use, but at most four, because beyond that the disk is the limit.
 int threads_given(const Arguments& arguments);
 
-// Torch's threads on all cores, unless OMP_NUM_THREADS says how many. Environment error: there is no room.
+// Lets torch use all cores, unless OMP_NUM_THREADS is set. Environment error when there is no
+// room for the threads.
 void use_all_cores_unless_told();
 
 }  // namespace d9d

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-// A signal handler may read it: it must not be allocated at first use.
+// A signal handler may read it, so it must not be allocated at its first use.
 [[gnu::tls_model("initial-exec")]] constinit thread_local Activity* current = nullptr;
 
 constexpr double nanosecond = 1e-9;

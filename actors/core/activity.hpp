@@ -1,6 +1,6 @@
 #pragma once
-// What the actors of a process are doing at this moment: readable from other threads, and
-// from a signal handler on the thread that does it. Costs two stores and a clock a message.
+// What each actor of a process is doing at this moment. Other threads can read it, and so can a signal
+// handler on the actor's own thread. Costs two stores and one read of the clock per message.
 
 #include <array>
 #include <atomic>
@@ -14,20 +14,21 @@
 
 namespace d9d {
 
-// One actor's line. Never moves; outlives its actor.
+// The entry of one actor. Never moves in memory, and outlives its actor.
 struct Activity {
   std::array<char, 96> name{};                // "user/0 (spike_guard)"
-  std::atomic<const char*> message{nullptr};  // being handled, text that lives for ever; null: none
+  std::atomic<const char*> message{nullptr};  // in work; a text that is never freed; null: none
   std::atomic<std::int64_t> since_ns{0};
 };
 
 class Activities {
  public:
-  // What to_string(id) does not say: which of the user's actors or tasks it is. Before the actor is spawned.
+  // Adds the name of the user's actor or task to what to_string(id) says. Call it before
+  // the actor is spawned.
   void label(ActorId id, std::string label);
   std::string name_of(ActorId id) const;
   Activity& enter(ActorId id);
-  // "user/0 (spike_guard) in Event since 12 s, ..." of the actors that handle something; empty: none does.
+  // "user/0 (spike_guard) in Event since 12 s, ..." the actors that handle something; empty: none does.
   std::string busy(std::int64_t now_ns) const;
 
  private:
@@ -36,7 +37,7 @@ class Activities {
   std::list<Activity> lines_;
 };
 
-// While alive, this thread works on this line.
+// While this object lives, its thread handles `message` for the actor of `activity`.
 class Doing {
  public:
   Doing(Activity& activity, const char* message, std::int64_t now_ns);
@@ -50,7 +51,7 @@ class Doing {
   Activity* const before_;
 };
 
-// Of the calling thread; null: it runs no handler. Safe in a signal handler.
+// The activity of the calling thread; null: it runs no handler. Safe in a signal handler.
 const Activity* current_activity();
 
 }  // namespace d9d

@@ -14,7 +14,8 @@ void Actor::attach(ActorHost* host, ActorId self, ActorId parent) {
 }
 
 void Actor::answer_to(ActorId id) {
-  // Known before the address is: a frame for another actor's id would be passed on to itself for ever.
+  // The actor must know the id before others can send to it: otherwise it would pass such a frame on
+  // to itself for ever.
   if (index_of(id) < 0) aliases_.push_back(id);
   world_.book.enter(id, host_->mailbox());
 }
@@ -36,21 +37,20 @@ void Actor::spawn(ActorId id, Threading threading, ActorFactory factory) {
 
 Header Actor::next_header(ActorId to) {
   const std::uint32_t epoch = world_.epoch.load(std::memory_order_relaxed);
-  // A receiver that is new in this epoch counts from 1, whatever its namesake of the epoch before had heard.
+  // In a new epoch every receiver counts from 1 again.
   if (std::exchange(sequences_of_, epoch) != epoch) sequences_.clear();
   return {.epoch = epoch,
           .sender = self_,
           .receiver = to,
           .sequence = ++sequences_[to.packed()],
           .send_time_ns = world_.clock.now_ns(),
-          // A timer is no edge: asking for a flow would give the span one.
+          // A timer draws no arrow; asking for a flow id would give the span one.
           .flow = active_span_ && to != self_ ? active_span_->flow() : 0};
 }
 
 void Actor::send(ActorId to, Frame frame, const MailboxPtr& attach) {
-  D9D_CHECK(frame.size_bytes() <= world_.limits.bytes_max,
-            "a message of {} bytes to {}: nobody takes more than {}", frame.size_bytes(), to_string(to),
-            world_.limits.bytes_max);
+  D9D_CHECK(frame.size_bytes() <= world_.limits.bytes_max, "a message of {} bytes to {}: the limit is {}",
+            frame.size_bytes(), to_string(to), world_.limits.bytes_max);
   if (const MailboxPtr mailbox = world_.book.find(to)) {
     mailbox->deliver(std::move(frame), attach);
     return;

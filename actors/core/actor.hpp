@@ -1,9 +1,9 @@
 #pragma once
-// The base of every actor. State is private, handlers run one at a time on the actor's thread, and all it can
-// do to others is tell. What hosts it (a thread, a pool, a simulator) is behind ActorHost.
+// The base of every actor. Its state is private, its handlers run one at a time on the actor's thread, and
+// it reaches others only by tell(). ActorHost hides whether a thread, a pool or a simulator runs it.
 //
-// Lifecycle: constructed -> started() -> handlers ... -> finish() or a handler throws. A throw is told to the
-// parent as wire::Failed, and the actor is gone.
+// Lifecycle: constructed -> started() -> handlers ... -> finish() or a handler throws. After a throw
+// the parent gets wire::Failed, and the actor is gone.
 
 #include <chrono>
 #include <functional>
@@ -37,20 +37,20 @@ enum class Threading {
   own_thread,  // computes, or waits for a device, a collective or a disk
 };
 
-// What an actor may ask of whatever runs it. Called on the actor's thread only.
+// The requests that an actor may make of the thing that runs it. Called on the actor's thread only.
 class ActorHost {
  public:
   virtual ~ActorHost() = default;
   virtual MailboxPtr mailbox() = 0;
   virtual void spawn(ActorId id, Threading threading, ActorFactory factory, ActorId parent) = 0;
   virtual void deliver_after(std::chrono::nanoseconds delay, Frame frame) = 0;
-  // Tells wire::PeerDown to this actor when the process behind `mailbox` is gone.
+  // Sends wire::PeerDown to this actor when the process of `mailbox` is gone.
   virtual void watch(const MailboxPtr& mailbox, int node) = 0;
-  // Opens a port for this actor on a numeric address; 0 lets the system choose. Returns the port; an environment
-  // error when it is taken.
+  // Opens a port for this actor on a numeric address. Port 0: the system chooses one. Returns the port.
+  // Environment error when the port is taken.
   virtual std::uint16_t publish(const std::string& address, std::uint16_t port) = 0;
-  // Connects to another process without blocking the caller;
-  // the answer is wire::Dialed with the mailbox attached.
+  // Connects to another process without blocking the caller. The answer is wire::Dialed, with the mailbox
+  // of the other process attached.
   virtual void dial(std::string host, std::uint16_t port, int node) = 0;
   virtual void finish() = 0;
 };
@@ -64,9 +64,9 @@ class Actor {
 
   // Lists what this actor hears. Called once.
   virtual void behavior(Handlers& handlers) = 0;
-  // First call on the actor's own thread.
+  // Called first, on the actor's own thread.
   virtual void started() {}
-  // wire::Stop came: finish what was begun, then finish().
+  // Called when wire::Stop has come: complete the work that was begun, then call finish().
   virtual void stop() { finish(); }
 
   // For the host and the dispatcher only.
@@ -85,11 +85,12 @@ class Actor {
   ActorHost& host() { return *host_; }
   ActorId self() const { return self_; }
   ActorId parent() const { return parent_; }
-  // One more id this actor answers to: a node learns its index only when it has joined.
+  // Adds an id under which this actor gets messages. A node needs it, because it learns its index
+  // only when it joins.
   void answer_to(ActorId id);
   ActorId sender() const { return incoming_ ? incoming_->header.sender : ActorId{}; }
   const MailboxPtr& attached() const;
-  // That brought the message into this process; 0: it was told here.
+  // The connection that brought the message into this process; 0: the sender is in this process.
   std::uint64_t connection() const { return incoming_ ? incoming_->connection : 0; }
 
   template <class T, class Fill>
@@ -100,7 +101,7 @@ class Actor {
   void tell(ActorId to) {
     tell<T>(to, [](typename T::Builder) {});
   }
-  // To somebody who is not in the address book yet.
+  // Sends to an actor that is not in the address book yet.
   template <class T, class Fill>
   void tell_via(const MailboxPtr& mailbox, ActorId to, Fill&& fill, const MailboxPtr& attach = nullptr) {
     mailbox->deliver(encode<T>(next_header(to), std::forward<Fill>(fill)), attach);
@@ -119,8 +120,8 @@ class Actor {
   void set_step(std::uint64_t step) { step_ = step; }
   std::uint64_t step() const { return step_; }
 
-  // A span of work inside a handler (an action, a collective, a file) on a track of its own choice; messages
-  // told meanwhile have their arrows start here.
+  // A span of work inside a handler (an action, a collective, a file), on the track that `span` names.
+  // Messages that the actor sends during it have their arrows start at this span.
   class Work {
    public:
     Work(Actor& actor, const trace::Span& span);
@@ -133,12 +134,12 @@ class Actor {
     trace::ScopedSpan* before_;
   };
   std::uint32_t trace_name(std::string_view text) { return names_(text); }
-  // For Span::step of work in the actor's step.
+  // The value of Span::step for work in the actor's step.
   std::int32_t traced_step() const { return trace::step_of_span(step_); }
 
  private:
   friend class Dispatcher;
-  // Which of its ids this is: 0 its own, 1 and up those of answer_to(), -1 none.
+  // The index of `id` among the actor's ids: 0 its own, 1 and up those of answer_to(), -1 none of them.
   int index_of(ActorId id) const;
   Header next_header(ActorId to);
   void send(ActorId to, Frame frame, const MailboxPtr& attach);
@@ -153,7 +154,7 @@ class Actor {
   Incoming* incoming_ = nullptr;
   trace::ScopedSpan* active_span_ = nullptr;
   trace::NameCache names_{world_.recorder};
-  std::unordered_map<std::uint64_t, std::uint64_t> sequences_;  // of this epoch, by receiver
+  std::unordered_map<std::uint64_t, std::uint64_t> sequences_;  // last number in this epoch, by receiver
   std::uint32_t sequences_of_ = 0;                              // the epoch
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// Who lives where. Actors of this process are entered one by one; an actor of another process is reached
-// through its node, which passes the frame on. One per process, handed in by the world. Thread-safe.
+// Finds the mailbox of an actor. Actors of this process are entered one by one. An actor of
+// another process is reached through its node, which passes the frame on. One per process, a
+// member of the world. Thread-safe.
 
 #include <cstddef>
 #include <functional>

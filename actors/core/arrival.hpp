@@ -1,5 +1,6 @@
 #pragma once
-// The connection whose bytes a thread turns into messages: the loop of CAF says which, a message that is read notes it.
+// The connection whose bytes a thread is turning into messages. CAF's loop sets it before it reads, and
+// each message notes it while it is decoded.
 
 #include <caf/node_id.hpp>
 
@@ -12,7 +13,7 @@ struct Arrival {
   caf::node_id peer;  // the process at its other end
 };
 
-// Of this thread, as long as the object lives.
+// Sets the arrival of this thread while the object lives.
 class Arriving {
  public:
   explicit Arriving(const Arrival& arrival) { slot() = &arrival; }
@@ -20,7 +21,7 @@ class Arriving {
   Arriving(const Arriving&) = delete;
   Arriving& operator=(const Arriving&) = delete;
 
-  // Null: this thread reads from no connection.
+  // The arrival of this thread; null: it reads from no connection.
   static const Arrival* now() { return slot(); }
 
  private:

@@ -23,20 +23,21 @@ using caf::io::network::default_multiplexer;
 using caf::io::network::native_socket;
 using caf::io::network::rw_state;
 
-// CAF's code for a StrangerError on its way through the actor that dials.
+// CAF's error code that stands for a StrangerError, while it passes through the actor that dials.
 constexpr caf::sec stranger = caf::sec::incompatible_versions;
 
-// Connections that have not joined yet: a node needs milliseconds for it.
+// The most connections that have not joined yet: a node needs milliseconds to join.
 constexpr std::size_t joining_max = 256;
 
-// For a node that is there to answer; the Node dials again.
+// How long a connection may take. Short, because the Node dials again.
 constexpr std::chrono::seconds patience{10};
 
-// CAF's queues take scribes, doormen and closures of other threads to the thread of its loop, but ThreadSanitizer does
-// not see it. One address for all of them: the loop's thread cannot read the object itself before it acquires.
+// CAF's queues hand scribes, doormen and closures of other threads to the thread of its loop, but
+// ThreadSanitizer does not see that order. All of them use one address, because the loop's thread must
+// acquire before it reads the object.
 constexpr char loop_order{};
 
-// CAF's stream asks a policy like this one for its bytes.
+// The policy that CAF's stream reads and writes bytes with.
 struct ChannelPolicy {
   std::unique_ptr<net::Channel> channel;
 
@@ -58,7 +59,7 @@ struct ChannelPolicy {
 
 class ChannelScribe final : public caf::io::scribe {
  public:
-  // `complaints`: those of all connections that the other side has dialled.
+  // `complaints`: shared by all connections that the other side has dialled.
   ChannelScribe(default_multiplexer& mpx, std::unique_ptr<net::Channel> channel,
                 std::shared_ptr<Connection> connection,
                 std::shared_ptr<net::Complaints> complaints = std::make_shared<net::Complaints>())
@@ -107,7 +108,7 @@ class ChannelScribe final : public caf::io::scribe {
         connection_(std::move(connection)),
         stream_(mpx, socket, ChannelPolicy{std::move(channel)}) {}
 
-  // Of a connection that has not joined; what does not pass ends it.
+  // Screens the bytes of a connection that has not joined; bytes that do not pass end it.
   bool passes_screen(caf::execution_unit* loop, const void* data, std::size_t bytes) {
     if (!screen_)
       screen_.emplace(published(), [this](const caf::node_id& name) { return is_elsewhere(name); });
@@ -120,13 +121,13 @@ class ChannelScribe final : public caf::io::scribe {
     return false;
   }
   caf::io::basp::instance& basp() { return dynamic_cast<caf::io::basp_broker&>(*parent()).instance; }
-  // A client shakes hands twice, and has its name by the second time.
+  // A client shakes hands twice, and its name is known at the second time.
   bool is_elsewhere(const caf::node_id& name) {
     const auto found = basp().tbl().lookup_direct(name);
     return name == basp().this_node() || (found && *found != hdl());
   }
   caf::node_id peer() { return basp().tbl().lookup_direct(hdl()); }
-  // The Node: a process publishes nothing else.
+  // The published actor is the Node: a process publishes no other.
   caf::actor_id published() {
     const auto& all = basp().published_actors();
     return all.empty() ? caf::invalid_actor_id : all.begin()->second.first->id();
@@ -139,7 +140,7 @@ class ChannelScribe final : public caf::io::scribe {
   caf::io::network::stream_impl<ChannelPolicy> stream_;
 };
 
-// Where CAF thinks a port is: its connections come from the gate.
+// CAF takes this for a port; its connections come from the gate.
 class GateDoorman final : public caf::io::doorman, public net::Taker {
  public:
   GateDoorman(default_multiplexer& mpx, net::Gate& gate, Connections& connections)
@@ -166,7 +167,7 @@ class GateDoorman final : public caf::io::doorman, public net::Taker {
   std::string addr() const override { return "gate"; }
   std::uint16_t port() const override { return gate_.port(); }
 
-  // Those who say nothing after their proof must not take all descriptors.
+  // Connections that stay silent after their proof must not use up all file descriptors.
   net::Answer ask(const net::Hello& hello) override {
     const bool full = hello.purpose == net::Purpose::joining && connections_.num_joining() >= joining_max;
     return {full ? net::Verdict::later : net::Verdict::yes};
@@ -192,7 +193,7 @@ class GateDoorman final : public caf::io::doorman, public net::Taker {
   default_multiplexer& mpx_;
   net::Gate& gate_;
   Connections& connections_;
-  // Of the loop's thread.
+  // Used on the loop's thread only.
   const std::shared_ptr<net::Complaints> complaints_ = std::make_shared<net::Complaints>();
 };
 
@@ -215,7 +216,7 @@ class GateMiddleman final : public caf::io::middleman_actor_impl {
                                 .secrets = &gate_.secrets(),
                                 .hello = {.purpose = purpose},
                                 .deadline = std::chrono::steady_clock::now() + patience});
-      // This process has chosen the other one, which has proved that it knows the secret.
+      // A member: this process has dialled it, and it has proved that it knows the secret.
       caf::io::scribe_ptr scribe(
           caf::make_counted<ChannelScribe>(multiplexer(), std::move(channel), connections_.open(true)));
       tsan_release(&loop_order);
@@ -236,7 +237,7 @@ class GateMiddleman final : public caf::io::middleman_actor_impl {
   Connections& connections_;
 };
 
-// What connect() above said, or CAF's own error in our words.
+// The error of connect() above, or CAF's own error in our words.
 std::string text_of(const caf::error& error) {
   const caf::message& context = error.context();
   if (context.match_elements<std::string>()) return context.get_as<std::string>(0);

@@ -1,6 +1,6 @@
 #pragma once
-// CAF over the gate: every connection between actors is made by runtime/net, which knows TLS, tells a stranger from
-// a node and bears a flood; CAF gets it when both sides have proved themselves.
+// Connects CAF to the gate. runtime/net makes every connection between actors: it does TLS, tells strangers
+// from nodes and withstands floods. CAF gets a connection only when both sides have proved who they are.
 
 #include <caf/actor_system.hpp>
 #include <caf/expected.hpp>
@@ -17,14 +17,15 @@ namespace d9d {
 
 class CafGate {
  public:
-  // Both outlive it. Of a system that has loaded the middleman.
+  // `gate` and `connections` outlive this object. `system` has loaded CAF's middleman.
   CafGate(caf::actor_system& system, net::Gate& gate, Connections& connections);
   ~CafGate();
 
-  // Environment error when the gate cannot listen there. Returns the port.
+  // Listens on `host` and `port` for messages to `actor`. Returns the port. Environment error when the
+  // gate cannot listen there.
   std::uint16_t publish(const caf::strong_actor_ptr& actor, const std::string& host, std::uint16_t port);
-  // Blocks until the connection stands. Environment error that says why it does not; a net::StrangerError where the
-  // two processes do not know the same secret.
+  // Connects, and blocks until the connection is open. Environment error with the reason when it cannot; a
+  // net::StrangerError when the two processes do not know the same secret.
   caf::strong_actor_ptr remote_actor(const std::string& host, std::uint16_t port);
 
  private:

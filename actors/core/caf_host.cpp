@@ -16,7 +16,7 @@
 namespace d9d {
 namespace {
 
-// Between a watched actor and its watcher: CAF's own heartbeats cannot be seen.
+// Signs of life between a watched actor and its watcher, because CAF does not show its own heartbeats.
 using AskForSign = caf::atom_constant<caf::atom("sign?")>;
 using Sign = caf::atom_constant<caf::atom("sign")>;
 
@@ -33,7 +33,7 @@ MailboxPtr mailbox_for(caf::strong_actor_ptr target) {
   return target ? std::make_shared<CafMailbox>(std::move(target)) : nullptr;
 }
 
-// For each address of a name.
+// How long a try may take, for each address of a name.
 constexpr std::chrono::seconds connect_timeout{5};
 
 struct DialResult {
@@ -98,7 +98,8 @@ caf::behavior CafHost::make_behavior() {
   World& world = *arguments_.world;
   tsan_acquire(&world);
   const ActorTurn turn(this);
-  // The actor's thread may be faster than the spawning one, and actors that started() talks to must find it.
+  // Entered here, too: this thread may be faster than the spawning one, and actors that started() sends to
+  // must be able to answer.
   std::call_once(*arguments_.entered, [&] { world.book.enter(arguments_.id, mailbox_); });
   try {
     actor_ = arguments_.factory(world);
@@ -106,7 +107,7 @@ caf::behavior CafHost::make_behavior() {
     dispatcher_ = std::make_unique<Dispatcher>(world, *actor_, arguments_.id);
     if (auto failure = dispatcher_->start()) fail(std::move(*failure));
   } catch (...) {
-    // The constructor threw: there is no actor yet that could speak for itself.
+    // The constructor threw, so there is no actor that could make its own Failed.
     struct Nameless final : Actor {
       using Actor::Actor;
       void behavior(Handlers&) override {}
@@ -118,7 +119,7 @@ caf::behavior CafHost::make_behavior() {
   return {[this](Packet& packet) {
             const ActorTurn turn(this);
             tsan_acquire(ctrl());
-            tsan_acquire(packet.frame.data());  // of one that came from another process
+            tsan_acquire(packet.frame.data());  // for a frame from another process
             packet.frame.stamp_arrival(arguments_.world->clock.now_ns());
             if (!dispatcher_) return;
             if (auto failure = dispatcher_->dispatch(packet.frame, mailbox_for(std::move(packet.attached)))) {
@@ -168,6 +169,7 @@ void CafHost::ask_for_sign(const caf::actor_addr& peer) {
     found->second.heard_ns = arguments_.world->clock.now_ns();
     delayed_send(this, setting(system(), "middleman.heartbeat-interval"), AskForSign::value, peer);
   };
+  // Without an answer nothing is asked again: CAF reports a silent peer as down by its own timeout.
   request(target, caf::infinite, AskForSign::value).then(answered, [](const caf::error&) {});
 }
 
@@ -195,7 +197,7 @@ std::uint16_t CafHost::publish(const std::string& address, std::uint16_t port) {
 }
 
 void CafHost::dial(std::string host, std::uint16_t port, int node) {
-  // remote_actor blocks until the connection stands: a helper on another thread waits for it. The node
+  // remote_actor blocks until the connection is open, so a helper on another thread waits for it. The node
   // is an argument because CAF 0.17 follows a null pointer when there are none.
   const HostArguments arguments = arguments_;
   const MailboxPtr answer_to = mailbox_;

@@ -31,10 +31,10 @@ struct HostArguments {
   ActorId parent;
   ActorFactory factory;
   CafGate* gate = nullptr;
-  // Of an actor without a parent: told of the failure that it ends with.
+  // For an actor without a parent: called with the failure that ends it.
   std::function<void(const Frame& failure)> died = {};
-  // The spawning thread or the actor's thread enters it into the book, the
-  // first to come: an actor that failed at once has left the book for good.
+  // Guards the entry into the address book, which the spawning thread or the actor's thread makes,
+  // whichever comes first. It happens once, so that an actor that failed at once is not entered again.
   std::shared_ptr<std::once_flag> entered = std::make_shared<std::once_flag>();
 };
 
@@ -64,12 +64,12 @@ class CafHost final : public caf::event_based_actor, public ActorHost {
   std::unique_ptr<Dispatcher> dispatcher_;
   struct Watched {
     int node = 0;
-    std::int64_t heard_ns = 0;  // its last sign of life
+    std::int64_t heard_ns = 0;  // when its last sign of life came
   };
   std::map<caf::actor_addr, Watched> watched_;
 };
 
-// Spawns; the actor is in the address book when this returns, unless it has ended by then.
+// Spawns an actor. When this returns the actor is in the address book, unless it has ended already.
 MailboxPtr spawn_hosted(caf::actor_system& system, Threading threading, HostArguments arguments);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// The one C++ type that travels between actors: a frame, and optionally somebody's handle beside it.
+// The one C++ type that CAF carries between actors: a frame, and optionally the handle of an actor.
 
 #include <caf/actor.hpp>
 #include <caf/meta/load_callback.hpp>

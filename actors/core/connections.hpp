@@ -1,7 +1,7 @@
 #pragma once
-// The connections that bring messages of other processes. Each has a number of its own. A process that has dialled this
-// one and is no member of the job may say Join and nothing else. One list per process, in its world.
-// Thread-safe.
+// The connections that bring messages of other processes. Each has its own number. A process that
+// has dialled this one and is not a member of the job yet may only say Join. One list per process,
+// in its world. Thread-safe.
 
 #include <atomic>
 #include <cstdint>
@@ -19,17 +19,17 @@ class Connection {
   void admit() { member_ = true; }
 
  private:
-  const std::uint64_t number_;  // from 1: 0 is a message that was told in this process
+  const std::uint64_t number_;  // from 1; 0 stands for messages from this process
   std::atomic<bool> member_;
 };
 
 class Connections {
  public:
-  // `member`: it has proved that it is one, or this process has chosen and dialled it.
+  // `member`: the other side has proved that it is a member, or this process has dialled it.
   std::shared_ptr<Connection> open(bool member);
-  // What it says counts from here on. Nothing for one that is gone, and for 0.
+  // Accepts all messages of the connection from now on. No effect on a connection that is gone, and on 0.
   void admit(std::uint64_t number);
-  // Those that are there and have not been admitted.
+  // How many connections are open and not admitted.
   std::size_t num_joining();
 
  private:
@@ -37,7 +37,7 @@ class Connections {
 
   std::mutex mutex_;
   std::uint64_t last_ = 0;
-  std::map<std::uint64_t, std::weak_ptr<Connection>> joining_;  // those that may yet be admitted
+  std::map<std::uint64_t, std::weak_ptr<Connection>> joining_;  // not admitted yet
 };
 
 }  // namespace d9d

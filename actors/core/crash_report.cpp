@@ -98,7 +98,7 @@ void add_place(Line& line) {
   line << " in thread " << thread.data();
 }
 
-// The innermost frame of a plugin: what it called may be where the fault is.
+// Finds the innermost frame of a plugin, because the fault may be in a function that the plugin called.
 void add_library(Line& line) {
   std::array<void*, frames_max> frames{};
   const int count = ::backtrace(frames.data(), frames_max);
@@ -112,7 +112,7 @@ void add_library(Line& line) {
   }
 }
 
-// A mapped file that another program makes shorter has no memory behind its new end.
+// SIGBUS: another program has shortened a mapped file, so there is no memory after its new end.
 void add_file(Line& line, std::uintptr_t address) {
   std::array<char, 512> name{};
   const std::string_view file = file_mapped_at(address, std::span(name).first(name.size() - 1));
@@ -134,7 +134,8 @@ void report(int signal, siginfo_t* info, void* /*context*/) {
   ::raise(signal);  // SA_RESETHAND: the system's own action, once this handler has returned
 }
 
-// exit() of a plugin would destroy what other threads use, and one of them would be blamed.
+// exit() called by a plugin would destroy objects that other threads use, and one of those
+// threads would be blamed.
 void report_exit() {
   if (current_activity() == nullptr) return;  // the program itself ends
   Line line;

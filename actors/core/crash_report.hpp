@@ -1,21 +1,23 @@
 #pragma once
-// A crash of this process says what was running: the actor, the message, and the library the
-// fault is in. Then the system's own action follows (a core dump, exit code 128 + signal).
+// Reports what was running when this process crashes: the actor, the message, and the library with the
+// fault. Then the system's own action follows (a core dump, exit code 128 + signal).
 
 #include <string>
 
 namespace d9d {
 
-// Loads a library whose faults are its author's: a report names it. Before the actors start.
+// Loads a plugin, so that a report can name it when the fault is in it. Call it before the actors start.
 void name_as_plugin(const std::string& path);
 
-// Handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, unless a sanitizer has installed some.
+// Installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT, unless a sanitizer
+// has installed its own.
 void report_crashes();
 
-// A stack for the handlers of this thread: the thread's
-// stack may be what overflowed. Kept until the thread ends.
+// Gives this thread a second stack for these handlers, because its own stack may have overflowed. The stack
+// is kept until the thread ends.
 void prepare_thread_for_crashes();
-// From now on a plugin's exit() names the actor that calls it, instead of tearing down what others use.
+// From now on, exit() called by a plugin reports the calling actor instead of destroying
+// objects that others use.
 void report_exits();
 
 }  // namespace d9d

@@ -11,7 +11,7 @@ namespace d9d {
 
 Dispatcher::Dispatcher(World& world, Actor& actor, ActorId id)
     : world_(world), actor_(actor), id_(id), name_(to_string(id)), activity_(world.activities.enter(id)) {
-  // A node learns its index only when it has joined; its process has it in its name.
+  // A node learns its index only when it has joined, so its track has the name of the process.
   const std::string track = id.role == Role::node ? "node" : name_;
   if (world_.recorder != nullptr) track_ = world_.recorder->actor(track, rank_of(id));
   handlers_.on_any_epoch(this, &Dispatcher::stop);
@@ -23,7 +23,7 @@ void Dispatcher::stop(wire::Stop::Reader /*message*/) {
   actor_.stop();
 }
 
-// Users' actors answer without having to say so.
+// Answers for users' actors, so that they need no handler for it.
 void Dispatcher::flush_events(wire::FlushEvents::Reader /*message*/) {
   actor_.tell<wire::EventsHeard>({Role::coordinator, 0}, [&](wire::EventsHeard::Builder heard) {
     heard.setActor(static_cast<std::uint32_t>(id_.index));
@@ -38,7 +38,7 @@ std::optional<Frame> Dispatcher::start() {
     const Actor::Work work(actor_, {.actor = track_, .name = actor_.trace_name("start")});
     const Doing doing(activity_, "its start", world_.clock.now_ns());
     actor_.started();
-    // Users' actors are waited for without having to say so.
+    // Sent for users' actors, so that they need not send it.
     if (id_.role == Role::user) actor_.tell<wire::Ready>(actor_.parent());
   });
 }
@@ -50,7 +50,7 @@ std::optional<Frame> Dispatcher::dispatch(const Frame& frame, const MailboxPtr& 
     } catch (const Refused& refusal) {
       refuse(refusal);
     } catch (const kj::Exception& error) {
-      // Readers check lazily: a hostile pointer shows when its field is read.
+      // Readers check lazily: a hostile pointer throws when its field is read.
       refuse(Refused(Refused::Reason::malformed, error.getDescription().cStr()));
     }
   });
@@ -76,7 +76,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   const Doing doing(activity_, entry->lasting_name, world_.clock.now_ns());
   actor_.active_span_ = &span;
   actor_.set_incoming(&incoming);
-  // The message's step; of one that names none, the step that the actor is in when it has handled it.
+  // The message's step. If it names none, the step of the actor after the handler.
   struct Leave {
     Actor& actor;
     trace::ScopedSpan& span;
@@ -92,7 +92,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
 
 trace::Span Dispatcher::span_of(const Frame& frame, const Header& header, const std::string& name) {
   trace::Span span{.bytes = frame.size_bytes(), .actor = track_, .name = actor_.trace_name(name)};
-  if (header.sender == id_) return span;  // a timer: it waits because it was asked to
+  if (header.sender == id_) return span;  // a timer: its wait is no time in a mailbox
   span.flow_in = header.flow;
   span.sent_elsewhere = frame.arrived_ns() != 0 && header.flow != 0;
   span.enqueue_ns = span.sent_elsewhere || frame.arrived_ns() == 0 ? header.send_time_ns : frame.arrived_ns();
@@ -116,7 +116,7 @@ void Dispatcher::check(const Actor::Incoming& incoming, const Handlers::Entry& e
     throw Refused(Refused::Reason::wrong_epoch, entry.name + " of epoch " + std::to_string(header.epoch) +
                                                     " in epoch " + std::to_string(epoch));
   }
-  if (entry.any_epoch) return;       // forms an epoch: its number may be of another one
+  if (entry.any_epoch) return;       // forms an epoch, so it may carry another number
   if (header.sender == id_) return;  // timers to itself come due in another order than they were set
   if (std::exchange(sequences_of_, epoch) != epoch) last_sequence_.clear();
   const auto address = static_cast<std::size_t>(actor_.index_of(header.receiver));
@@ -144,7 +144,7 @@ std::optional<Frame> Dispatcher::translate_errors(Body&& body) {
     return std::nullopt;
   } catch (...) {
     Caught caught = describe_current_exception();
-    // A user's code is no bug of d9d.
+    // An exception of a user's code is not reported as a bug of d9d.
     if (id_.role == Role::user) {
       if (caught.kind == ErrorKind::bug) caught.kind = ErrorKind::environment;
       caught.what = fmt::format("{} threw: {}", world_.activities.name_of(id_), shortened(caught.what));

@@ -1,5 +1,5 @@
 #pragma once
-// What happens to every frame before and after its handler: checks, a trace span, error translation. The same
+// Does the work around every handler: checks the frame, records a trace span, translates errors. The same
 // for every host; knows no CAF.
 
 #include <optional>
@@ -17,10 +17,10 @@ class Dispatcher {
   // `actor` outlives the dispatcher.
   Dispatcher(World& world, Actor& actor, ActorId id);
 
-  // Runs started(). Gives a failure for the parent when it threw.
+  // Runs started(). Returns a failure for the parent if it threw.
   std::optional<Frame> start();
-  // Runs the handler of `frame`. Bad frames are counted and dropped; a frame for another actor of this
-  // process is passed on. Gives a failure for the parent when the handler threw.
+  // Runs the handler of `frame`. Counts and drops bad frames, and passes on a frame for another actor of
+  // this process. Returns a failure for the parent if the handler threw.
   std::optional<Frame> dispatch(const Frame& frame, const MailboxPtr& attached);
 
   std::uint64_t refused() const { return refused_; }
@@ -45,7 +45,8 @@ class Dispatcher {
   Handlers handlers_;
   std::string current_message_;
   std::uint64_t refused_ = 0;
-  // Numbers count by connection and name: a name on one connection uses up no numbers of it on another.
+  // Sequence numbers are counted per connection and sender, so a stranger that uses the name of a sender on
+  // another connection uses up none of its numbers.
   struct Speaker {
     std::uint64_t connection, sender;
     bool operator==(const Speaker&) const = default;
@@ -55,7 +56,8 @@ class Dispatcher {
       return std::hash<std::uint64_t>()(speaker.sender ^ speaker.connection << 24);
     }
   };
-  // Of this epoch, by the index of the address and by speaker: senders count per epoch and address.
+  // The last number in this epoch, by the index of the address and by speaker: senders count
+  // per epoch and address.
   std::vector<std::unordered_map<Speaker, std::uint64_t, HashOfSpeaker>> last_sequence_;
   std::uint32_t sequences_of_ = 0;  // the epoch
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Which file the memory at an address is of.
+// Finds the file that is mapped at an address.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace d9d {
 
-// Its path, as much as `name` holds; empty where it is no file's. For handlers of signals: takes no memory and no lock.
+// Returns the path, cut to the size of `name`; empty when no file is mapped there. Allocates nothing and
+// takes no lock, so that signal handlers may call it.
 std::string_view file_mapped_at(std::uintptr_t address, std::span<char> name);
 
 }  // namespace d9d

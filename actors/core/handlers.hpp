@@ -1,6 +1,6 @@
 #pragma once
-// The list of what an actor hears. `on(this, &RankExecutor::begin_step)` reads the message type off the handler's
-// signature: void begin_step(wire::BeginStep::Reader).
+// The list of the messages that an actor hears. `on(this, &RankExecutor::begin_step)` reads the message
+// type off the handler's signature: void begin_step(wire::BeginStep::Reader).
 
 #include <capnp/schema.h>
 
@@ -21,14 +21,14 @@ class Handlers {
     bool any_epoch = false;
     // The training step that a message of this type belongs to, for traces; null: it names none.
     std::uint64_t (*step)(const Decoded&) = nullptr;
-    const char* lasting_name = nullptr;  // of the schema: outlives all actors
+    const char* lasting_name = nullptr;  // the same in the schema's memory, which outlives all actors
   };
 
   template <class Self, class Base, class Reader>
   void on(Self* self, void (Base::*handler)(Reader)) {
     add<Reader>(self, handler, false);
   }
-  // For messages that form or end an epoch: accepted whatever epoch they carry.
+  // For messages that form or end an epoch: accepted with any epoch number.
   template <class Self, class Base, class Reader>
   void on_any_epoch(Self* self, void (Base::*handler)(Reader)) {
     add<Reader>(self, handler, true);

@@ -15,7 +15,7 @@ namespace {
 using caf::io::basp::header;
 using caf::io::basp::message_type;
 
-// As CAF writes the types of a message: ours, and a single atom (a sign of life).
+// The two message types that may pass, as CAF writes them: ours, and a single atom (a sign of life).
 constexpr auto names_service = static_cast<std::uint64_t>(caf::atom("SpawnServ"));
 constexpr std::string_view packet_message = "@<>+d9d.packet";
 constexpr std::string_view atom_message = "@<>+@atom";
@@ -66,13 +66,13 @@ JoinScreen::Trouble JoinScreen::trouble_with(const void* data, std::size_t bytes
   if (!awaits_payload_) return trouble_with_header(data, bytes);
   awaits_payload_ = false;
   if (header_.operation == message_type::client_handshake) return trouble_with_name(data, bytes);
-  // Actors of CAF itself hear what they have asked for.
+  // Messages to CAF's own actors pass: they are answers to requests.
   if (header_.operation != message_type::direct_message || header_.dest_actor != published_)
     return std::nullopt;
   return trouble_with_message(data, bytes);
 }
 
-// CAF would send what is for the process of that name here.
+// With the name of a known process, CAF would send that process's messages to this connection.
 JoinScreen::Trouble JoinScreen::trouble_with_name(const void* data, std::size_t bytes) const {
   caf::binary_deserializer source(nullptr, static_cast<const char*>(data), bytes);
   caf::node_id name;
@@ -88,13 +88,14 @@ JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_
   if (header_.payload_len > payload_bytes_max)
     return fmt::format("it has not joined, and begins a message of {} bytes", header_.payload_len);
   if (header_.operation == message_type::down_message) return "";
-  // Nodes of CAF ask each other for their names by this service, which can make no actor of ours.
+  // CAF's nodes ask each other for their names by this service, which cannot make actors of ours.
   if (header_.flags == header::named_receiver_flag && header_.dest_actor == names_service)
     return std::nullopt;
-  // CAF's client marks each of its handshakes so: the server is to use this connection for its name.
+  // CAF's client sets this flag in each handshake: it asks the server to use this connection
+  // for the client's name.
   const bool shakes_hands =
       header_.operation == message_type::client_handshake && header_.flags == header::select_connection_flag;
-  // Other flags ask for another service.
+  // All other flags ask for other services.
   if (!is_for_joining(header_.operation) || (header_.flags != 0 && !shakes_hands))
     return "it has not joined, and says something else than Join";
   return std::nullopt;

@@ -1,7 +1,8 @@
 #pragma once
-// What CAF may hear of a connection that has not joined. CAF trusts its peers: it ends an actor, forgets a node or asks
-// a service when a stranger says so. Such a connection gets no further than a handshake, signs of life and messages
-// of this project, of which accept_arrival() takes Join alone.
+// Filters the bytes that reach CAF from a connection that has not joined. CAF trusts its peers: it ends
+// an actor, forgets a node or calls a service when a stranger asks for it. Before it has joined, a
+// connection may only send a handshake, signs of life and messages of this project, and of these
+// accept_arrival() accepts only Join.
 
 #include <caf/io/basp/header.hpp>
 
@@ -20,14 +21,15 @@ class JoinScreen {
  public:
   static constexpr std::size_t payload_bytes_max = std::size_t{1} << 20;  // a Join has some kilobytes of keys
 
-  // Whether CAF has a connection to a node of this name.
+  // True when CAF has a connection to a node of this name.
   using IsKnown = std::function<bool(const caf::node_id&)>;
 
-  // `published`: the actor that joiners reach.
+  // `published`: the one actor that a joining process may send to.
   explicit JoinScreen(caf::actor_id published, IsKnown is_known)
       : published_(published), is_known_(std::move(is_known)) {}
-  // Takes the pieces that CAF reads: a header, then its payload if it has one. None: CAF may have it. Else the
-  // connection is to be closed, and this says why; empty: a process that was refused takes its leave.
+  // Checks the pieces that CAF reads, in order: a header, then its payload if it has one. None:
+  // CAF may read the piece. Otherwise close the connection; the text says why, and is empty when
+  // a refused process leaves.
   using Trouble = std::optional<std::string>;
   Trouble trouble_with(const void* data, std::size_t bytes);
 
@@ -42,8 +44,9 @@ class JoinScreen {
   bool awaits_payload_ = false;
 };
 
-// Notes in a packet which connection brings it. False: it may not come. A Join has to bring a handle of the process
-// that says it, because the answer goes there: with a handle of another one a stranger would speak through node 0.
+// Notes in a packet the connection that brings it. False: the packet is refused. A Join must carry a handle
+// of the process that sends it, because the answer goes to that handle. With the handle of another process,
+// a stranger could make node 0 send messages to it.
 bool accept_arrival(Packet& packet, const Arrival& arrival);
 
 }  // namespace d9d

@@ -13,8 +13,8 @@ using MailboxPtr = std::shared_ptr<Mailbox>;
 class Mailbox {
  public:
   virtual ~Mailbox() = default;
-  // Frames from one thread arrive in order. `attached` travels
-  // beside the frame: how processes learn of each other.
+  // Frames from one thread arrive in order. The handle `attached` travels beside the frame; it is how
+  // processes learn of each other.
   virtual void deliver(Frame frame, const MailboxPtr& attached) = 0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What happened to a connection, in words that a reader of the log understands.
+// Explains what happened to a connection, in words for the log.
 
 #include <caf/error.hpp>
 
@@ -8,13 +8,13 @@
 
 namespace d9d {
 
-// Why a watched peer counts as gone, to follow its name: "closed the connection ...". CAF
-// gives the same reason for a connection that was closed and for a peer that fell silent;
-// `silent` is how long nothing was heard of it, and after `patience` it was given up.
+// Why a watched peer counts as gone, as text to follow its name: "closed the connection ...". CAF gives the
+// same reason for a connection that was closed and for a silent peer. `silent` is how long the peer was not
+// heard, and `patience` is the silence after which it is given up.
 std::string why_gone(const caf::error& reason, std::chrono::nanoseconds silent,
                      std::chrono::nanoseconds patience);
 
-// Why a dialled address gave no peer.
+// Why dialling an address led to no peer.
 std::string why_unreachable(const caf::error& reason);
 
 }  // namespace d9d

@@ -50,7 +50,8 @@ ActorSystem::ActorSystem(World& world, const SystemOptions& options) {
   impl_ = std::make_unique<Impl>(world, options);
 }
 
-// CAF waits for the threads of actors that are gone, and these for the last mailbox that points to them.
+// CAF waits for the threads of ended actors, and these threads wait until the last mailbox of their
+// actor is gone. Emptying the book drops those mailboxes.
 ActorSystem::~ActorSystem() {
   impl_->world.book.clear();
 }

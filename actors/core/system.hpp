@@ -17,7 +17,7 @@ struct SystemOptions {
   std::size_t pool_threads = 2;
   std::chrono::milliseconds heartbeat_interval{500};
   std::chrono::milliseconds connection_timeout{5000};  // a silent peer counts as gone after this
-  net::Gate* gate = nullptr;  // the process's way to others, outlives the system; null: it makes a plain one
+  net::Gate* gate = nullptr;  // outlives the system; null: the system makes a plain one
 };
 
 class ActorSystem {
@@ -26,7 +26,8 @@ class ActorSystem {
   ActorSystem(World& world, const SystemOptions& options);
   ~ActorSystem();
 
-  // `died`: called on the thread of the root after it threw and ended; no actor hears of it.
+  // Spawns an actor without a parent. `died` is called on its thread after it threw and ended, because no
+  // actor hears of that.
   using RootDied = std::function<void(ErrorKind kind, const std::string& report)>;
   MailboxPtr spawn_root(ActorId id, Threading threading, ActorFactory factory, RootDied died = {});
   // Waits for all actors to end; false when some are still there after `deadline`.

@@ -1,6 +1,6 @@
 #pragma once
-// Tells ThreadSanitizer what it cannot see: Debian's CAF is not instrumented, so the order that its mailboxes
-// and scheduler give is unknown to it. Nothing in other builds.
+// Tells ThreadSanitizer the order of events that CAF's mailboxes and scheduler guarantee. It cannot see
+// that order, because Debian's CAF is not instrumented. Does nothing in other builds.
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" void __tsan_acquire(void* address);
@@ -9,7 +9,7 @@ extern "C" void __tsan_release(void* address);
 
 namespace d9d {
 
-// What this thread wrote is visible to the thread that calls tsan_acquire() with the same address later.
+// Everything this thread wrote is visible to a thread that later calls tsan_acquire() with the same address.
 inline void tsan_release([[maybe_unused]] const void* address) {
 #if defined(__SANITIZE_THREAD__)
   if (address != nullptr) __tsan_release(const_cast<void*>(address));
@@ -22,7 +22,8 @@ inline void tsan_acquire([[maybe_unused]] const void* address) {
 #endif
 }
 
-// The turn of one actor: what it did in its last turn, on whatever thread, happened before.
+// One turn of an actor. Everything that the actor did in its last turn, on any thread,
+// happened before this one.
 class ActorTurn {
  public:
   explicit ActorTurn(const void* actor) : actor_(actor) { tsan_acquire(actor_); }

@@ -1,5 +1,6 @@
 #pragma once
-// An enum of ours and the one of a message that means the same, as one table for both directions:
+// Converts between an enum of ours and the enum of a message with the same meaning, by one
+// table for both directions:
 //   constexpr WirePairs failure_kinds{"Failed.kind",
 //                                     std::array{std::pair{ErrorKind::bug, wire::Failed::Kind::BUG}, ...}};
 //   failed.setKind(failure_kinds.to_wire(kind));

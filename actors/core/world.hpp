@@ -1,6 +1,6 @@
 #pragma once
-// The world of the actors of one process, handed in: time, addresses, traces, counts of what was refused.
-// A simulator hands in another one. Outlives every actor.
+// What the actors of one process share: time, addresses, traces, counts of refused messages. Passed in, so
+// that a simulator can pass another one. Outlives every actor.
 
 #include <atomic>
 #include <cstdint>
@@ -26,11 +26,12 @@ struct World {
   std::atomic<std::uint64_t> refused{0};  // frames dropped: bad bytes, other epoch, repeated, unknown type
   std::atomic<std::uint64_t> undelivered{0};  // frames whose addressee is unknown
   Activities activities{};
-  // An actor failed or the job is over: actors leave one by one, and what the others still tell them is lost.
+  // An actor failed or the job is over. Actors then end one by one, and messages to those
+  // that ended are lost.
   std::atomic<bool> ending{false};
 };
 
-// Counts a frame that no actor takes. The first one is a warning, unless the job ends.
+// Counts a frame that has no receiver. Logs the first one as a warning, unless the job is ending.
 void note_undelivered(World& world, std::string_view text);
 
 }  // namespace d9d

@@ -45,7 +45,8 @@ void DeviceTracks::begin_step(std::uint64_t step) {
   step_ = step;
 }
 
-// What ran since the window's last step was told, its update above all, is still taken.
+// Kernels that ran after the work of the window's last step was recorded, above all its update, still
+// go into the trace.
 void DeviceTracks::switch_kernels() {
   if (notes_kernels_) record_kernels({});
   notes_kernels_ = !notes_kernels_;
@@ -77,8 +78,9 @@ double DeviceTracks::record_done() {
   return seconds;
 }
 
-// Each belongs to the work that goes on at its middle: clocks of kernels and of events are not quite the same.
-// Some are told a step late.
+// A kernel belongs to the work that is running at the kernel's middle, because the clocks of kernels
+// and of events differ a little. Some kernels are reported a step late, so the work of the step
+// before is searched, too.
 void DeviceTracks::record_kernels(std::vector<LoggedWork> done) {
   std::vector<const LoggedWork*> by_begin;
   for (const auto* works : {&done_before_, &done})
@@ -112,7 +114,7 @@ void DeviceTracks::record_kernels(std::vector<LoggedWork> done) {
   done_before_ = std::move(done);
 }
 
-// A stall is a part of what was given.
+// A stall has no arrow: it is a part of work that was queued already.
 trace::Span DeviceTracks::span_of(const LoggedWork& done) {
   const bool copies = done.kind == LoggedWork::Kind::transfer;
   return {.start_ns = done.begin_ns,

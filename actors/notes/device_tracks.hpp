@@ -1,6 +1,6 @@
 #pragma once
-// What a rank's device does with the work that it is given: in the trace spans on tracks of its own, each with an arrow
-// from the span that gave it. On the CPU work is done when its call returns, and there is nothing to add.
+// The trace of a rank's device: spans on the device's own tracks, each with an arrow from the host's span
+// that queued the work. On the CPU, work is done when its call returns, so there is nothing to add.
 
 #include <array>
 #include <cstdint>
@@ -19,16 +19,20 @@ class DeviceTracks {
   // `log` null: the CPU. `recorder` null: no trace. Both outlive this object.
   DeviceTracks(WorkLog* log, trace::Recorder* recorder, int rank);
 
-  // What the device runs in the steps of the window, on tracks "device kernels" of its streams. `device` outlives this.
+  // Also records each kernel that the device runs in the steps of the window, on one track "device kernels"
+  // for each stream. `device` outlives this object.
   void trace_kernels(Device* device, const TraceWindow& window);
   void begin_step(std::uint64_t step);
 
   bool is_late() const { return log_ != nullptr; }
-  // Of a span around calls that do such work, or give it to the device.
+  // The category of a span around calls: `work` on the CPU, `launch` where the calls queue the
+  // work on a device.
   trace::Category category_of(trace::Category work) const { return log_ ? trace::Category::launch : work; }
-  // The span of calls that begin now, with that category; what they give leads back to it.
+  // Returns `work` with that category, as the span of calls that begin now. Spans of the work that these
+  // calls queue have their arrows from it.
   trace::Span begun(trace::Span work, bool evaluation);
-  // Records what is known to be done by now. Seconds that its actions took.
+  // Records the work that is done by now. Returns the seconds that its compute actions
+  // took, evaluations left out.
   double record_done();
 
  private:
@@ -41,10 +45,10 @@ class DeviceTracks {
   const int rank_;
   trace::NameCache names_;
   std::array<std::uint32_t, 4> tracks_{}, kernel_tracks_{};  // by StreamRole
-  Device* device_ = nullptr;                                 // whose kernels are wanted
+  Device* device_ = nullptr;                                 // null: kernels are not recorded
   TraceWindow window_;
   bool notes_kernels_ = false;
-  std::uint64_t step_ = 0;  // that began last
+  std::uint64_t step_ = 0;  // the step that began last
   std::vector<LoggedWork> done_before_;
 };
 

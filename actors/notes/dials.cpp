@@ -8,7 +8,7 @@ namespace d9d {
 
 namespace {
 
-// A try to connect fails with a reason sooner or later: one without is connected and waits.
+// A failed try has a reason. A dial without one is connected, and the other side has not answered.
 const std::string silence =
     "it takes connections but does not answer; is its process stopped, or does something else listen there?";
 

@@ -1,5 +1,6 @@
 #pragma once
-// Whom a node calls and who has not answered yet. The Node's bookkeeping; it says what people should hear.
+// The nodes that this node dials and that have not answered yet. The Node's bookkeeping, with the
+// texts for the log.
 
 #include <map>
 #include <string>
@@ -15,10 +16,10 @@ class Dials {
   const HostPort& address(int node) const { return open_.at(node).at; }
   void answered(int node) { open_.erase(node); }
   bool all_answered() const { return open_.empty(); }
-  // A try failed, and there will be another. True when people do not know this reason yet.
+  // Notes that a try failed; there will be another. True when the reason is new and should be logged.
   bool failed(int node, const std::string& reason);
 
-  // "node 2 at 10.0.0.3:4711 (no answer)", of all that are open.
+  // The nodes that have not answered, for people: "node 2 at 10.0.0.3:4711 (no answer)".
   std::string missing() const;
 
  private:

@@ -58,6 +58,8 @@ bool EvaluationRun::reduced(const StepTotals& totals, bool stop) {
   sums_.loss_sum += totals.loss_sum;
   sums_.weight_sum += totals.weight_sum;
   sums_.tokens += totals.tokens;
+  // A rank that has not read these sums yet can have begun at most `ahead` batches after this one, so all
+  // ranks can end with the same batch.
   if (stop) last_ = std::min(last_, reduced_ + options_.ahead);
   if (reduced_ == last_) return true;
   advance();
@@ -67,7 +69,7 @@ bool EvaluationRun::reduced(const StepTotals& totals, bool stop) {
 double EvaluationRun::loss() const {
   const double mean = sums_.weight_sum > 0 ? sums_.loss_sum / sums_.weight_sum : 0;
   const bool is_number = sums_.weight_sum > 0 && !std::isnan(mean);
-  return is_number ? mean : std::numeric_limits<double>::quiet_NaN();  // a sign of NaN would be printed
+  return is_number ? mean : std::numeric_limits<double>::quiet_NaN();  // `mean` may print as -nan
 }
 
 std::optional<double> EvaluationRun::loss_after(std::uint64_t step) const {

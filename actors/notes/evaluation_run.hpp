@@ -1,7 +1,8 @@
 #pragma once
-// The evaluations of one rank, batch after batch: the next batch is loaded while one is computed, and a rank begins
-// one only if the slowest rank is at most `ahead` batches behind, because those between hold activations. The
-// Trainer's bookkeeping; every rank comes to the same end, because all read the same sums.
+// The evaluations of one rank, batch after batch. The next batch is loaded while one is computed. A
+// rank begins a batch only if the slowest rank is at most `ahead` batches late, because each batch
+// between them holds activations. All ranks end after the same batch, because all read the same
+// sums. The Trainer's bookkeeping.
 
 #include <cstdint>
 #include <deque>
@@ -17,19 +18,20 @@
 namespace d9d {
 
 struct LoadedBatch {
-  std::uint64_t step = 0;                   // as the Loader counts
+  std::uint64_t step = 0;                   // in the Loader's count
   std::vector<std::uint64_t> microbatches;  // tickets
   std::uint64_t tokens = 0;
   double flops = 0;
   std::uint64_t next_sample = 0;
 };
 
-// Between two steps, forward alone.
+// An evaluation runs between two steps, forward only.
 struct EvaluationOptions {
-  std::uint64_t batches = 0;               // of an evaluation
-  std::function<bool(std::uint64_t)> due;  // after this step?
+  std::uint64_t batches = 0;               // per evaluation
+  std::function<bool(std::uint64_t)> due;  // whether one follows this step
   std::uint64_t ahead = 1;
-  // What makes one better than another, and when the job ends for it; as the checkpoint that is resumed left it.
+  // Which value decides what evaluation is better, and when the job ends because of it. `stopping` has the
+  // state of the resumed checkpoint.
   std::string metric = "loss";
   bool higher_is_better = false;
   std::optional<EarlyStopping> stopping{};
@@ -38,9 +40,10 @@ struct EvaluationOptions {
 class EvaluationRun {
  public:
   struct Actions {
-    // Of the evaluation's Loader: `count` batches, the first of which is its `first`, counted over all evaluations.
+    // Asks the evaluation's Loader for `count` batches. `first` is the number of the first
+    // one over all evaluations.
     std::function<void(std::uint64_t first, std::uint64_t count)> load;
-    // `number` of the evaluation, from 1.
+    // Computes a batch. `number` counts within the evaluation, from 1.
     std::function<void(std::uint64_t number, const LoadedBatch& batch)> compute;
   };
   EvaluationRun(EvaluationOptions options, Actions actions)
@@ -49,13 +52,13 @@ class EvaluationRun {
   bool due(std::uint64_t step) const { return step_ != step && options_.due(step); }  // and still to come
   void start(std::uint64_t step, std::int64_t now_ns);
   void loaded(LoadedBatch batch);
-  // The tokens of the batch; bug error for another number than the last begun.
+  // Returns the tokens of the batch. Bug error when `number` is not the batch that was begun last.
   std::uint64_t computed(std::uint64_t number);
-  // `totals` over all ranks, of the batches in their order. `stop`: end with the last batch that any rank may
-  // have begun. True when the evaluation is over.
+  // Adds the totals of the next batch, summed over all ranks. `stop`: the evaluation ends with the last
+  // batch that any rank may have begun. Returns true when the evaluation is over.
   bool reduced(const StepTotals& totals, bool stop);
 
-  // A batch was asked for and did not come yet.
+  // True while a batch was asked for and has not come.
   bool loading() const { return all_loaded_ < all_asked_; }
   // Whether a batch was reduced since the last call, or the evaluation began.
   bool take_progress() { return std::exchange(progress_, false); }
@@ -63,7 +66,7 @@ class EvaluationRun {
   bool whole() const { return last_ == options_.batches; }
   double loss() const;  // weighted mean; NaN when nothing counts
   double weight() const { return sums_.weight_sum; }
-  // Where the last evaluation was whole, is that of `step` and is a number.
+  // The loss, if the last evaluation followed `step`, was whole and its loss is a number.
   std::optional<double> loss_after(std::uint64_t step) const;
   std::uint64_t tokens() const { return static_cast<std::uint64_t>(sums_.tokens); }
   std::int64_t begin_ns() const { return begin_ns_; }
@@ -74,11 +77,11 @@ class EvaluationRun {
 
   EvaluationOptions options_;
   Actions actions_;
-  std::uint64_t all_asked_ = 0, all_loaded_ = 0;  // in all evaluations so far
+  std::uint64_t all_asked_ = 0, all_loaded_ = 0;  // batches of all evaluations so far
   std::deque<LoadedBatch> batches_;
-  // Of this evaluation: its end, and how far each kind of work has come.
+  // Numbers of this evaluation's batches: the last one, and how far each kind of work has come.
   std::uint64_t last_ = 0, asked_ = 0, begun_ = 0, computed_ = 0, reduced_ = 0;
-  std::uint64_t tokens_ = 0;  // of the batch in work
+  std::uint64_t tokens_ = 0;  // in the batch in work
   StepTotals sums_;
   std::uint64_t step_ = 0;  // training steps done before it
   std::int64_t begin_ns_ = 0;

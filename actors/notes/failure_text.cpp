@@ -39,7 +39,7 @@ std::string failure_text(wire::Failed::Reader failed) {
       failed.getStep() == 0 ? "before the first step" : fmt::format("step {}", failed.getStep());
   std::string text = fmt::format("{}{} In {}, {}", bug ? "bug: " : "", sentence(failed.getText()),
                                  place_of(actor, failed.getRank()), step);
-  // For the person who mends d9d or the plugin.
+  // The actor and the message help the person who repairs d9d or the plugin.
   if (bug) text += fmt::format(", in {} while handling {}", actor, std::string(failed.getMessage()));
   return text + ".";
 }

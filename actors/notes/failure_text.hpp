@@ -1,5 +1,5 @@
 #pragma once
-// How the end of a job is told to its user: the cause first, then where it happened, then what to do.
+// The text with which a job ends, for its user: first the cause, then where it happened, then what to do.
 
 #include <string>
 
@@ -11,7 +11,7 @@ namespace d9d {
 // "text/none.json: no such file. In the loader of rank 0, before the first step."
 std::string failure_text(wire::Failed::Reader failed);
 
-// What a new start will do. Empty: no checkpoint was committed.
+// Says what a new start of the job will do. `last_checkpoint` empty: none was committed.
 std::string next_start_text(const std::string& last_checkpoint);
 
 }  // namespace d9d

@@ -5,7 +5,7 @@
 namespace d9d {
 namespace {
 
-// Only compute actions are led.
+// Transfers are not led, so they have no kind on the wire.
 constexpr WirePairs part_kinds{
     "LeadAction.parts.kind",
     std::array{std::pair{ActionKind::forward, wire::LeadAction::Kind::FORWARD},

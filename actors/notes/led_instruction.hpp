@@ -1,14 +1,15 @@
 #pragma once
-// A pipeline instruction as it travels from the rank that leads to those that follow its order.
+// Converts a pipeline instruction to and from LeadAction, which the leading rank sends to the
+// ranks that follow it.
 
 #include "messages/pipeline.capnp.h"
 #include "runtime/pipeline/action.hpp"
 
 namespace d9d {
 
-// Only for compute actions: transfers are not led.
+// Writes `instruction` into `lead`. Only compute actions are allowed, because transfers are not led.
 void fill_parts(wire::LeadAction::Builder lead, const Instruction& instruction);
-// Throws Error(bug) for a kind that is none of them.
+// Reads the instruction. Throws Error(bug) for an unknown kind.
 Instruction instruction_of(wire::LeadAction::Reader lead);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// What a node knows once the job has formed, and whom it spawns then.
+// What a node knows when the job has formed, and the actors that it then spawns.
 
 #include <cstdint>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace d9d {
 
-// The cast of a node is a function of it.
+// The cast of a node depends on this alone.
 struct Membership {
   std::uint32_t epoch = 0;
   int node = 0;
   std::vector<int> ranks_per_node;
-  std::vector<HostPort> addresses;  // of the nodes, as this one reaches them; of this one: as the others do
+  std::vector<HostPort> addresses;  // how this node reaches each node; for itself, how the others reach it
   std::string bound_host;           // where this process listens: numeric, or a wildcard
   std::string resume_from;
   std::uint64_t resume_step = 0;
   std::string resume_state;
   std::uint64_t resume_sample = 0;
-  std::string tag;  // random per job start: names what is being written
+  std::string tag;  // random per job start: part of the names of files being written
 };
 
 struct CastMember {
@@ -29,7 +29,7 @@ struct CastMember {
   Threading threading = Threading::pool;
   ActorFactory factory;
   bool says_ready = false;  // training starts when all of these are ready
-  bool goes_first = false;  // listens to what the others say: the others enter when all of these are ready
+  bool goes_first = false;  // spawned before the rest, which waits until these are ready
 };
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// The checkpoints that are being written: what has come of each, and whether it is whole. The Coordinator's
-// bookkeeping; it knows neither messages nor the disk.
+// The checkpoints that are being written: which parts of each have come, and whether it is complete. The
+// Coordinator's bookkeeping; it knows neither messages nor the disk.
 
 #include <cstdint>
 #include <map>
@@ -23,18 +23,18 @@ class PendingSaves {
     CheckpointParts parts;
     int shards = 0;
     bool tracker = false;
-    std::string failure;  // of any of its shards; empty = none
+    std::string failure;  // why a shard was not written; empty = none failed
   };
 
   explicit PendingSaves(int world_size) : world_size_(world_size) {}
 
-  // `failure` empty: written; then `report` says what.
+  // Notes one rank's shard. `failure` empty: it was written, and `report` (JSON) describes it.
   void shard(std::uint64_t step, const std::string& report, const std::string& failure);
-  // Returns whether it is the step's first.
+  // Notes one rank's state. True when it is the first one for this step.
   bool rank_state(std::uint64_t step, int rank, std::uint64_t next_sample, const std::string& state);
   void tracker(std::uint64_t step);
 
-  // All ranks have handed in theirs, and the tracker's files hold all numbers up to the step.
+  // True when all ranks' shards and states are here and the tracker's files hold all numbers up to the step.
   bool complete(std::uint64_t step) const;
   Save take(std::uint64_t step);
 

@@ -55,11 +55,11 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
   return {};
 }
 
-// Every node has to be reached by all others.
+// Checks that all other nodes can reach the address of this one.
 std::string Roster::trouble_with_address(wire::Join::Reader join) const {
   const std::string host = join.getHost();
   for (const Member& member : members_) {
-    if (member.host.empty() || host.empty()) continue;  // node 0, known by where each has dialled it
+    if (member.host.empty() || host.empty()) continue;  // node 0: known by where each node dialled it
     if (member.port != 0 && member.port == join.getPort() && member.host == host) {
       return fmt::format(
           "it announces {}, as another node does; node.advertise and --listen differ from host to host",
@@ -104,7 +104,7 @@ std::string Roster::missing() const {
                      refused_ == 1 ? "1 node was" : fmt::format("{} were", refused_), last_refusal_);
 }
 
-// Of the first process of its command.
+// The arrival of the first process of the member's command.
 int Roster::arrival(const Member& member) const {
   if (member.command == 0) return member.number;
   int first = member.number;
@@ -120,6 +120,7 @@ void Roster::close() {
   for (Member& member : members_) {
     keyed.push_back({{member.wish < 0 ? INT32_MAX : member.wish, arrival(member), member.place}, member});
   }
+  // The first member is node 0 and keeps its place.
   std::stable_sort(keyed.begin() + 1, keyed.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   members_.clear();

@@ -1,5 +1,5 @@
 #pragma once
-// What signals asked of this rank, and what all ranks make of the sums of their wishes. The Trainer's bookkeeping.
+// What signals have asked of this rank, and what all ranks make of the sum of their wishes. The Trainer's bookkeeping.
 
 #include <string>
 
@@ -9,15 +9,15 @@ namespace d9d {
 
 // What all ranks do after a step.
 struct AgreedWishes {
-  int stop_signal = 0;  // where ranks got different ones SIGTERM, then SIGINT, then SIGHUP; 0 = go on
+  int stop_signal = 0;  // of several, SIGTERM goes before SIGINT, before SIGHUP; 0 = go on
   bool save = false;    // a checkpoint was asked for
-  bool sleep = false;   // memory is to be handed back
+  bool sleep = false;   // free memory, and wait for SIGCONT
 };
 
 class SignalWishes {
  public:
   void add(int signal);
-  // A wish to save or to sleep is added to the wishes of one step, a wish to stop to those of every step.
+  // Adds a wish to save or to sleep to the wishes of one step only, and a wish to stop to those of every further step.
   void add_to(RankWishes& wishes);
 
  private:

@@ -12,7 +12,8 @@ void StepRequests::taken(TakenCheckpoint checkpoint) {
   taken_[checkpoint.step] = checkpoint;
 }
 
-// One that the job went back over while it was written is none to go back to.
+// If the job went back past this step while the checkpoint was written, the checkpoint is of
+// undone steps: ignore it.
 void StepRequests::committed(std::uint64_t step) {
   if (!taken_.contains(step)) return;
   committed_.push_back(step);
@@ -61,12 +62,12 @@ void StepRequests::agree(const RankWishes& wishes) {
   if (wishes.lr_changes > 0) lr_factor_ = wishes.lr_factor;
   if (wishes.roll_back == 0) return;
   const auto found = taken_.find(static_cast<std::uint64_t>(wishes.roll_back) - 1);
-  D9D_CHECK(found != taken_.end(), "the job goes back to step {}, of which this rank has copied nothing",
+  D9D_CHECK(found != taken_.end(), "the job goes back to step {}, but this rank has no copy of that step",
             wishes.roll_back - 1);
   restore_ = found->second;
 }
 
-// Checkpoints from the spike on hold what went wrong.
+// Forgets checkpoints that are newer than the restored one, because they hold the steps that went wrong.
 void StepRequests::restored(std::uint64_t step) {
   ++roll_backs_;
   gone_ = step;

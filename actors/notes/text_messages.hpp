@@ -1,5 +1,6 @@
 #pragma once
-// A request for texts as it travels from an actor over the Trainers to the RankExecutors.
+// Converts a request for texts to and from the messages between the asking actor, the
+// Trainers and the RankExecutors.
 
 #include "messages/texts.capnp.h"
 #include "runtime/text/text_request.hpp"

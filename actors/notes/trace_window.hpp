@@ -8,10 +8,10 @@ namespace d9d {
 struct TraceWindow {
   std::uint64_t period = 0;
   std::uint64_t active = 0;
-  std::uint64_t first_step = 1;  // of this start of the job: periods begin with it
+  std::uint64_t first_step = 1;  // the first one of this start of the job; periods begin there
 
   bool ends_with(std::uint64_t step) const { return (step - first_step + 1) % period == 0; }
-  // Whether the step goes into such a file.
+  // Whether the step is one of the last `active` ones of its period.
   bool has(std::uint64_t step) const { return (step - first_step) % period + active >= period; }
 };
 

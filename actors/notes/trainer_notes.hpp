@@ -1,5 +1,5 @@
 #pragma once
-// The messages of a Trainer, and what it notes of work that others do meanwhile.
+// The messages of a Trainer, and its notes about work that other actors do meanwhile.
 
 #include <cstdint>
 #include <deque>
@@ -36,7 +36,7 @@ enum class TrainerPhase {
 };
 const char* name_of(TrainerPhase phase);  // for an error
 
-// Of a Tick.
+// The kinds of a Trainer's Tick.
 enum TrainerDeadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 
 // A checkpoint that is due, or that is being written.
@@ -44,18 +44,18 @@ struct DueSave {
   std::uint64_t step, next_sample, tokens_total, skipped;
 };
 
-// Where a Trainer is between two steps without memory.
+// The state of a Trainer that sleeps between two steps, without memory and links.
 struct SleepOfRank {
   bool asked = false;                   // all ranks have agreed to sleep after this step
-  std::uint64_t after = 0;              // the steps done when it fell asleep last
-  std::size_t awaited = 0;              // answers to Sleep or Wake
-  bool is_linked = true;                // the rank's links to others are open, or are told to be
+  std::uint64_t after = 0;              // how many steps were done when it last fell asleep
+  std::size_t awaited = 0;              // how many answers to Sleep or Wake are missing
+  bool is_linked = true;                // the rank's links to others are open or being opened
   bool is_deep = false;                 // memory and links are gone
-  std::uint64_t bytes = 0;              // that went
-  std::optional<std::uint64_t> call{};  // somebody said Wake for that sleep
+  std::uint64_t bytes = 0;              // how many were freed
+  std::optional<std::uint64_t> call{};  // a Wake has come for the sleep after this step
 };
 
-// The events that somebody wants to hear of.
+// The events that have listeners.
 struct ListenedTo {
   std::optional<std::set<std::string>> names{};  // none: the EventBus has not answered yet
   bool maybe(const std::string& event) const {
@@ -63,16 +63,16 @@ struct ListenedTo {
   }
 };
 
-// Own actors of the job that the Trainer of rank 0 waits for.
+// The job's own actors that the Trainer of rank 0 waits for.
 struct FollowingActors {
   std::map<ActorId, std::uint64_t>
-      deciding{};               // and how many Events of the ends of steps and evaluations it followed
-  std::set<ActorId> keeping{};  // that have a state for checkpoints
-  std::uint64_t told = 0;       // so many of those Events were told
+      deciding{};                         // how many Events of step and evaluation ends each has followed
+  std::set<ActorId> keeping{};            // actors that have a state for checkpoints
+  std::uint64_t told = 0;                 // how many of those Events were sent
   std::map<ActorId, std::string> kept{};  // states for the checkpoint in flight
 };
 
-// An event that waits for the update before it.
+// An event that is sent after the update before it.
 struct Announcement {
   std::string event;
   std::uint64_t step;

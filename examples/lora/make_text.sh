@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes the licences that every Debian has in /usr/share/common-licenses: LEARN.txt to train on, and HELD_OUT.txt, two
-# others. A paragraph is a line, paragraphs are parted by a blank line.
+# others. Each paragraph is one line, with a blank line between paragraphs.
 #   sh make_text.sh LEARN.txt HELD_OUT.txt
 set -eu
 [ $# -eq 2 ] || { echo "usage: sh make_text.sh LEARN.txt HELD_OUT.txt" >&2; exit 2; }

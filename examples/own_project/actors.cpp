@@ -3,11 +3,12 @@
 
 namespace mine {
 
-// Has the job go back to its last checkpoint of before the loss jumps to `limit` times its running mean.
+// When the loss jumps to `limit` times its running mean, sends the job back to the
+// last checkpoint before that.
 struct SpikeGuard final : d9d::StepActor {
   using StepActor::StepActor;
   double limit = 3, mean = 0;
-  std::uint64_t quiet = 10;  // steps in which nothing is a spike
+  std::uint64_t quiet = 10;  // first steps, in which nothing counts as a spike
   void step_done(const d9d::StepDone& step) override {
     if (!step.loss) return;
     if (mean > 0 && *step.loss > limit * mean && step.number > quiet) return roll_back(step.number);
@@ -22,7 +23,7 @@ BOOST_DESCRIBE_STRUCT(SpikeGuard, (), (limit, quiet))
 struct Plateau final : d9d::StepActor {
   using StepActor::StepActor;
   double least = 0.1, factor = 1, best = std::numeric_limits<double>::max();
-  bool decides() const override { return true; }  // at the same step in every run
+  bool decides() const override { return true; }  // so that it acts at the same step in every run
   void evaluation_done(const d9d::EvaluationDone& evaluation) override {
     if (!evaluation.loss) return;
     if (*evaluation.loss < best) return void(best = *evaluation.loss);
@@ -35,7 +36,8 @@ struct Plateau final : d9d::StepActor {
 };
 BOOST_DESCRIBE_STRUCT(Plateau, (), (least))
 
-// Every n steps it has the model go on with some prompts, and shows the texts. Without a tokenizer a text is its ids.
+// Every `every` steps has the model continue some prompts, and shows the texts. Without a tokenizer a
+// text is its ids.
 struct Sampler final : d9d::StepActor {
   using StepActor::StepActor;
   d9d::Count every = 100, tokens = 32;

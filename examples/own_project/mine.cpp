@@ -1,4 +1,4 @@
-// The pieces of this project but its actors.
+// All pieces of this project except its actors.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
@@ -12,8 +12,9 @@
 
 namespace mine {
 
-// Data: phrases of random tokens, each said again and again. Only what is repeated counts in the loss, so a model learns
-// to copy from its context. A sample is a pure function of its index: a run may go on with other ranks.
+// Data: a sample is a phrase of random tokens, repeated. Only the repetitions count in the loss, so
+// a model learns to copy from its context. A sample is a pure function of its index, so a run may go
+// on with other ranks.
 struct Repeats final : d9d::SampleSource {
   d9d::Count vocab_size = 64, length = 64, phrase = 8, samples = 1024, seed = 1;
   std::array<std::uint64_t, 2> spoiled = {0,
@@ -61,7 +62,7 @@ struct Convolution final : d9d::LayeredStage {
     const at::Tensor mixed = d9d::kernels::linear(at::cat({all, before}, 2), weight(i, "mix"));
     return hidden + scatter_sum(d9d::kernels::linear(mixed.relu(), weight(i, "down")));
   }
-  void shard(d9d::TensorParallel& tensor) override {  // what mesh.tensor_parallel splits
+  void shard(d9d::TensorParallel& tensor) override {  // the weights that mesh.tensor_parallel splits
     for (const std::int64_t i : layers()) {
       tensor.column(weight(i, "mix"));
       tensor.row(weight(i, "down"));
@@ -69,7 +70,7 @@ struct Convolution final : d9d::LayeredStage {
   }
 };
 
-// Metric: how much of the probability lies on the right tokens.
+// Metric: the mean probability of the right tokens.
 struct RightMass final : d9d::SumsMetric {
   RightMass() : SumsMetric(2) {}
   d9d::MetricValues compute(std::span<const double> sums) const override { return {{"", sums[0] / sums[1]}}; }
@@ -107,7 +108,8 @@ void lion(const Lion& keys, const d9d::ElementUpdate& part) {
   momentum.mul_(beta2).add_(gradients, 1 - beta2);
 }
 
-// Learning rate: in a line up, then down with the root of the step (Vaswani and others 2017, section 5.3).
+// Learning rate: linear warm-up, then falling with the inverse root of the step (Vaswani and
+// others 2017, section 5.3).
 struct InverseRoot {
   d9d::Count warmup = 1;
 };
@@ -119,7 +121,7 @@ double inverse_root(const InverseRoot& keys, std::int64_t step, std::int64_t tot
   return std::min(number / warmup, std::sqrt(warmup / number));
 }
 
-// Schedule: GPipe whose backwards come in the order of the forwards.
+// Schedule: GPipe, with backwards in the order of the forwards.
 d9d::Program in_order(const d9d::NoKeys&, int ranks, int microbatches) {
   d9d::Program program(ranks);
   for (int rank = 0; rank < ranks; ++rank)
@@ -128,7 +130,7 @@ d9d::Program in_order(const d9d::NoKeys&, int ranks, int microbatches) {
   return program;
 }
 
-// Tracker: all numbers as a table. A run that goes on after a stop goes on in its table.
+// Tracker: writes all numbers to a table. A resumed run appends to its table.
 struct Table final : d9d::TrackerRun {
   std::string file = "table.csv";
   std::ofstream lines;

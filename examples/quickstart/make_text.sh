@@ -1,6 +1,6 @@
 #!/bin/sh
 # Writes the King James text of Debian's package bible-kjv to a file: a chapter is a heading and one line per verse,
-# chapters are parted by a blank line.
+# with a blank line between chapters.
 #   sh make_text.sh OUT.txt
 set -eu
 [ $# -eq 1 ] || { echo "usage: sh make_text.sh OUT.txt" >&2; exit 2; }

@@ -22,7 +22,7 @@ std::uint16_t port_to_bind(const AddressOptions& options) {
 
 HostPort announced(const AddressOptions& options, std::uint16_t bound_port, const std::string& route) {
   HostPort address{route, bound_port};
-  // A name is announced as it was given: the others may know it by another address.
+  // A name is announced as it was given, because it may have another address on the other hosts.
   const bool known = options.listen && !is_wildcard(options.listen->host);
   if (known && !route.empty()) address.host = options.listen->host;
   if (!options.advertise) return address;

@@ -1,6 +1,6 @@
 #pragma once
-// Where a process listens, and the address it gives to others.
-// No sockets: what has to be asked of the system is handed in.
+// Decides where a process listens, and the address that it announces to others. Opens no sockets: callers
+// pass in what only the system knows.
 
 #include <optional>
 #include <string>
@@ -10,24 +10,24 @@
 namespace d9d {
 
 struct AddressOptions {
-  // Nothing: a joining node listens on its address on the route to node 0, on a port of the system's choice.
+  // None: a joining node listens on its address on the route to node 0, on a port that the system chooses.
   std::optional<HostPort> listen;
-  std::optional<HostMaybePort> advertise;  // as the user says it; wins
+  std::optional<HostMaybePort> advertise;  // the announced address if the user gives one
   bool tls = false;
-  bool insecure = false;  // the user knows that nothing protects the connections
+  bool insecure = false;  // the user accepts connections without protection
 };
 
-// What to bind, numeric. `route`: this host's address on the way to node 0, empty
-// on node 0. Asks the resolver where `listen` is a name, see address_to_bind.
-// Input error when it can be reached from other hosts and nothing protects it.
+// The numeric address to bind. `route`: this host's address on the way to node 0, empty on node 0. Asks the
+// resolver when `listen` is a name, see address_to_bind. Input error when other hosts can reach the address
+// and neither TLS nor `insecure` is set.
 std::string host_to_bind(const AddressOptions& options, const std::string& route);
 std::uint16_t port_to_bind(const AddressOptions& options);
 
-// What others are told, once the port is open. Node 0 (no route) tells a host only where `advertise` has one: the
-// others know best under which address they have reached it.
+// The address to announce once the port is open. Node 0 (empty `route`) announces a host only if
+// `advertise` has one, because each other node already knows the address at which it reached node 0.
 HostPort announced(const AddressOptions& options, std::uint16_t bound_port, const std::string& route);
 
-// Whether this has to be said: open beyond this host, unprotected.
+// True when other hosts can reach the port and nothing protects it; the log then warns.
 bool is_unprotected(const AddressOptions& options, const std::string& bound_host);
 
 }  // namespace d9d

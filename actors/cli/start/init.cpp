@@ -30,15 +30,15 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr double minutes_default = 4;
-constexpr double bytes_a_token = 4;  // of texts in a vocabulary that is there already
+constexpr double bytes_a_token = 4;  // of text, with a tokenizer that exists already
 
 struct InitWish {
-  std::string folder;  // NAME as given: what is written goes there
+  std::string folder;  // NAME as given; the files are written there
   std::vector<std::string> files;
   double minutes = minutes_default;
 };
 
-// What is shown as the command: words with blanks are quoted.
+// The command as a shell takes it: words with blanks are quoted.
 std::string shown(const Arguments& arguments, const InitWish& wish) {
   std::string text = fmt::format("d9d-node init {}", wish.folder);
   for (const char* option : {"--model", "--text", "--data"}) {
@@ -94,7 +94,7 @@ DataAmount amount_of_rows(const std::vector<std::string>& files) {
   return amount;
 }
 
-// From the headers of the folder's files, nearly: all of them are weights.
+// An estimate from the sizes of the folder's files, as if every byte of them belonged to a weight.
 std::int64_t parameters_of(const std::string& folder, const nlohmann::json& config) {
   const std::string dtype = config.value("dtype", config.value("torch_dtype", std::string("float32")));
   std::uint64_t bytes = 0;
@@ -106,7 +106,7 @@ std::int64_t parameters_of(const std::string& folder, const nlohmann::json& conf
   return static_cast<std::int64_t>(bytes / (dtype == "float32" ? 4 : 2));
 }
 
-// As the model's family understands the folder's config.json; it refuses what is none of ours.
+// Reads the folder's config.json as the model's family does; input error for a family that d9d does not have.
 nlohmann::json config_of(const std::string& folder) {
   std::error_code ignored;
   D9D_REQUIRE(fs::exists(join_path(folder, "config.json"), ignored),
@@ -114,7 +114,7 @@ nlohmann::json config_of(const std::string& folder) {
   return nlohmann::json::parse(read_hugging_face_config(folder)->config_json());
 }
 
-// The first family whose models need nothing but the keys of the job.
+// The first family whose models need no keys beyond those of this job.
 std::string family_for(StarterJob job) {
   for (const Family* family : families()) {
     job.family = family->name();
@@ -163,7 +163,7 @@ Written tuning(const Arguments& arguments, const InitWish& wish, const std::stri
   return made;
 }
 
-// Nothing is left half-written: the job is read as `run` will read it before any file of it is there.
+// Reads the job as `run` will read it before any file is written, so that nothing is left half-written.
 void write(const Written& made, const InitWish& wish, Console& console) {
   const std::string job = join_path(wish.folder, "job.yaml"), yaml = yaml_of(made.job);
   PosixDisk disk;

@@ -15,8 +15,8 @@ struct StartShape {
 constexpr std::array shapes{StartShape{2, 64},  StartShape{4, 96},  StartShape{4, 128},  StartShape{6, 192},
                             StartShape{6, 256}, StartShape{8, 384}, StartShape{10, 512}, StartShape{12, 768}};
 
-constexpr double flops_of_core = 7e10;     // that training reaches on a core, small matrices among them
-constexpr double tokens_a_parameter = 3;   // a run of minutes: more parameters with fewer tokens learn more
+constexpr double flops_of_core = 7e10;    // what training reaches on a core, with small matrices, too
+constexpr double tokens_a_parameter = 3;  // in a run of minutes, more parameters with fewer tokens learn more
 constexpr double times_through_text = 20;  // at most; a small text is repeated
 constexpr double times_through_tuning = 3;
 constexpr std::uint64_t training_bytes =
@@ -52,7 +52,7 @@ ModelSize size_of(const StartShape& shape, std::int64_t vocab_size) {
   return {shape.layers, shape.width, shape.width / head, thirds, vocab_size};
 }
 
-// Batches of about `tokens`, and as many steps as `seen` tokens are.
+// Chooses batches of about `tokens` tokens, and as many steps as `seen` tokens need.
 void fill_batches(StartPlan& plan, double tokens, double seen) {
   const std::int64_t length = plan.sequence_length;
   plan.microbatch_size =
@@ -73,7 +73,7 @@ double share_held_out(std::uint64_t tokens, bool can_hold_out) {
   return tokens < 1'000'000 ? 0.1 : 0.02;
 }
 
-// Two rows of it are in what is held out.
+// The longest sequence of which the held-out part has at least two rows.
 std::int64_t length_for(std::uint64_t tokens, double held_out, std::int64_t most) {
   return power_below(static_cast<double>(tokens) * (held_out > 0 ? held_out : 0.1) / 2, 8, most);
 }
@@ -81,7 +81,7 @@ std::int64_t length_for(std::uint64_t tokens, double held_out, std::int64_t most
 }  // namespace
 
 std::int64_t vocab_size_for(std::uint64_t text_bytes) {
-  // Four times the text, twice the tokens: each is then seen twice as often.
+  // Four times the text gives twice the vocabulary, so each of its tokens is seen twice as often.
   const double size = 512 * std::sqrt(static_cast<double>(text_bytes) / 128'000);
   return power_below(size, 512, 32'768);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Sizes of a first model, for a text, a host and the minutes that somebody will wait. Arithmetic only.
+// Chooses the sizes of a first model from a text, a host and the minutes that its user
+// will wait. Arithmetic only.
 
 #include <cstdint>
 
@@ -10,17 +11,17 @@ struct HostRoom {
   std::uint64_t memory_bytes = 0;
 };
 
-// Of a text of so many bytes: from 512 tokens for a page to 32768 for a gigabyte.
+// The vocabulary for a text of so many bytes: from 512 tokens for a page to 32768 for a gigabyte.
 std::int64_t vocab_size_for(std::uint64_t text_bytes);
 
 struct ModelSize {
   int layers = 0;
   int width = 0;
-  int heads = 0;  // of 32 elements, then of 64
+  int heads = 0;  // of 32 elements each; of 64 in larger models
   int feed_forward = 0;
   std::int64_t vocab_size = 0;
 
-  std::int64_t parameters() const;  // the head is the embedding
+  std::int64_t parameters() const;  // head and embedding are one matrix
 };
 
 struct StartPlan {
@@ -44,15 +45,16 @@ struct TextAmount {
   bool can_hold_out = true;
 };
 
-// The largest of eight shapes that sees three tokens a parameter within the minutes, that the text can fill, and whose
-// replicas fit a half of the memory; one replica a core.
+// Returns the largest of eight shapes that can see three tokens per parameter within `minutes`, that the
+// text is long enough for, and whose replicas (one per core) fit into half of the memory.
 StartPlan plan_model(const TextAmount& text, const HostRoom& host, double minutes);
 
-// The batches and steps of a model of so many parameters that is there already. `positions`: the longest sequence.
+// Batches and steps for a model that exists and has `parameters` parameters.
+// `positions`: its longest sequence.
 StartPlan plan_tuning(std::uint64_t tokens, std::int64_t parameters, std::int64_t positions,
                       bool can_hold_out, const HostRoom& host, double minutes);
 
-// What the plan takes of a host of that kind. An estimate.
+// Estimates the minutes that the plan takes on such a host.
 double minutes_of(const StartPlan& plan, std::int64_t parameters, const HostRoom& host);
 
 }  // namespace d9d

@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-// As YAML reads it, whatever is in it: JSON is YAML.
+// Quotes any text for YAML as JSON, because JSON is YAML.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
 }

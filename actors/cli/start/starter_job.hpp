@@ -1,5 +1,5 @@
 #pragma once
-// The job file that `d9d-node init` writes: at most 25 lines, with a word where a choice was made.
+// The job file that `d9d-node init` writes: at most 25 lines, with a comment at each choice.
 
 #include <optional>
 #include <string>
@@ -10,25 +10,25 @@
 
 namespace d9d {
 
-struct StarterModel {  // to fine-tune
+struct StarterModel {  // the model to fine-tune
   std::string folder;
   std::int64_t parameters = 0;
 };
 
 struct StarterJob {
   std::string name;     // of the run, and of its folder
-  std::string command;  // the words that asked for it
+  std::string command;  // the command line that asked for the file
   std::string family;   // model_provider.name
   std::vector<std::string> files;
   StartPlan plan;
-  double minutes = 0;                 // that it is about to take
+  double minutes = 0;                 // about how long it takes
   std::optional<StarterModel> model;  // none: from scratch
   bool is_chat = false;
-  bool has_template = true;  // of a chat model's tokenizer
-  std::string tokenizer;     // from scratch: its file
+  bool has_template = true;  // whether a chat model's tokenizer has a template
+  std::string tokenizer;     // its file, if the model starts from scratch
   std::optional<std::string> eos_token;
   std::optional<DocumentUnit> document;   // none: the files are rows
-  std::optional<std::string> text_field;  // where it is not "text"
+  std::optional<std::string> text_field;  // if it is not "text"
 };
 
 std::string yaml_of(const StarterJob& job);

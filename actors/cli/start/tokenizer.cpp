@@ -18,7 +18,7 @@ int train(const Arguments& arguments, Console& console) {
   const auto& words = arguments.positional();
   D9D_REQUIRE(words.front() == "train", "tokenizer: unknown word {}; {}", words.front(),
               config::suggestion(words.front(), {"train"}));
-  D9D_REQUIRE(words.size() > 1, "tokenizer train: name the files of text behind it");
+  D9D_REQUIRE(words.size() > 1, "tokenizer train: name the files of text after it");
   const auto out = arguments.value("--out");
   D9D_REQUIRE(out, "tokenizer train: --out FILE is missing, e.g. --out tokenizer.json");
   require_new(*out);

@@ -11,10 +11,10 @@ inline constexpr const char* end_of_text = "<|endoftext|>";
 
 Command tokenizer_command();
 
-// What bounds a vocabulary that is asked for.
+// The largest vocabulary that may be asked for.
 constexpr std::int64_t vocab_size_max = 1'000'000;
 
-// Input error where something of this name is there: nothing is ever written over.
+// Input error if `path` exists: the commands never overwrite anything.
 void require_new(const std::string& path);
 
 }  // namespace d9d

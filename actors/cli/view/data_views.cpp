@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t samples_max = 1'000'000;
 constexpr std::size_t ids_shown = 200;
 
-// That of the texts, else that of the model's folder.
+// The tokenizer of the texts, or else that of the model's folder.
 std::optional<Tokenizer> tokenizer_of(const JobConfig& job) {
   if (const auto text = text_tokens_of(job)) return Tokenizer::from_file(text->tokenizer);
   const auto file = tokenizer_of_model(job);
@@ -50,7 +50,7 @@ void show_sample(std::uint64_t index, const Sample& sample, const std::optional<
 
 constexpr double rate_seconds_max = 3600;
 
-// Of one loader; every data rank has its own.
+// Measures one loader; every data rank has its own.
 void show_rate(const LoadedJob& loaded, const Registry& registry, const SampleSource& source, double seconds,
                Console& console) {
   const JobConfig& job = loaded.job;

@@ -1,13 +1,14 @@
 #pragma once
-// The views of `d9d-node data`: what a job's samples are, what a tokenizer makes of a text.
+// The views of `d9d-node data`: the samples of a job, the tokens of a text.
 
 #include "actors/cli/arguments.hpp"
 
 namespace d9d {
 
-// peek JOB.yaml: the first samples of the job's data, tokens and text; how fast a loader makes batches of them.
+// peek JOB.yaml: prints the first samples of the job's data as tokens and text, and how fast
+// a loader makes batches.
 int peek_samples(const Arguments& arguments, Console& console);
-// tokenize FILE_OR_FOLDER TEXT: the tokens of the text and what they are in the vocabulary.
+// tokenize FILE_OR_FOLDER TEXT: prints the tokens of the text and their entries in the vocabulary.
 int show_tokens(const Arguments& arguments, Console& console);
 
 }  // namespace d9d

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t rows_max = 1'000'000;
 constexpr std::size_t characters_shown = 400;  // of a row
 
-// Ends the loop over the rows.
+// Thrown to end the loop over the rows.
 struct EnoughRows {};
 
 void show_rows(const std::vector<std::string>& files, TableFormat format, std::int64_t wanted,

@@ -8,9 +8,9 @@
 
 namespace d9d {
 
-// What the ending of a file says, or those in a folder. Nothing: it is no table.
+// The format that the ending of a file says, or the endings of the files in a folder. None: it is no table.
 std::optional<TableFormat> table_format_of_name(const std::string& name);
-// Rows, columns and the first rows of the file or folder that the command names.
+// Prints the number of rows, the columns and the first rows of the file or folder that the command names.
 int inspect_table(const Arguments& arguments, TableFormat format, Console& console);
 
 }  // namespace d9d

@@ -44,7 +44,7 @@ void add_other_files(const Disk& disk, const std::set<std::string>& with_tensors
     if (!with_tensors.contains(entry.name)) inspection.other_files.push_back(entry);
 }
 
-// The state of the job beside its tensors.
+// Adds the part of the job's state that is not tensors.
 void add_extra(const std::string& text, Json& facts) {
   const Json extra = Json::parse(text);
   const Json::json_pointer name("/job/trainer/run/name");

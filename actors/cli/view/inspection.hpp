@@ -1,5 +1,6 @@
 #pragma once
-// What a checkpoint or a model folder holds, from manifest and headers alone: `d9d-node checkpoint inspect`.
+// Lists the contents of a checkpoint or a model folder; reads only manifest and
+// headers. `d9d-node checkpoint inspect`.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +18,7 @@ struct InspectedTensor {
   std::string name;
   Dtype dtype = Dtype::float32;
   Shape shape;
-  std::vector<std::string> files;  // more than one where it is stored in slices
+  std::vector<std::string> files;  // several if it is stored in slices
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(num_elements(shape) * size_of(dtype)); }
 };
@@ -25,11 +26,12 @@ struct InspectedTensor {
 struct Inspection {
   std::string path;
   std::vector<InspectedTensor> tensors;         // by kind, then by name
-  config::Json facts = config::Json::object();  // what else it says of itself, in the order to print
-  std::vector<DirectoryEntry> other_files;      // that hold no tensors
+  config::Json facts = config::Json::object();  // everything else the folder says, in the order to print
+  std::vector<DirectoryEntry> other_files;      // files without tensors
 };
 
-// Input errors: `directory` is neither; its manifest, index or headers are broken.
+// Input error when `directory` is neither a checkpoint nor a model folder, or its manifest, index
+// or headers are broken.
 Inspection inspect_folder(const Disk& disk, const std::string& directory);
 
 std::string to_text(const Inspection& inspection);

@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-// Of a plugin's model: as a guess.
+// A guess for a plugin's model.
 Dtype dtype_of_parameters(const JobConfig& job) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
   return family ? family->dtype : Dtype::float32;
@@ -31,7 +31,7 @@ std::int64_t offloaded_layers(const JobConfig& job) {
   return family_of(job) != nullptr ? family_of(job)->offload_layers : 0;
 }
 
-// For each element, on average over the model. Of a plugin's optimizer: two moments, as a guess.
+// Bytes per element, on average over the model. A guess for a plugin's optimizer: two moments.
 struct OptimizerBytes {
   double kept = 8, saved = 8;
   double saved_of_kept() const { return kept > 0 ? saved / kept : 1; }
@@ -80,8 +80,7 @@ std::int64_t share_of(std::int64_t bytes, double share) {
   return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
 }
 
-// The loss keeps the gradient of the head's weight, as far as it
-// trains, in float32 until the backward that adds it.
+// If the head's weight trains, the loss keeps its gradient in float32 until the backward adds it.
 std::int64_t kept_by_loss(const LoadedJob& loaded) {
   if (loaded.job.inference) return 0;
   return 4 * trained_head_elements(loaded.job, *loaded.model) / loaded.job.mesh.tensor_parallel;
@@ -110,7 +109,7 @@ std::int64_t activations_of(const LoadedJob& loaded, const std::vector<StagePosi
   return largest * work.live_microbatches + passing;
 }
 
-// As kernels/cross_entropy/blocks.cpp does it.
+// Computed as kernels/cross_entropy/blocks.cpp does.
 std::int64_t logits_of(const LoadedJob& loaded, const std::vector<StagePosition>& stages,
                        const RankWork& work) {
   const JobConfig& job = loaded.job;
@@ -127,7 +126,7 @@ std::int64_t logits_of(const LoadedJob& loaded, const std::vector<StagePosition>
 
 }  // namespace
 
-// As train/flat_parameters does it.
+// Computed as train/flat_parameters does.
 Dtype dtype_of_gradients(const JobConfig& job) {
   const Dtype parameters = dtype_of_parameters(job);
   return job.trainer.gradient_manager.grad_dtype.value_or(size_of(parameters) < 4 ? Dtype::float32

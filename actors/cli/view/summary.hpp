@@ -1,5 +1,5 @@
 #pragma once
-// What a job would do, computed without running it: for `d9d-node check`. No torch.
+// Computes what a job would do, without running it, for `d9d-node check`. No torch.
 
 #include <cstdint>
 #include <optional>
@@ -26,9 +26,9 @@ struct JobSummary {
   std::string schedule;
   int world_size = 1;
   int num_nodes = 1;
-  std::int64_t microbatches = 0;                // of a step, per data replica
+  std::int64_t microbatches = 0;                // per step and data replica
   std::optional<std::int64_t> sequence_length;  // tokens of a sample; none: only the data knows
-  double bubble = 0;                            // simulated share, unit costs
+  double bubble = 0;                            // share of the step, simulated with unit costs
   std::int64_t parameters = 0;                  // of the whole model; 0 for a plugin's
   std::int64_t active_parameters = 0;           // used by a token
   double flops_per_token = 0;                   // forward and backward
@@ -37,8 +37,8 @@ struct JobSummary {
   std::vector<OptimizerGroup> groups;           // empty for a plugin's model or optimizer
 };
 
-// `schedule`: the job's; a plugin's has been made. `sequence_length`: of a sample, where it is known.
-// Errors as the schedule's builder says.
+// `schedule`: the job's schedule; one of a plugin is made already. `sequence_length`: tokens of a sample,
+// if known. Throws the errors of the schedule's builder.
 JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule,
                      std::optional<std::int64_t> sequence_length);
 config::Json to_json(const JobSummary& summary);
