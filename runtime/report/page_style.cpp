@@ -36,9 +36,12 @@ dl.tiles div { flex: 1 1 150px; background: var(--card); border: 1px solid var(-
 dt { color: var(--soft); font-size: .8rem; } dd { margin: 0; font-size: 1.05rem; overflow-wrap: anywhere; }
 .charts { margin-bottom: 12px; display: grid; grid-template-columns: minmax(0, 1fr); gap: 18px 22px; }
 @media (min-width: 740px) { .charts { grid-template-columns: repeat(2, minmax(0, 1fr)); grid-auto-flow: dense; }
-  .charts.odd > :first-child { grid-column: span 2; } .charts.one > :first-child { max-width: 736px; } }
+  .charts.odd > :first-child { grid-column: span 2; } .charts.one > :first-child { max-width: 736px; }
+  .charts.odd > :first-child .axis text { font-size: 7px; } }
 @media (min-width: 1120px) { .charts { grid-template-columns: repeat(3, minmax(0, 1fr)); } .charts.odd > :first-child { grid-column: auto; }
-  .charts.lacks-1 > :first-child, .charts.lacks-2 > :nth-child(-n+2), .charts.one > :first-child { grid-column: span 2; } }
+  .charts.lacks-1 > :first-child, .charts.lacks-2 > :nth-child(-n+2), .charts.one > :first-child { grid-column: span 2; }
+  .charts.odd > :first-child .axis text { font-size: 12px; }
+  .charts.lacks-1 > :first-child .axis text, .charts.lacks-2 > :nth-child(-n+2) .axis text { font-size: 7px; } }
 figure { margin: 0; min-width: 0; position: relative; }
 figcaption { font-weight: 600; overflow-wrap: anywhere; } figcaption small { font-weight: 400; }
 figure svg { display: block; width: 100%; height: auto; }
