@@ -1,5 +1,5 @@
 #pragma once
-// The modules and parameters of one pipeline stage while methods of fine-tuning change them.
+// Access to the modules and parameters of one pipeline stage for methods of fine-tuning, which change them.
 
 #include <torch/nn/module.h>
 
@@ -13,27 +13,28 @@ namespace d9d {
 
 class AdaptedModel {
  public:
-  // Keeps a reference. Input error when the stage is no torch::nn::Module.
+  // Keeps a reference to `stage`. Input error when it is no torch::nn::Module.
   explicit AdaptedModel(StageModule& stage);
 
   struct NamedModule {
-    std::string path;  // of names, joined by dots; empty for the whole stage
+    std::string path;  // names joined by dots; empty for the whole stage
     torch::nn::Module* module = nullptr;
   };
-  // Parents before children. A linear's children are left out: those are adapters.
+  // Returns all modules, parents before children, without the children of linears, which are adapters.
   std::vector<NamedModule> modules() const;
   std::vector<NamedModule> modules(const ModulePattern& pattern) const;
 
   const std::vector<StageParameter>& parameters() const { return parameters_; }
-  // The parameter that has this tensor; a bug when there is none.
+  // Returns the parameter that has this tensor. It is a bug when there is none.
   const StageParameter& parameter(const at::Tensor& tensor) const;
   void set_trainable(bool trainable) const;  // all parameters
   void let_train(const std::vector<std::string>& names) const;
 
-  // New parameters of the stage, behind an old one: the order in which backward completes their gradients.
+  // stage, right after that of `tensor`. The place in the list decides when backward is expected to
+  // complete their gradients (train/flat_parameters.hpp).
   void insert_after(const at::Tensor& tensor, const std::vector<StageParameter>& added);
   void remove(const at::Tensor& tensor);
-  // Gives the stage the parameters as they are now.
+  // Passes the changed list of parameters to the stage.
   void finish() { stage_.set_parameters(parameters_); }
 
  private:

@@ -20,7 +20,8 @@ bool same_size(const LoraParameters& a, const LoraParameters& b) {
   return a.r == b.r && a.alpha == b.alpha;
 }
 
-// What most of the file is about: experts, whose ranks it cannot name apart, else the first.
+// The parameters that the file gives for all modules: those of experts, for which it cannot give others;
+// without experts those of the first adapter.
 const LoraParameters& common_parameters(const std::vector<NamedAdapter>& adapters) {
   const LoraParameters* common = nullptr;
   for (const NamedAdapter& named : adapters) {
@@ -36,7 +37,7 @@ const LoraParameters& common_parameters(const std::vector<NamedAdapter>& adapter
   return common != nullptr ? *common : adapters.front().adapter.config.params;
 }
 
-// Last names where all linears of that name have adapters, else whole paths.
+// Returns the last name of a module if all linears with that name have adapters, else the whole path.
 std::set<std::string> targets(const std::vector<NamedAdapter>& adapters,
                               const std::vector<std::string>& others) {
   std::set<std::string> without, names;
@@ -50,7 +51,8 @@ std::set<std::string> targets(const std::vector<NamedAdapter>& adapters,
   return names;
 }
 
-// None beside experts: peft refuses to load such a folder, and a trained adapter computes without it.
+// Returns 0 when experts have adapters: peft refuses to load them with dropout, and a
+// trained adapter does not use it.
 double dropout_of(const std::vector<NamedAdapter>& adapters) {
   for (const NamedAdapter& named : adapters) {
     if (named.modules.front().expert) return 0;

@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-// One tensor of a file and the parameter it is (a part of).
+// A tensor of a file, and the parameter of which it is the whole or a part.
 struct StoredFactor {
   std::string name;
   const StageParameter* parameter = nullptr;
@@ -79,7 +79,8 @@ void check_folder(const Disk& disk, const std::string& directory,
               reader.path(), unread.size(), to_text(unread));
 }
 
-// The block of `into` that the stored tensor fills; none when another rank has it.
+// Reads the part of the stored tensor that belongs to this rank's block of `into`. Does
+// nothing when another rank has it.
 void read_block(const SafetensorsReader& reader, const StoredFactor& factor, const StageParameter& into) {
   Slice slice = into.layout.local_slice();
   at::Tensor block = into.tensor.detach();

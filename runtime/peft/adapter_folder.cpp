@@ -16,7 +16,8 @@ constexpr std::string_view prefix = "base_model.model.";
 constexpr std::string_view ending_a = ".lora_A.weight", ending_b = ".lora_B.weight";
 constexpr std::string_view ending_m = ".lora_magnitude_vector";  // older versions add ".weight"
 
-// "model.layers.0.mlp.experts.3.gate_proj" in parts; nothing for other modules.
+// The parts of a path like "model.layers.0.mlp.experts.3.gate_proj"; nothing
+// for modules that are no experts.
 struct ExpertPart {
   std::string experts;  // "model.layers.0.mlp.experts."
   std::int64_t index = 0;
@@ -40,7 +41,7 @@ bool is_up(const std::string& part) {
   return part == "up_proj" || part == "w3";
 }
 
-// Where transformers 5 keeps this expert's weight.
+// The name of the fused tensor in which transformers 5 stores this expert's weight.
 std::string fused_name(const ExpertPart& expert) {
   return expert.experts + (is_down(expert.part) ? "down_proj" : "gate_up_proj");
 }

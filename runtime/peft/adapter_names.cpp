@@ -21,7 +21,7 @@ void require_alone(const StateMapper& mapper, const std::string& name) {
               fmt::format("the adapter of {} has no module in a Hugging Face folder", name));
 }
 
-// Which expert of the stacked weight the matrix is.
+// Returns the number of the expert in the stacked weight to which the matrix belongs.
 std::int64_t expert_of(const StateMapper& mapper, const std::string& output, const at::Tensor& matrix,
                        const TensorMap& inputs) {
   const auto pieces = mapper.trace(output, whole(matrix.sizes().vec()), inputs);

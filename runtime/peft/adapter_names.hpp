@@ -1,6 +1,6 @@
 #pragma once
-// Names of adapters in PEFT's files. Those of experts are stored one by one, as the modules of transformers 4
-// were; peft fuses them where transformers 5 does.
+// Names of adapters in PEFT's files. Adapters of experts are stored one by one, like the modules of
+// transformers 4; peft fuses them for transformers 5.
 
 #include <cstdint>
 #include <optional>
@@ -18,8 +18,8 @@ struct AdaptedModule {
   std::optional<std::int64_t> expert;  // index into the stacked weight
 };
 
-// The modules whose weights `weight` (name and whole shape) becomes in an export by `to_hugging_face`. Input
-// error when it becomes a part of another matrix.
+// Returns the modules whose weights `to_hugging_face` makes of `weight` (name and whole shape). Input error
+// when it makes the weight a part of another matrix.
 std::vector<AdaptedModule> modules_of(const StateMapper& to_hugging_face, const StageParameter& weight);
 
 // The names of a module's two factors, and of the magnitudes of DoRA, in adapter_model.safetensors.

@@ -12,13 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// They say whose adapter it is, how it was trained, or which modules it has, which its tensors say as well.
+// These keys say whose adapter it is, how it was trained, or which modules it
+// has (its tensors say that, too).
 constexpr std::array<std::string_view, 15> without_effect_on_values{
     "auto_mapping",  "base_model_name_or_path", "revision",       "peft_version",   "peft_type",
     "task_type",     "inference_mode",          "lora_dropout",   "target_modules", "exclude_modules",
     "megatron_core", "layers_to_transform",     "layers_pattern", "eva_config",     "ensure_weight_tying"};
 
-// The callers compute with them, or compare them.
+// Callers compute with these keys, or compare them.
 constexpr std::array<std::string_view, 7> computed{
     "r", "lora_alpha", "rank_pattern", "alpha_pattern", "use_rslora", "use_dora", "modules_to_save"};
 
@@ -29,7 +30,8 @@ bool is_empty(const Json& value) {
          ((value.is_object() || value.is_array()) && value.empty());
 }
 
-// How the factors began. The other ways take something out of the base model's weights, too.
+// Whether the initialisation of the factors left the base model's weights alone. Some
+// ways subtract a part from them.
 bool leaves_base_alone(const Json& begin) {
   if (begin.is_boolean()) return true;
   const std::array<const char*, 3> names{"gaussian", "orthogonal", "eva"};

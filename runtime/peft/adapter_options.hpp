@@ -1,6 +1,6 @@
 #pragma once
-// Keys of adapter_config.json: which are computed, which have no effect on what a saved adapter computes. All
-// others are refused by name. The keys are those of LoraConfig of peft 0.21.
+// The keys of adapter_config.json that this project computes, and those that do not change the result of a
+// saved adapter. All others are refused by name. The keys are those of LoraConfig of peft 0.21.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -8,16 +8,16 @@
 
 namespace d9d {
 
-// Input error, with the key, unless what the file at `path` says of a LoRA is computed by this project: r,
-// lora_alpha and their patterns, use_rslora, use_dora, modules_to_save. A key that is not known is refused
-// where it says something (neither null, false nor empty).
+// Input error, with the key, unless this project computes the LoRA that the file at `path` describes: r,
+// lora_alpha and their patterns, use_rslora, use_dora, modules_to_save. An unknown key is refused if it has
+// a value (neither null, false nor empty).
 void require_computed_options(const nlohmann::ordered_json& config, const std::string& path);
 
-// Whether the key says something.
+// Whether the key has a value: neither null, false nor empty.
 bool says_something(const nlohmann::ordered_json& config, const char* key);
 
-// What peft takes for a module: the value of the first key of `patterns` that is the end of its path, as a
-// regular expression, else that of `common`.
+// Returns the value that peft uses for a module: of the first key of `patterns` that matches the end of its
+// path as a regular expression, else of the key `common`.
 nlohmann::ordered_json option_of_module(const nlohmann::ordered_json& config, const char* patterns,
                                         const char* common, const std::string& module);
 

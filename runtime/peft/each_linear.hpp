@@ -1,12 +1,12 @@
 #pragma once
-// The one place that tells the kinds of linears apart, for what methods do to each of them.
+// The only place where methods tell the kinds of linears apart.
 
 #include "runtime/nn/block/leaf.hpp"
 #include "runtime/peft/adapted_model.hpp"
 
 namespace d9d {
 
-// Calls visit(Linear&) or visit(GroupedLinear&) for each of the modules that is one.
+// Calls visit(Linear&) or visit(GroupedLinear&) for each module that is one.
 template <class Visit>
 void each_linear(const std::vector<AdaptedModel::NamedModule>& modules, Visit visit) {
   for (const auto& [path, module] : modules) {

@@ -1,5 +1,5 @@
 #pragma once
-// Full tuning and freezing by pattern: the parameters of all modules that match train, or do not.
+// Full tuning and freezing by pattern: the parameters of all matching modules train, or do not train.
 
 #include <memory>
 

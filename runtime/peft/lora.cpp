@@ -16,15 +16,16 @@
 namespace d9d {
 namespace {
 
-// Cut as the weight [.., out, in] is. Along the dimension that is r in the factor, `rank_dim`, it is not cut:
-// the ranks of such an axis hold all of it, as of every parameter that no strategy places there.
+// Cuts a factor like its weight [.., out, in], but not along `rank_dim`, the dimension that is r in the
+// factor: an axis that cuts the weight there is left out, so the factor counts as replicated on it.
 void follow_weight(const StageParameter& weight, StageParameter& factor, std::size_t rank_dim) {
   for (const LayoutAxis& axis : weight.layout.axes()) {
     if (axis.placement.shard_dim != static_cast<int>(rank_dim)) place(factor, axis);
   }
 }
 
-// m of DoRA is cut as the rows are. The length of a row that is cut itself no rank could take alone.
+// Cuts m of DoRA like the weight's rows. Refuses weights whose rows themselves are cut:
+// no rank could compute a length.
 void follow_rows(const StageParameter& weight, StageParameter& magnitudes) {
   for (const LayoutAxis& axis : weight.layout.axes()) {
     D9D_REQUIRE(
@@ -42,7 +43,7 @@ struct Magnitudes : torch::nn::Module {
   at::Tensor weight;
 };
 
-// What stands beside a Linear or a GroupedLinear as its children.
+// The modules that an adapter adds to a Linear or a GroupedLinear as children.
 template <class Leaf>
 struct Factors {
   std::shared_ptr<Leaf> a, b;
@@ -161,7 +162,7 @@ std::shared_ptr<GroupedLoraBranch> make_branch(ParameterMaker& make, GroupedLine
   return std::make_shared<GroupedLoraBranch>(config, path, std::move(factors));
 }
 
-// The parameters of the factors, listed behind the weight: how they start, and whose they are.
+// Lists the factors after their weight, with their initial distributions, as parameters of an adapter.
 void list_factors(AdaptedModel& model, const StageParameter& weight, std::vector<StageParameter> factors) {
   const double in = static_cast<double>(weight.layout.global_shape().back());
   factors[0].initial = {Initial::Kind::uniform, static_cast<float>(1 / std::sqrt(in))};
@@ -241,7 +242,8 @@ const StageParameter* named(const std::vector<StageParameter>& parameters, const
   return found == parameters.end() ? nullptr : &*found;
 }
 
-// m divides by the length of the row: of zeros that is no number, here as in peft. `first`: the row of the first length.
+// Refuses rows of length 0: DoRA divides by the length, which gives no number, as in peft. `first`: the
+// index of the row that has the first length.
 void require_directions(const at::Tensor& lengths, const StageParameter& weight, std::int64_t first) {
   const at::Tensor zeros = at::nonzero(at::eq(lengths, 0)).flatten();
   D9D_REQUIRE(

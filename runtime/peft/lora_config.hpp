@@ -29,7 +29,7 @@ struct LoraConfig {
 BOOST_DESCRIBE_STRUCT(LoraParameters, (), (r, alpha, dropout, use_rslora, use_dora))
 BOOST_DESCRIBE_STRUCT(LoraConfig, (), (module_name_pattern, params, from))
 
-// Of all methods.
+// The key that all methods have.
 inline constexpr config::Key module_name_pattern_key{
     "module_name_pattern", "",
     "regular expression (ECMAScript) that matches the whole path of a module, e.g. "

@@ -1,6 +1,6 @@
 #pragma once
-// The arithmetic of low-rank adapters; formulas and names as in lora.hpp. Sums are taken in fp32 (fp64 for
-// fp64) and without gradients. The factors may be a rank's blocks.
+// The arithmetic of low-rank adapters, with the formulas and names of lora.hpp. Sums are fp32 (fp64 for
+// fp64), without gradients. The factors may be a rank's blocks.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,14 +8,15 @@
 
 namespace d9d {
 
-// s
+// Returns s.
 double scale_of(const LoraParameters& params);
 
-// |W| and |W + s B A|, the length of each row, of shape [.., out] and the dtype of the sum.
+// Return |W| and |W + s B A|, the length of each row: [.., out], in the dtype of the sum.
 at::Tensor row_lengths(const at::Tensor& weight);
 at::Tensor row_lengths(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale);
 
-// W + s B A, rounded once to the weight's dtype; where m is defined, each row in the length that m says.
+// Returns W + s B A, rounded once to the weight's dtype. If m is defined, each row
+// is first scaled to the length m.
 at::Tensor merged_weight(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale,
                          const at::Tensor& magnitudes = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which modules a method of fine-tuning means.
+// Selects the modules to which a method of fine-tuning applies.
 
 #include <regex>
 #include <string>
@@ -8,10 +8,10 @@ namespace d9d {
 
 class ModulePattern {
  public:
-  // An ECMAScript regular expression. Input error: it is none.
+  // `text`: an ECMAScript regular expression. Input error when it is none.
   explicit ModulePattern(const std::string& text);
 
-  // Whether it matches the whole path of a module ("model.layers.0.self_attn.q_proj").
+  // Whether the pattern matches the whole path of a module ("model.layers.0.self_attn.q_proj").
   bool matches(const std::string& path) const { return std::regex_match(path, expression_); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Section `model_provider.peft` (reference A.7): which parameters train, and what is added to the model for
-// it. No torch in this header.
+// Section `model_provider.peft` (reference A.7): which parameters train, and which are added to the
+// model. No torch in this header.
 
 #include <boost/describe/class.hpp>
 
@@ -60,10 +60,11 @@ constexpr auto choices_of(config::Tag<PeftConfig>) {
 }
 
 struct MethodAt {
-  std::string path;  // of its keys, behind that of the whole: "", ".methods.1"
+  std::string path;  // of its keys, appended to the section's path: "", ".methods.1"
   const PeftConfig* config = nullptr;
 };
-// The methods that are no stacks, in the order of application. They belong to `config`.
+// Returns the methods that are no stacks, in the order of application. The
+// pointers are valid as long as `config`.
 std::vector<MethodAt> methods_of(const PeftConfig& config);
 
 }  // namespace d9d

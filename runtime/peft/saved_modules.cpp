@@ -37,7 +37,8 @@ std::string plain_name(const StateMapper& mapper, const StageParameter& paramete
   return "";
 }
 
-// What peft takes as well when it is told to save a module: it compares ends of paths.
+// Refuses modules whose name is also the end of another module's path: peft compares ends of paths, so
+// it would save that module, too.
 void require_whole_modules(const StateMapper& mapper, const std::vector<SavedTensor>& tensors) {
   std::set<std::string> saved, modules;
   for (const SavedTensor& tensor : tensors) saved.insert(tensor.name);

@@ -9,28 +9,30 @@
 
 namespace d9d {
 
-// A parameter and its name in a Hugging Face folder, where it stands alone and unchanged.
+// A parameter and its name in a Hugging Face folder, which holds it unchanged as a tensor of its own.
 struct SavedTensor {
   std::string name;  // "score.weight"
   StageParameter parameter;
 };
 
-// The parameters that train and are no adapter's. `parameters`: of the whole adapted model; `adapted`: the modules
-// that have adapters. Input error, with the name, for one that PEFT's format cannot hold: a part of another
-// tensor, an expert, one of a module that has an adapter or trains in part.
+// Returns the parameters that train and belong to no adapter. `parameters`: of the whole adapted
+// model. `adapted`: the modules that have adapters. Input error, with the name, for a parameter that
+// PEFT's format cannot hold: a part of another tensor, an expert, or one of a module that has an
+// adapter or trains only in part.
 std::vector<SavedTensor> saved_tensors(const StateMapper& to_hugging_face,
                                        const std::vector<StageParameter>& parameters,
                                        const std::vector<AdaptedModule>& adapted);
 
-// The value of adapter_config.json's modules_to_save: the modules of these tensors, each once, in order.
+// Returns the value of modules_to_save in adapter_config.json: the modules of
+// these tensors, each once, in order.
 std::vector<std::string> saved_module_names(const std::vector<SavedTensor>& tensors);
 
-// Parameters that a Hugging Face folder holds as they are, by their names there.
+// Returns the parameters that a Hugging Face folder holds unchanged, by their names there.
 std::map<std::string, StageParameter> plain_parameters(const StateMapper& to_hugging_face,
                                                        const std::vector<StageParameter>& parameters);
 
-// The name of such a tensor in adapter_model.safetensors, and back: also as older versions of peft wrote it.
-// Empty where the tensor of the file belongs to a factor.
+// Convert a tensor's name to its name in adapter_model.safetensors and back; the latter also reads names of
+// older versions of peft, and returns an empty name for a factor.
 std::string saved_tensor_name(const std::string& name);
 std::string name_of_saved_tensor(const std::string& in_file);
 

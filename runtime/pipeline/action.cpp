@@ -21,7 +21,7 @@ constexpr std::array<std::pair<ActionKind, std::string_view>, 8> action_symbols{
     {ActionKind::backward_weight, "W"},
 }};
 
-// Eats a decimal number from the front; false when there is none.
+// Removes a decimal number from the front of the text. Returns false when there is none.
 bool eat_number(std::string_view& text, int& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || value < 0) return false;

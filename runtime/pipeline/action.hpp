@@ -14,7 +14,7 @@ enum class ActionKind : std::uint8_t {
   forward,          // F
   backward,         // B: full backward
   backward_input,   // I: gradients of the inputs only
-  backward_weight,  // W: the weight gradients an I left behind
+  backward_weight,  // W: the weight gradients that an I deferred
   send_forward,     // SEND_F
   receive_forward,  // RECV_F
   send_backward,    // SEND_B
@@ -32,7 +32,7 @@ struct Action {
 bool is_compute(ActionKind kind);
 std::string_view symbol_of(ActionKind kind);  // "F", "SEND_F", ...
 std::string to_string(const Action& action);
-// "2F3" -> Action; an input error names the text when it is none.
+// "2F3" -> Action. Input error, with the text, when it is no action.
 Action parse_action(std::string_view mnemonic);
 
 // One step of a rank's program: a single action, or several composed with `|`.

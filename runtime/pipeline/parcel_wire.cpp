@@ -16,7 +16,7 @@ namespace d9d {
 namespace {
 
 constexpr std::size_t wire_dims_max = 16;
-constexpr std::size_t stretches_max = 8;  // of parcels that are on their way at once
+constexpr std::size_t stretches_max = 8;  // the most parcels on their way at once
 
 [[noreturn]] void refuse(const TransferTensor& tensor, const std::string& why) {
   throw Error(
@@ -25,7 +25,7 @@ constexpr std::size_t stretches_max = 8;  // of parcels that are on their way at
                   tensor.name, why));
 }
 
-// Bytes of an announced tensor, at most `limit`; refuses everything that is no plain dense tensor.
+// Returns the bytes of an announced tensor, at most `limit`. Refuses everything but a plain dense tensor.
 std::int64_t checked_bytes(const TransferTensor& tensor, std::int64_t limit) {
   if (tensor.dtype >= static_cast<std::uint8_t>(c10::ScalarType::NumOptions)) {
     refuse(tensor, fmt::format("with the unknown dtype {}", tensor.dtype));
@@ -93,7 +93,8 @@ class CommunicatorWire final : public ParcelWire {
   }
 
  private:
-  // Integers go on being known to the host (kernels/memory/host_values.hpp), so they have memory of their own.
+  // Whether the tensor is received into pinned memory that is used again. Integers are not: the host
+  // remembers their values (kernels/memory/host_values.hpp), which needs memory of their own.
   bool goes_through(const TransferTensor& tensor) const {
     return !device_->is_cpu() && !tensor.on_host &&
            c10::isFloatingType(static_cast<c10::ScalarType>(tensor.dtype));
@@ -114,7 +115,8 @@ class CommunicatorWire final : public ParcelWire {
     return places;
   }
 
-  // This thread waits for the copies; the rank's thread and its stream do not.
+  // Copies the tensors to the host. This thread waits for the copies; the
+  // rank's thread and its stream do not.
   TensorMap on_host(const TensorParcel& parcel) {
     if (device_->is_cpu()) return parcel.tensors;
     const StreamScope scope(*device_, StreamRole::copy_out);
@@ -133,10 +135,12 @@ class CommunicatorWire final : public ParcelWire {
     return here;
   }
 
-  // Whoever takes them lets its stream wait for the event.
+  // Queues the copies to the device. Returns the event for which the stream of
+  // the receiving stage has to wait.
   Event put_on_device(const std::vector<TransferTensor>& announced, TensorMap& tensors) {
     const StreamScope scope(*device_, StreamRole::copy_in);
-    // Memory of earlier parcels, which was made on this stream, can then be used again.
+    // The allocator may give this stream memory of earlier parcels that `compute`
+    // still reads: wait for that work.
     device_->wait(computed_);
     std::vector<at::Tensor> sources;
     for (const TransferTensor& tensor : announced) {
@@ -166,7 +170,7 @@ class CommunicatorWire final : public ParcelWire {
   };
   std::deque<Upload> uploads_;
   HostStretches memory_;
-  Event computed_;  // what the rank had given to its device when the parcel before came
+  Event computed_;  // the work that was queued on `compute` when the previous parcel came
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-// Two parts of one stage could meet in the middle of its module.
+// Parts of the same stage must not overlap: both would be in the middle of the same module.
 bool may_overlap(const std::vector<Action>& parts) {
   return parts.size() > 1 && std::none_of(parts.begin() + 1, parts.end(), [&](const Action& action) {
            return action.stage == parts.front().stage;

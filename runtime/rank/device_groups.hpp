@@ -1,6 +1,7 @@
 #pragma once
-// The communicators that a rank has opened for a device: a collective that failed there has ended as if it were done, so
-// they are asked behind each wait of the host. Nothing on the CPU.
+// Finds failed collectives of a device. A collective that fails on a device ends as if it were
+// done, so after each wait of the host the communicators that the rank has opened are asked for
+// errors. Does nothing on the CPU.
 
 #include <exception>
 #include <memory>
@@ -17,7 +18,8 @@ namespace d9d {
 
 class DeviceGroups {
  public:
-  // The options, whose functions tell of what they open. A device that is none is the CPU.
+  // Returns the options with functions that remember the communicators they
+  // open. A null device becomes the CPU.
   PipelineWorkerOptions watched(PipelineWorkerOptions options) {
     if (!options.device) options.device = cpu_device();
     if (options.device->is_cpu()) return options;
@@ -27,7 +29,8 @@ class DeviceGroups {
     return options;
   }
 
-  // `work` ends with a wait of the host. What failed first is what is thrown.
+  // Calls `work`, which ends with a wait of the host, and asks for errors. If both fail, it throws the
+  // communicators' error: it is the cause.
   template <class Work>
   std::invoke_result_t<Work> checked(Work&& work) const {
     try {

@@ -1,5 +1,5 @@
 #pragma once
-// What runs on a rank's stages between two steps, if anything does: samples of the task, or texts that somebody asked for.
+// Runs a rank's stages between two steps: an evaluation of samples, or a request for texts. One at a time.
 
 #include <functional>
 #include <memory>
@@ -13,18 +13,18 @@ namespace d9d {
 
 class EvaluationTurn {
  public:
-  // Of a rank that evaluates samples.
+  // Call it once on a rank that will evaluate samples.
   void prepare(RankEvaluationOptions options) {
     samples_ = std::make_unique<RankEvaluation>(std::move(options));
   }
 
   bool running() const { return running_; }
-  // Of samples; a bug on a rank that was not prepared.
+  // The evaluation of samples. It is a bug to ask a rank that was not prepared.
   RankEvaluation& of_samples() const {
     D9D_CHECK(samples_ != nullptr, "the rank was not made for an evaluation");
     return *samples_;
   }
-  // The one that runs.
+  // The evaluation that runs.
   RankEvaluation& now() const { return texts_ ? texts_->evaluation() : *samples_; }
 
   void begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches) {

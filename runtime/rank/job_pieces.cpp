@@ -57,7 +57,7 @@ bool logs_flops(const JobConfig& job, const ModelDescription* model) {
   return (logging.peak_flops || logging.measure_peak) && model != nullptr;
 }
 
-// A forward pass is a third of what training computes.
+// In an inference job only forward passes run, which are a third of the operations of training.
 std::function<double(std::int64_t)> flops_per_token(const JobConfig& job, const ModelDescription* model) {
   if (!logs_flops(job, model)) return {};
   return [model, share = job.inference ? 1.0 / 3 : 1.0,

@@ -1,5 +1,5 @@
 #pragma once
-// What the actors of a rank need to know from the job file, as values and functions. No torch.
+// The parts of the job file that the actors of a rank need, as values and functions. No torch.
 
 #include <cstdint>
 #include <functional>
@@ -20,31 +20,34 @@ struct ModelDescription;
 struct PieceContext;
 struct RankContext;
 
-// Whether a checkpoint is due after so many steps. An export needs one of the last step, whatever the period.
+// Tells whether a checkpoint is due after a step (from 1). A job with an export needs one after the
+// last step, whatever the period.
 std::function<bool(std::uint64_t)> checkpoint_due(const JobConfig& job, std::uint64_t total_steps);
 std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64_t total_steps);
-// The job has the section.
+// The job must have the section `evaluation`.
 std::function<bool(std::uint64_t)> evaluation_due(const JobConfig& job, std::uint64_t total_steps);
 
-// The name of the loads of experts among the metrics; their values are `expert_load/...`.
+// The name of the experts' loads among the metrics. Their values are called `expert_load/...`.
 inline constexpr const char* expert_load_name = "expert_load";
-// Whether the job asks for them and `model`, the description of a built-in one or null, has experts.
+// Whether the job logs the loads of experts and the model has some. `model`: null for a plugin's.
 bool logs_expert_load(const JobConfig& job, const ModelDescription* model);
-// Whether it asks for flops_per_second and mfu, and `model` says what it needs.
+// Whether the job logs flops_per_second and mfu, and they can be computed: not for a plugin's model (null).
 bool logs_flops(const JobConfig& job, const ModelDescription* model);
-// Then: those of a token in a sequence of `length`; empty otherwise. `model` outlives it. One thread.
+// Returns the floating-point operations of a token in a sequence of `length`; empty unless logs_flops().
+// `model` must outlive the result. Call the result on one thread only.
 std::function<double(std::int64_t length)> flops_per_token(const JobConfig& job,
                                                            const ModelDescription* model);
-// The name of `trainer.logging.statistics` among the metrics; their values are `statistics/...`.
+// The name of `trainer.logging.statistics` among the metrics. Its values are called `statistics/...`.
 inline constexpr const char* statistics_name = "statistics";
-// Declares the metrics of the task and the hooks, the statistics of tensors that the job asks for, and the loads of
-// experts where logs_expert_load().
+// Declares the metrics of the task and of the hooks, the statistics of tensors that the job logs, and the
+// loads of experts if logs_expert_load().
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
                      const std::vector<std::shared_ptr<GradientHook>>& hooks, Compose& metrics);
 
 using OpenTaskGroup = std::function<std::shared_ptr<Communicator>(
     const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
-// What the task of a rank is told. Groups have the axes of the first domain that has them all.
+// Makes the context that the task of a rank gets. A group is opened in the first
+// domain that has all of its axes.
 RankContext rank_context(const PieceContext& job, const Plan& plan, int rank, std::uint64_t first_step,
                          const OpenTaskGroup& open);
 

@@ -51,7 +51,8 @@ void PhaseLosses::count(const LossContext& context, const Loss& loss) {
       .update(loss.loss.item().toDouble(), loss.weight);
 }
 
-// Numbers for people: training goes on without those of a plugin that fails.
+// Metrics are numbers for people, so training goes on when a plugin's update throws;
+// its metrics are no longer updated.
 void PhaseLosses::update_metrics(const LossContext& context) {
   if (counts_no_more_) return;
   try {
@@ -60,9 +61,8 @@ void PhaseLosses::update_metrics(const LossContext& context) {
     if (options_.name.empty()) throw;
     counts_no_more_ = true;
     log::warn(
-        "update_metrics of the task \"{}\" threw in step {}, microbatch {}: {}. This rank counts no metrics "
-        "of it "
-        "from here on; training goes on",
+        "update_metrics of the task \"{}\" threw in step {}, microbatch {}: {}. This rank no longer updates "
+        "the task's metrics; training goes on",
         options_.name, context.step, context.microbatch, shortened(describe_current_exception().what));
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
-// What the last stage of a rank asks the task for in a step, by phase (step_phases.hpp): the loss of a microbatch
-// that trains, and what a forward phase leaves for later ones. Used on the stage's compute thread. Needs torch.
+// Calls the task for the last stage of a rank, by phase (step_phases.hpp): for the loss of a microbatch
+// that trains, and for the tensors that a forward phase carries over to later phases. Use it on the
+// stage's compute thread. Needs torch.
 
 #include <memory>
 #include <string>
@@ -17,9 +18,8 @@ namespace d9d {
 struct PhaseLossesOptions {
   std::shared_ptr<const TrainTask> task;
   StepPhases phases;
-  bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
-  Compose* metrics =
-      nullptr;  // what the task counts; what is counted on a rank that does not count is dropped
+  bool counts_loss = true;     // true on one of the ranks that compute the same loss of the same samples
+  Compose* metrics = nullptr;  // the task's metrics; on a rank that does not count its loss they are dropped
   std::shared_ptr<Device> device = cpu_device();
   std::string name = {};  // of a plugin's task, for errors; empty: built in
 };
@@ -28,13 +28,13 @@ class PhaseLosses {
  public:
   explicit PhaseLosses(PhaseLossesOptions options) : options_(std::move(options)) {}
 
-  // The step's microbatches lie phase after phase, as many in each: sets forward_only of them. Returns how many of
-  // them are. A number that the phases do not divide is a bug.
+  // Sets forward_only of the step's microbatches, which come phase after phase, equally many in each.
+  // Returns how many are forward only. It is a bug when the phases do not divide the number of microbatches.
   int begin_step(std::vector<MicrobatchTensors>& microbatches);
   StageLoss compute(const LastStageOutputs& outputs);
   void carry(const LastStageOutputs& outputs);
-  // Drops what was carried. On a device other than the CPU metrics are counted here, from copies on the host, because
-  // an update inside an action would wait for the device.
+  // Drops the carried tensors. On a device metrics are updated here, from copies on the host, because an
+  // update inside an action would wait for the device.
   void end_step();
 
  private:
@@ -63,13 +63,13 @@ class PhaseLosses {
   int per_phase_ = 1;            // microbatches
   bool counts_no_more_ = false;  // the task's update_metrics has thrown
   std::vector<Counted> later_;
-  Event copied_;                                 // what later_ has is on the host
+  Event copied_;                                 // recorded when the copies of later_ are on the host
   std::vector<std::vector<TensorMap>> carried_;  // by batch and microbatch; empty without forward phases
 };
 
 // The name of a phase's loss among the metrics.
 std::string phase_loss_name(const StepPhase& phase);
-// A weighted mean for each training phase, where there are several phases.
+// Declares a weighted mean for each training phase, if there are several phases.
 void declare_phase_losses(const StepPhases& phases, Compose& metrics);
 
 }  // namespace d9d

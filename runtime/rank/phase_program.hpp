@@ -1,6 +1,6 @@
 #pragma once
-// The program of a step with forward phases (step_phases.hpp): their forwards, and behind them what the schedule gives for
-// the rest. Kept from step to step.
+// The program of a step with forward phases (step_phases.hpp): first their forwards, then the schedule's
+// program of the other microbatches. Kept from step to step.
 
 #include <memory>
 #include <utility>
@@ -11,7 +11,7 @@ namespace d9d {
 
 class PhaseProgram {
  public:
-  // `trained`: of the microbatches behind `forwards` of them.
+  // `trained`: the program of the microbatches after the first `forwards` ones.
   std::shared_ptr<const PipelineProgram> get(std::shared_ptr<const PipelineProgram> trained, int forwards) {
     if (forwards == 0) return trained;
     if (trained_ != trained || forwards_ != forwards) {

@@ -111,18 +111,21 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
     D9D_CHECK(found != cores_.end(), "stage {} does not live on rank {}", stage, options_.rank);
     return turn_.running() ? turn_.now().core(stage) : *found->second;
   }
-  // Tensor-parallel ranks compute the same loss of the same samples: one of them counts it.
+  // Tensor-parallel ranks compute the same loss of the same samples, so only one of them counts it.
   bool counts_loss() const { return options_.plan->placement(options_.rank).tensor == 0; }
-  // Made when the first module asks for a communicator: without one there is nothing to overlap.
+  // Makes the lanes when the first module asks for a communicator. Without one no
+  // action waits, and lanes are useless.
   ComputeLanes& lanes() {
     if (!lanes_) {
       lanes_ = std::make_unique<ComputeLanes>([threads = options_.threads] { at::set_num_threads(threads); });
     }
     return *lanes_;
   }
-  // Which of two lanes asks a unit first is up to timing, and other ranks may see it otherwise.
+  // False when a stage gathers units inside actions: which of two lanes asks for a unit first depends on
+  // timing, and ranks that gather in different orders would wait for each other forever.
   bool parts_may_overlap() const {
-    // A device's collectives are in program order, and its host waits for no rank.
+    // On a device collectives are queued in program order and the host waits
+    // for no rank: nothing to overlap.
     return options_.device->is_cpu() && lanes_ &&
            std::none_of(model_->stages().begin(), model_->stages().end(),
                         [](const auto& stage) { return stage.second.units.communicate_in_actions(); });
@@ -140,7 +143,7 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   StageCoreOptions core_options(int stage, const RankModel::Stage& built);
   std::uint64_t noise_seed() const { return stable_hash(fmt::format("{}:{}", options_.seed, options_.rank)); }
   RankEvaluationOptions evaluation_options(std::shared_ptr<InferenceTask> inference) const;
-  // What the task counted as it built them goes into `metrics`.
+  // Adds to `metrics` what the task counted when it built the microbatches.
   std::vector<MicrobatchTensors> take_microbatches(const std::vector<Ticket>& tickets,
                                                    Compose& metrics) const;
   DeviceGroups groups_;
@@ -151,14 +154,14 @@ class PipelineWorker final : public RankWorker, private GradientObserver {
   const Topology topology_;
   StepPrograms programs_;
   RankOrder order_;
-  std::unique_ptr<ActionTimes> times_;  // of a device
+  std::unique_ptr<ActionTimes> times_;  // null on the CPU
   RankMetrics metrics_;
   PhaseLosses losses_;
   std::unique_ptr<ComputeLanes> lanes_;  // where composed actions overlap; the modules' communicators use it
   std::unique_ptr<RankModel> model_;
   SnapshotCopies copies_;
   std::map<int, std::unique_ptr<StageCore>> cores_;  // by stage
-  std::set<int> unreached_named_;                    // stages
+  std::set<int> unreached_named_;                    // stages that name_unreached() has done
   std::vector<int> bucket_groups_;                   // by bucket, see RankWorker
   EvaluationTurn turn_;
   PhaseProgram phase_program_;
@@ -200,7 +203,7 @@ RankEvaluationOptions PipelineWorker::evaluation_options(std::shared_ptr<Inferen
   return evaluation;
 }
 
-// A task may have other metrics than the one that wrote the checkpoint.
+// The task may declare other metrics than the task that wrote the checkpoint.
 void PipelineWorker::load_metrics() {
   const std::vector<std::string> dropped = metrics_.load(options_.metric_states);
   if (options_.rank != 0 || dropped.empty()) return;
@@ -243,7 +246,7 @@ StageCoreOptions PipelineWorker::core_options(int stage, const RankModel::Stage&
   return core;
 }
 
-// Inside run(), on the thread that computes (step_observer.hpp).
+// Called inside run(), on the computing thread (step_observer.hpp).
 void PipelineWorker::gradient_complete(int stage, std::size_t parameter, bool last) {
   const std::size_t first = model_->stages().at(stage).first_parameter;
   for (const int bucket : model_->sync().mark_complete(first + parameter, last)) {
@@ -300,7 +303,8 @@ void PipelineWorker::put(const StageTensor& tensor) {
   }
 }
 
-// Two lanes of an instruction touch different stages and take turns (run_instruction.hpp).
+// Two lanes may run at once without a lock here: they work on different stages
+// and take turns (run_instruction.hpp).
 std::vector<StageTensor> PipelineWorker::run_parts(const Instruction& instruction) {
   const WorkLog::Scope log(work_log());
   const auto results = run_instruction(instruction, lanes_.get(), [this](const Action& action) {
@@ -345,7 +349,7 @@ StepTotals PipelineWorker::totals_of_step() {
   return totals;
 }
 
-// After the first step in which a label counts. One of the ranks with the same stage says it.
+// Warns after the first step in which a label counts. Only one of the ranks that hold the stage logs it.
 void PipelineWorker::name_unreached(int stage, const StageCore& core, const StageLosses& losses) {
   const bool is_last = stage == topology_.num_stages() - 1;
   if (unreached_named_.contains(stage) || (is_last && losses.losses.empty())) return;
@@ -362,7 +366,7 @@ void PipelineWorker::begin_evaluation(std::uint64_t step, const std::vector<Tick
   turn_.begin(step, take_microbatches(microbatches, turn_.of_samples().metrics()));
 }
 
-// Units that were gathered for the evaluation go, and those of the next step's begin are asked for again.
+// Frees the units that the evaluation has gathered, and requests those with which the next step begins.
 StepTotals PipelineWorker::totals_of_evaluation() {
   const StepTotals totals = turn_.finish();
   for (const auto& [stage, built] : model_->stages()) {
@@ -383,7 +387,7 @@ void PipelineWorker::restore(const std::string& checkpoint, std::uint64_t skippe
   model_->restore(checkpoint, skipped_steps);
 }
 
-// What this rank's stream does with gradients from now on is behind the collectives.
+// Makes this rank's stream wait for the collectives, before later work on it reads the gradients.
 void PipelineWorker::wait_for_reductions() {
   if (options_.device->is_cpu()) return;
   for (const Event& reduced : options_.shared->reductions.take_events()) options_.device->wait(reduced);
@@ -417,7 +421,7 @@ void PipelineWorker::apply(double gradient_scale, double lr_multiplier) {
   end_step(/*update=*/true);
 }
 
-// Buffers are the forward's work, so they have changed all the same.
+// Still ends the step: the forward has changed buffers, which have to become equal on all ranks.
 void PipelineWorker::skip() {
   wait_for_reductions();
   model_->flat()->zero_grad();
@@ -437,7 +441,7 @@ void PipelineWorker::watch_tensors(double gradient_scale) {
                      metrics_.here().get<TensorStatistics>(statistics_name));
 }
 
-// An inference job's checkpoint has no tensors: the weights are where they came from.
+// The checkpoint of an inference job has no tensors, because nothing changes the weights.
 Ticket PipelineWorker::take_snapshot() {
   if (options_.inference) {
     call_user("the task's flush", ErrorInside::passes, [&] { options_.inference->flush(); });

@@ -39,10 +39,10 @@ class TrainTask;
 struct RankContext;
 struct RankGradients;  // shared with the CollectiveWorkers of the rank; see rank_gradients.hpp
 
-// Opens a communicator between two ranks, given by their place in the job; one of them is this one.
+// Opens a communicator between two ranks of the job, given by their numbers. One of them is this rank.
 using OpenPair = std::function<std::shared_ptr<Communicator>(int one, int other, const std::string& use)>;
 
-// Of a plugin's, as the job file says it, for errors; empty: built in.
+// Names of a plugin's parts in the job file, for errors. Empty: the part is built in.
 struct PluginNames {
   std::string model, task, optimizer;
 };
@@ -51,10 +51,10 @@ struct PipelineWorkerOptions {
   int rank = 0;
   const Plan* plan = nullptr;
   ScheduleConfig schedule;
-  std::shared_ptr<SharedSearch> search;  // of schedule `auto`; one for all ranks of the process
+  std::shared_ptr<SharedSearch> search;  // for schedule `auto`; one for all ranks of the process
   CursorOrder order = CursorOrder::static_;
-  int extra_activations = 0;  // of the dynamic order
-  bool follows = false;       // another rank leads, see rank_order.hpp
+  int extra_activations = 0;  // for the dynamic order
+  bool follows = false;       // another rank decides the order, see rank_order.hpp
   std::shared_ptr<const ModelProvider> model;
   bool model_is_of_plugin = false;  // see plugin_parameters.hpp
   PluginNames of_plugin;
@@ -64,7 +64,7 @@ struct PipelineWorkerOptions {
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
   std::shared_ptr<const LrSchedule> lr_schedule;       // for the event
   std::function<void(const RankContext&)> begin_task;  // TrainTask::begin
-  PieceContext context;                                // that it gets
+  PieceContext context;                                // from which begin_task gets its RankContext
   std::uint64_t first_step = 1;
   std::shared_ptr<const OptimizerProvider> optimizer;
   GradientManagerConfig gradients;
@@ -75,17 +75,17 @@ struct PipelineWorkerOptions {
   bool synchronous_device = false;                                     // see stage_core_options.hpp
   std::shared_ptr<AwakeRanks> awake = std::make_shared<AwakeRanks>();  // one for all ranks of the process
   std::string source_checkpoint;           // weights to start from; empty = drawn from the seed
-  bool checkpoint_only_trainable = false;  // frozen weights come from where they came from at the start
+  bool checkpoint_only_trainable = false;  // a resume reads frozen weights where the first start did
   std::string resume_from;                 // committed checkpoint; empty = none
-  std::uint64_t skipped_steps = 0;         // of the checkpoint's steps: those that made no update
+  std::uint64_t skipped_steps = 0;         // how many of the checkpoint's steps made no update
   std::function<void(Compose&)> declare_metrics;
   std::map<std::string, std::string> watched{};  // trainer.logging.statistics
-  // parameter_patterns() of a job with a plugin's model: its parameters are known when its stages are built.
+  // parameter_patterns() for a plugin's model, whose parameters are known only when its stages are built.
   std::map<std::string, std::string> patterns{};
   bool logs_expert_load = false;             // expert_load_name is among the metrics
   bool evaluates = false;                    // begin_evaluation() will be called
   std::shared_ptr<InferenceTask> inference;  // of an inference job: nothing trains, all steps are evaluations
-  std::vector<std::string> metric_states;    // JSON of the checkpoint: what this rank goes on counting from
+  std::vector<std::string> metric_states;    // JSON of the checkpoint: states of metrics to continue from
   ParallelOptions parallel;
   OpenGroup open_group;  // communicators of the modules
   OpenPair open_pair;    // to the rank that holds the other copy of tied weights
@@ -94,7 +94,7 @@ struct PipelineWorkerOptions {
   Disk* disk = nullptr;
 };
 
-// `buckets` outlives the worker; it hears nothing before begin_step().
+// `buckets` must outlive the worker. It is not called before begin_step().
 std::unique_ptr<RankWorker> make_pipeline_worker(PipelineWorkerOptions options, BucketObserver& buckets,
                                                  CommTracing tracing = {});
 

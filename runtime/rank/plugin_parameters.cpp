@@ -17,10 +17,10 @@ namespace {
 
 struct WholeModel {
   std::vector<std::string> names;  // of trainable parameters
-  std::set<std::string> dtypes;    // theirs
+  std::set<std::string> dtypes;    // of the same parameters
 };
 
-// A line for each trainable parameter: its type and its name.
+// One line per trainable parameter: its dtype and its name.
 std::string lines_of(const std::vector<StageParameter>& parameters) {
   std::string lines;
   for (const StageParameter& parameter : parameters) {

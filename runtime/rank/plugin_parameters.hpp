@@ -13,10 +13,11 @@
 
 namespace d9d {
 
-// `parameters`: of this rank's stages. All ranks of a job call it at the same point; if the optimizer's
-// options or the job's `patterns` (by their keys) need it, the ranks of a pipeline wait for each other to put their
-// parameters together. Input error: rules that no trainable parameter of any stage takes its settings from, and
-// patterns that match none. Returns warnings, the same on all ranks of the pipeline.
+// Checks the optimizer's rules and the job's `patterns` (by their keys) against `parameters` of this
+// rank's stages. All ranks of the job must call it at the same point: if there is something to check,
+// the ranks of a pipeline exchange their parameters. Input error for a rule from which no trainable
+// parameter of any stage takes its settings, and for a pattern that matches none. Returns warnings, the
+// same on all ranks of the pipeline.
 std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
                                                  const OptimizerProvider& optimizer,
                                                  const std::map<std::string, std::string>& patterns,

@@ -21,7 +21,8 @@ namespace d9d {
 
 namespace {
 
-// Pass after pass; the inputs of all but the first one come from the last stage.
+// Repeats the microbatches for each pass. Only the first pass has inputs: those of later
+// passes come from the last stage.
 std::vector<MicrobatchTensors> in_passes(const std::vector<MicrobatchTensors>& microbatches, int passes) {
   std::vector<MicrobatchTensors> all;
   for (int pass = 0; pass < passes; ++pass) {
@@ -39,7 +40,7 @@ std::vector<MicrobatchTensors> in_passes(const std::vector<MicrobatchTensors>& m
 
 }  // namespace
 
-// The order is fixed: without backwards there is nothing to choose from.
+// Uses the static order: without backwards a dynamic one has nothing to choose from.
 RankEvaluation::RankEvaluation(RankEvaluationOptions options)
     : options_(std::move(options)),
       order_(make_cursor(CursorOrder::static_, options_.pipeline_rank),
@@ -83,7 +84,8 @@ StageCoreOptions RankEvaluation::core_options(int stage, const std::shared_ptr<S
 
 void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   LossContext context{outputs.step, outputs.microbatch, outputs.outputs, outputs.state, options_.phase};
-  // Computed all the same: a task's loss may talk with other ranks.
+  // Computes the loss of a filler, too, because a task's loss may contain
+  // collectives; only its metrics are dropped.
   const bool is_filler = outputs.state.contains(filler_microbatch);
   context.metrics = is_filler ? &metrics_.dropped() : &metrics_.of_losses();
   const Loss loss = options_.task->compute_loss(context);
@@ -101,13 +103,13 @@ void RankEvaluation::add_loss(const LastStageOutputs& outputs) {
   totals_.weight_sum += loss.weight;
 }
 
-// With one wait for a device.
+// Waits once for the copies from the device.
 TensorMap RankEvaluation::arrived(TensorMap copies) const {
   finish_copies(options_.device->place());
   return copies;
 }
 
-// The weight counts samples.
+// Hands the outputs to the inference task. The step's weight becomes the number of samples.
 void RankEvaluation::hand_over(const LastStageOutputs& outputs) {
   if (!options_.counts_loss) return;
   const at::Tensor samples = tensor_at(outputs.state, sample_numbers, "the microbatch's state");

@@ -1,6 +1,6 @@
 #pragma once
-// What a rank needs to evaluate: its stages run forward alone, without a graph, between two steps of training. The
-// modules are training's own, so an evaluation costs no memory but that of activations under way. Needs torch.
+// Evaluates on one rank: runs its stages forward alone, without a graph, between two steps of training. It
+// uses the modules of training, so the only extra memory is that of activations under way. Needs torch.
 
 #include <cstdint>
 #include <functional>
@@ -29,10 +29,10 @@ struct RankEvaluationOptions {
   int pipeline_rank = 0;
   std::uint64_t noise_seed = 0;
   std::shared_ptr<const TrainTask> task;
-  int phase = 0;  // of the task's step: whose loss it is
-  // In an inference job the outputs go there; then the task's loss and metrics are not asked for.
+  int phase = 0;  // the phase of the task's step whose loss is computed
+  // In an inference job: gets the outputs. The task's loss and metrics are then not called.
   std::shared_ptr<InferenceTask> inference;
-  bool counts_loss = true;  // one of the ranks that compute the same loss of the same samples does
+  bool counts_loss = true;  // true on one of the ranks that compute the same loss of the same samples
   std::shared_ptr<Device> device = cpu_device();
   TensorTable* table = nullptr;
 };
@@ -44,14 +44,14 @@ class RankEvaluation {
   void begin(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches);
   StageCore& core(int stage) { return *cores_.at(stage); }
   RankOrder& order() { return order_; }
-  // The stage and microbatch that the outputs of a forward are for.
+  // Returns the stage and the microbatch to which the outputs of a forward go.
   std::pair<int, int> after(const Action& action) const;
-  // Call it when all actions are done: sums of the last stage, 0 elsewhere.
+  // Call it when all actions are done. Returns the sums of the last stage, or 0 on a rank without it.
   StepTotals finish();
 
-  // The metrics that the task declares (Compose::state), counted since the last call.
+  // Returns the task's metrics (Compose::state), counted since the last call.
   std::vector<double> take_metrics() { return metrics_.take(); }
-  // Where what was counted beside the losses goes.
+  // The metrics for updates that the task makes outside its losses.
   Compose& metrics() { return metrics_.here(); }
 
  private:
@@ -70,15 +70,15 @@ class RankEvaluation {
   std::map<std::size_t, std::shared_ptr<const PipelineProgram>> programs_;  // by microbatches
 };
 
-// The stages of a rank for one TextRequest; its caches live as long.
+// Runs the stages of a rank for one TextRequest. Owns the caches for it.
 class RankTexts {
  public:
-  // Input error on a mesh whose ranks share sequences. `stages` without a task.
+  // `stages` must have no task. Input error on a mesh whose ranks share sequences.
   RankTexts(RankEvaluationOptions stages, const Plan& plan, int rank, TextRequest request);
 
   void begin(std::uint64_t step);
   RankEvaluation& evaluation() { return *evaluation_; }
-  // What came of the prompts, on one rank of the job; empty on the others.
+  // Returns the texts on one rank of the job, nothing on the others.
   Texts take();
 
  private:

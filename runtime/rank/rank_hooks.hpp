@@ -13,8 +13,9 @@ namespace d9d {
 
 using GradientHooks = std::vector<std::shared_ptr<GradientHook>>;
 
-// `parameters` have the step's reduced sums; afterwards they have what the hooks left of the means. `context`
-// comes without gradients. The norm's share is that of all buckets, taken after the hooks.
+// Divides the reduced sums in the gradients of `parameters` by `weight`, then lets the hooks read
+// and change the means. `context` comes without gradients. Returns the share of the norm of all
+// buckets, computed after the hooks.
 HookedGradients call_hooks(const GradientHooks& hooks, const FlatParameters& parameters, double weight,
                            NormType norm, GradientContext context);
 

@@ -21,14 +21,14 @@ namespace {
 
 FlatOptions flat_options(const GradientManagerConfig& config) {
   FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
-  // Tensor parallel runs with sequence parallel: each of its ranks sees other tokens or heads, also with the
-  // parameters that all of them hold.
+  // Tensor parallelism comes with sequence parallelism: even with parameters that all its ranks hold, each
+  // rank sees other tokens or heads, so gradients have to be summed over tp.
   options.summed_axes.emplace_back("tp");
   if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
   return options;
 }
 
-// A plugin may have built it where it always does.
+// Checks a plugin's module, which may have ignored the device that it was given.
 void require_place(StageModule& module, at::Device place) {
   const auto require = [&](const std::string& name, const at::Tensor& tensor) {
     D9D_REQUIRE(tensor.device() == place,
@@ -50,7 +50,7 @@ RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topol
   const OpenGroup open = with_tracing(options_.open_group, tracing, lanes.made);
   groups_ = std::make_unique<StageGroups>(
       options_.plan->domains(), options_.rank,
-      composes_actions(options_.schedule) && options_.device->is_cpu()  // a device's lanes do not overlap
+      composes_actions(options_.schedule) && options_.device->is_cpu()  // lanes overlap on the CPU only
           ? with_lane_communicators(open, lanes.make)
           : open);
   groups_->communication_thread()->set_around(tracing.background, tracing.stalls);
@@ -58,7 +58,7 @@ RankModel::RankModel(const PipelineWorkerOptions& options, const Topology& topol
   experts_ = std::make_unique<RankExperts>(options_.plan->domains(), options_.rank, open);
   const std::vector<StageParameter> parameters = build_stages();
   FlatOptions flat = flat_options(options_.gradients);
-  flat.keep_values = options_.model_is_of_plugin;  // of a family nothing has a value yet
+  flat.keep_values = options_.model_is_of_plugin;  // built-in families leave parameters uninitialised
   join_frozen(parameters, flat.keep_values);
   flat_ = std::make_shared<FlatParameters>(parameters, flat);
   tied_ = std::make_unique<TiedGradients>(*flat_, [&] { return open_tied(tracing, lanes); });
@@ -111,7 +111,8 @@ std::vector<StageParameter> RankModel::build_stages() {
   return parameters;
 }
 
-// Between the ranks of the first and the last stage that have the same place in them.
+// Opens the group of this rank and the rank with the same place in the stage that holds
+// the other copy: first and last.
 std::shared_ptr<Communicator> RankModel::open_tied(const CommTracing& tracing, const Lanes& lanes) const {
   const std::vector<int> ranks = options_.plan->group(options_.rank, regular_domain, {"pp"}).ranks;
   const auto rank_of = [&](int stage) {
@@ -130,7 +131,8 @@ void RankModel::check_parameters(const OpenGroup& open) const {
   for (const std::string& warning : warnings) log::warn("{}", warning);
 }
 
-// From a folder of weights or the seed; adapters from the seed or folders of their own.
+// Takes weights from a folder or draws them from the seed; adapters from the
+// seed or from folders of their own.
 void RankModel::fill_parameters() {
   const std::string& folder = options_.source_checkpoint;
   for (const auto& [stage, built] : stages_) {
@@ -151,7 +153,7 @@ void RankModel::fill_parameters() {
 
 void RankModel::make_optimizer(const OpenGroup& open) {
   const OptimizerContext context{.seed = options_.seed, .open = [&open](std::vector<std::string> axes) {
-                                   std::erase(axes, tied_axis);  // which leads to another stage
+                                   std::erase(axes, tied_axis);  // this axis leads to another stage
                                    return open(axes.empty() ? dense_domain : domain_of_axes(axes), axes,
                                                "optimizer");
                                  }};
@@ -162,7 +164,7 @@ void RankModel::make_optimizer(const OpenGroup& open) {
                                ErrorInside::passes, make);
 }
 
-// Gradients are zero between two steps.
+// Collects the memory that sleeps. Gradients are zero between two steps, so the file need not hold them.
 void RankModel::find_memory() {
   memory_.emplace(*options_.disk);
   for (const FlatFamily& family : flat_->families()) memory_->add(family.grad, /*zero=*/true);
@@ -171,11 +173,11 @@ void RankModel::find_memory() {
     if (!entry.packed) continue;
     for (const at::Tensor& tensor : entry.packed->memory()) memory_->add(tensor);
   }
-  if (options_.device->is_cpu()) return;  // of the host they are small, and may be of any kind of memory
+  if (options_.device->is_cpu()) return;  // on the host buffers are small, and may be in memory of any kind
   for (const StageBuffer& buffer : buffers_->all()) memory_->add(buffer.tensor);
 }
 
-// What was gathered of sharded weights goes with the rest.
+// Frees gathered weights, too: end_step() of the units drops them.
 std::uint64_t RankModel::sleep(const std::string& file) {
   find_memory();  // anew: a module may have made a new tensor for a buffer
   for (const auto& [stage, built] : stages_) built.units.end_step();
@@ -192,7 +194,7 @@ void RankModel::wake() {
   for (const auto& [stage, built] : stages_) built.units.after_update();
 }
 
-// A gather of the values that go is awaited first.
+// First ends gathers that are under way: they read the values which the checkpoint replaces.
 void RankModel::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
   for (const auto& [stage, built] : stages_) built.units.end_step();
   load_training_state(*options_.disk, checkpoint, *optimizer_, buffers_->all(), skipped_steps,

@@ -1,7 +1,7 @@
 #pragma once
-// The model of one rank as it trains: the modules of its stages, parallelised, their parameters in flat buffers with
-// gradients and optimizer, and what is kept beside them (buffers, counts of experts). Built once, on the compute
-// thread, together with all other ranks. Needs torch.
+// The model of one rank in training: the parallelised modules of its stages, their parameters and gradients
+// in flat buffers, the optimizer, persistent buffers and counts of experts. All ranks build theirs once, at
+// the same time, on the compute thread. Needs torch.
 
 #include <functional>
 #include <map>
@@ -34,12 +34,14 @@ class RankModel {
     std::size_t end_parameter = 0;
     StageUnits units;
   };
-  // Two lanes for composed actions, made when the first module asks for a communicator.
+  // Access to the two lanes for composed actions, which are made when the first
+  // module asks for a communicator.
   struct Lanes {
     std::function<ComputeLanes*()> made;  // null: not yet
     std::function<ComputeLanes&()> make;
   };
-  // Builds it, fills it with weights, and loads the checkpoint where the job resumes one. `options` outlives it.
+  // Builds the model, fills it with weights, and loads the checkpoint if the job resumes one.
+  // Keeps a reference to `options`.
   RankModel(const PipelineWorkerOptions& options, const Topology& topology, const CommTracing& tracing,
             const Lanes& lanes);
   ~RankModel();
@@ -57,7 +59,7 @@ class RankModel {
   std::uint64_t sleep(const std::string& file);
   void wake();
   void restore(const std::string& checkpoint, std::uint64_t skipped_steps);
-  // How many tensors of the checkpoint this rank answers for; 0 without one.
+  // The number of the checkpoint's tensors that this rank answers for; 0 without a checkpoint.
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 
  private:
@@ -83,7 +85,7 @@ class RankModel {
   std::unique_ptr<RankBuffers> buffers_;
   std::unique_ptr<RankExperts> experts_;
   std::map<int, Stage> stages_;
-  std::optional<SleptMemory> memory_;  // from the last sleep on
+  std::optional<SleptMemory> memory_;  // of the last sleep
   std::uint64_t entries_loaded_ = 0;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
-// All the tensor work of one rank: its pipeline stages, their program, gradients, optimizer and snapshots. No torch in
-// this header. The RankExecutor uses it on its thread only. CollectiveWorkers share the buckets, see rank_gradients.hpp.
-// A worker is made with a BucketObserver (step_observer.hpp), which run() calls.
+// All tensor work of one rank: its pipeline stages, their program, gradients, optimizer and
+// snapshots. The RankExecutor calls it on its own thread only. CollectiveWorkers share the gradient
+// buckets (rank_gradients.hpp). run() calls the BucketObserver (step_observer.hpp) with which the
+// worker was made. No torch in this header.
 
 #include <cstdint>
 #include <string>
@@ -24,7 +25,7 @@ struct StageTensor {
   Ticket ticket;  // TensorParcel
 };
 
-// After the gradient hooks of a rank: its share of the norm of all its gradients, and whether a hook wants no update.
+// The result of a rank's gradient hooks: its share of the norm, and whether a hook refuses the update.
 struct HookedGradients {
   double norm_share = 0;
   bool skip = false;
@@ -34,66 +35,65 @@ class RankWorker {
  public:
   virtual ~RankWorker() = default;
 
-  // Builds the model and initialises or loads its state. Slow; the first call on the actor's thread.
+  // Builds the model and initialises or loads its state. Slow. The first call on the actor's thread.
   virtual void prepare() = 0;
-  // How many tensors of the resumed checkpoint this rank answers for; 0 without a checkpoint.
+  // The number of the resumed checkpoint's tensors that this rank answers for; 0 without a checkpoint.
   virtual std::uint64_t entries_loaded() const = 0;
-  // The reduce group (index into the rank's list of collectives) of each bucket; -1: no reduction needed.
+  // The reduce group of each bucket (index into the rank's list of collectives); -1: it needs no reduction.
   virtual std::vector<int> bucket_groups() const = 0;
 
-  // Before others than this may write to the state: behind a snapshot's copies of it.
+  // Call it before other code writes to the state: later work on the device waits for a snapshot's copies.
   virtual void let_state_change() {}
   virtual void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
-  // A tensor for a stage of this rank, of the step that runs.
+  // Takes a tensor for a stage of this rank, for the step that runs.
   virtual void put(const StageTensor& tensor) = 0;
-  // Which instruction of the step to run.
+  // Decides which instruction of the step to run next.
   virtual RankOrder& order() = 0;
-  // Runs what order() gave and returns the tensors for stages of other ranks.
+  // Runs an instruction of order(). Returns the tensors for stages of other ranks.
   virtual std::vector<StageTensor> run(const Instruction& instruction) = 0;
-  // When all actions and reductions are done; with tied weights it waits for another rank. This rank's loss, weight and
-  // costs, and its share of the norm of gradients that no CollectiveWorker has summed (tied weights, buckets of one rank).
+  // Call it after all actions and reductions. With tied weights it waits for another rank.
+  // Returns loss, weight, costs, and the share of the norm that no CollectiveWorker has
+  // (tied weights, buckets of one rank).
   virtual StepTotals finish_step() = 0;
-  // Behind finish_step(), in a job with gradient hooks: divides the gradients by the step's weight and calls the hooks.
+  // In a job with hooks, after finish_step(): divides the gradients by `weight` and calls the hooks.
   virtual HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) = 0;
-  // As begin_step(), of microbatches that are only evaluated: forward alone, in training's place between two steps,
-  // with put(), order() and run() until all actions are done. Parameters, gradients and training's metrics stay.
+  // Begins an evaluation of microbatches between two steps: forward alone, with put(), order() and run()
+  // until all actions are done. Parameters, gradients and training's metrics do not change.
   virtual void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) = 0;
-  // Instead of finish_step(): this rank's loss and weight.
+  // Ends an evaluation, in place of finish_step(). Returns this rank's loss and weight.
   virtual StepTotals finish_evaluation() = 0;
-  // As begin_evaluation(), of prompts that the model goes on with; finish_evaluation() ends it. The same on all ranks.
+  // Begins texts, like begin_evaluation(); finish_evaluation() ends them. All ranks get the same request.
   virtual void begin_texts(std::uint64_t step, const TextRequest& request) = 0;
-  // What came of them, on one rank of the job; empty on the others.
+  // Returns the texts on one rank of the job, nothing on the others.
   virtual Texts take_texts() = 0;
-  // When its device did the work of run() and apply(), and that device; null on the CPU, where they do it themselves.
+  // The device on which run() and apply() work, and the log of its times. Null on the CPU.
   virtual WorkLog* work_log() { return nullptr; }
   virtual Device* late_device() { return nullptr; }
-  // Which program a step runs; schedule `auto` is told here how long actions and transfers took.
+  // Chooses the program of each step. Report the times of actions and transfers to it, for schedule `auto`.
   virtual StepPrograms& programs() = 0;
 
-  // Scales the gradients, updates the parameters and clears the gradients,
-  // in one pass. `lr_multiplier` scales each base learning rate.
+  // Scales the gradients, updates the parameters, clears the gradients. `lr_multiplier`: of base rates.
   virtual void apply(double gradient_scale, double lr_multiplier) = 0;
-  // Instead of apply(): clears the gradients. Parameters, optimizer state and its count of updates stay.
+  // Clears the gradients, in place of apply(). Parameters, optimizer state and update count stay.
   virtual void skip() = 0;
 
-  // Between two steps, behind apply() or skip(): writes parameters and optimizer state into a new file and hands their
-  // memory and that of the gradients back. Returns how many bytes. Nothing but wake() may be called then.
+  // Writes parameters and optimizer state to a new file, frees their memory and that of the gradients, and
+  // returns the freed bytes. Call it after apply() or skip(). Only wake() may be called afterwards.
   virtual std::uint64_t sleep(const std::string& file) = 0;
-  // Everything is as it was, to the bit.
+  // Restores everything to the bit.
   virtual void wake() = 0;
-  // Between two steps: the state of a committed checkpoint; so many of its steps made no update.
+  // Loads a committed checkpoint, between two steps. `skipped_steps`: those of its steps without update.
   virtual void restore(const std::string& checkpoint, std::uint64_t skipped_steps) = 0;
 
-  // Before take_metrics() and apply(): counts the watched parameters and gradients, if there are some, in the metrics.
-  // `gradient_scale`: 1 / weight of the step.
+  // Adds watched tensors to the metrics. Call it before take_metrics() and apply(). Scale: 1 / step weight.
   virtual void watch_tensors(double /*gradient_scale*/) {}
-  // The state of the task's metrics (Compose::state), counted since the last call; they start anew.
+  // Returns the task's metrics (Compose::state) since the last call, and starts them anew.
   virtual std::vector<double> take_metrics() = 0;
-  // The same of what was evaluated.
+  // The same for the evaluation's metrics.
   virtual std::vector<double> take_evaluation_metrics() = 0;
-  // As take_metrics() for a checkpoint, as JSON (Compose::to_json); they go on counting.
+  // Returns the metrics as JSON for a checkpoint (Compose::to_json). They are not started anew.
   virtual std::string metric_state() = 0;
-  // Copies to the host what this rank has to write, as a ShardParcel. Empty when other ranks write all of it.
+  // Copies this rank's part of a checkpoint to the host, as a ShardParcel. Empty if it has none.
   virtual Ticket snapshot() = 0;
 };
 

@@ -18,14 +18,14 @@ namespace {
 using Json = nlohmann::json;
 using Prints = std::vector<FilePrint>;
 
-constexpr std::size_t prints_max = 1000;  // in a manifest; more become one
+constexpr std::size_t prints_max = 1000;  // the most prints in a manifest; more are joined to one
 constexpr std::array groups{"data", "evaluation", "weights", "adapters"};
 
 std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// Of so many files that a list of them would outgrow the manifest.
+// One print of many files, for which a list would be too long for the manifest.
 FilePrint print_of_all(const Prints& prints) {
   FilePrint all{counted(prints.size(), "file"), 0, 0};
   std::string text;
@@ -43,14 +43,15 @@ Json prints_of(const Disk& disk, const std::vector<std::string>& files, PrintBlo
     try {
       prints.push_back(print_of(disk, file, blocks));
     } catch (const Error&) {
-      continue;  // whoever has to read it says what is wrong
+      continue;  // the code that reads the file will report the error
     }
   }
   if (prints.size() > prints_max) prints = {print_of_all(prints)};
   return json_of(prints);
 }
 
-// How the weights are to be read is a key of the job for training; for results it counts as they do.
+// The files of weights to compare. config.json, which says how to read them, counts only in an inference
+// job: a training job compares it as keys of the job.
 std::vector<std::string> weight_files(const JobConfig& job) {
   const auto& factory = job.trainer.model_stage_factory;
   std::vector<std::string> files;
@@ -64,7 +65,7 @@ bool is_same(const FilePrint& a, const FilePrint& b) {
   return a.bytes == b.bytes && a.checksum == b.checksum;
 }
 
-// Whether the file of now begins with all of what it was.
+// Whether the file now begins with its whole old content.
 bool has_grown(const Disk& disk, const FilePrint& then, const FilePrint& now) {
   if (now.bytes <= then.bytes || !disk.exists(now.name)) return false;
   return is_same(print_of(disk, now.name, PrintBlocks::ends, then.bytes), then);
@@ -82,15 +83,15 @@ void compare_lists(const Disk& disk, const std::string& what, const Prints& then
   for (std::size_t i = 0; i < both; ++i) {
     if (is_same(then[i], now[i])) continue;
     const bool grown = (what == "data" || what == "evaluation") && has_grown(disk, then[i], now[i]);
-    // In the middle it moves all that comes behind it.
+    // Growth of a file in the middle moves the samples of all later files, so it does not count as appended.
     changes.push_back({what, told_file(then[i], now[i], grown), grown && i + 1 == then.size()});
     return;
   }
   if (now.size() > both)
     changes.push_back(
         {what,
-         fmt::format("{} and {} behind it", now[both].name, counted(now.size() - both - 1, "more file")) +
-             " came to it",
+         fmt::format("{} and {} after it", now[both].name, counted(now.size() - both - 1, "more file")) +
+             " were added",
          true});
   if (then.size() > both)
     changes.push_back({what, fmt::format("{} no longer belongs to it", then[both].name), false});
@@ -107,11 +108,11 @@ std::string told_list(const std::vector<std::string>& names) {
 bool is_moved_by_growth(const DataConfig& data) {
   return std::visit(
       [](const auto& source) {
-        if constexpr (requires { source.parts; }) return true;  // parts of other lengths take other turns
+        if constexpr (requires { source.parts; }) return true;  // lengths decide how parts are mixed
         if constexpr (requires { source.epochs; })
-          if (source.epochs.count != 1) return true;  // later ones begin elsewhere
+          if (source.epochs.count != 1) return true;  // later epochs begin at another step
         if constexpr (requires { source.validation; })
-          if (source.validation) return true;  // of more rows others are held out
+          if (source.validation) return true;  // the number of rows decides which are held out
         if constexpr (requires { source.shuffle; }) return source.shuffle || source.order.sorted.has_value();
         if constexpr (requires { source.order; }) return source.order.sorted.has_value();
         return false;
@@ -145,7 +146,7 @@ std::vector<ChangedInput> changed_inputs(const Disk& disk, const Json& then, con
 
 std::vector<std::string> changed_tokenizer(const std::vector<ManifestFile>& files,
                                            const TokenizerFiles& now) {
-  // What makes ids of text, each copied as it is.
+  // The files that decide the ids of a text. A checkpoint has an exact copy of each.
   constexpr std::array names{"tokenizer.json", "tokenizer.model",   "vocab.json",
                              "merges.txt",     "added_tokens.json", "chat_template.jinja"};
   std::vector<std::string> changed;
@@ -167,9 +168,9 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
     if (change.what == "weights" && !job.inference) {
       throw Error(
           ErrorKind::input,
-          fmt::format("the frozen weights changed since {} was written: {}. It holds only what trains "
-                      "(checkpoint_only_trainable_parameters), which would go on upon another model. "
-                      "Give the weights of then, or start with --fresh to begin at step 1",
+          fmt::format("the frozen weights changed since {} was written: {}. It holds only trained weights "
+                      "(checkpoint_only_trainable_parameters), which do not fit another model. "
+                      "Restore the old weights, or start with --fresh to begin at step 1",
                       checkpoint, change.told));
     }
     if (change.what == "data") {
@@ -178,14 +179,14 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
           "data changed since {} was written: {}. {}", checkpoint, change.told,
           same_before
               ? fmt::format("The samples before it are the same, so the run goes on with sample {}", cursor)
-              : fmt::format("Sample {}, the next one, is counted in the data of now: some samples may "
+              : fmt::format("Sample {}, the next one, is counted in the new data: some samples may "
                             "be read again and others never. Start with --fresh to begin at step 1",
                             cursor)));
     }
     if (change.what == "evaluation")
       lines.push_back(
-          fmt::format("evaluation.data changed since {} was written: {}. Its losses do not compare "
-                      "with those before",
+          fmt::format("evaluation.data changed since {} was written: {}. Its losses cannot be compared "
+                      "with earlier ones",
                       checkpoint, change.told));
     if (change.what == "adapters")
       lines.push_back(

@@ -1,5 +1,6 @@
 #pragma once
-// Whether the files that a job reads are those of the start that wrote its checkpoint. Blocks on the disk.
+// Finds out whether the files that a job reads have changed since the start that wrote its
+// checkpoint. Blocks on the disk.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,28 +13,30 @@
 
 namespace d9d {
 
-// Under this key of a checkpoint's state: {"data": [...], "evaluation": [...], "weights": [...], "adapters": [...]},
-// lists of FilePrint. Weights only where what a start reads of them counts after a resume: those of an inference job,
+// The key of a checkpoint's state for {"data": [...], "evaluation": [...], "weights": [...], "adapters":
+// [...]}, lists of FilePrint. It has weights only if a resume reads them again: those of an inference job,
 // and those that checkpoints leave out (checkpoint_only_trainable_parameters).
 inline constexpr const char* inputs_key = "inputs";
 nlohmann::json input_prints(const Disk& disk, const JobConfig& job);
 
 struct ChangedInput {
   std::string what;    // "data", ...
-  std::string told;    // "d.txt has 9 bytes and had 5"
-  bool grown = false;  // what was there is as it was, and more was appended
+  std::string told;    // the change in words: "d.txt has 9 bytes and had 5"
+  bool grown = false;  // the old content is unchanged, and more was appended
 };
-// Whether what comes to the end of the data moves samples before it.
+// Whether new data at the end changes the order of the samples before it.
 bool is_moved_by_growth(const DataConfig& data);
-// `then` and `now` are of input_prints(). Nothing where one of them does not know.
+// Returns the changes between two results of input_prints(). A group that one of them lacks is not compared.
 std::vector<ChangedInput> changed_inputs(const Disk& disk, const nlohmann::json& then,
                                          const nlohmann::json& now);
 
-// The files of the tokenizer that differ from those that lie in a checkpoint, of which `files` tells.
+// Returns the files of the tokenizer that differ from those in a checkpoint.
+// `files`: of the checkpoint's manifest.
 std::vector<std::string> changed_tokenizer(const std::vector<ManifestFile>& files, const TokenizerFiles& now);
 
-// Of all changes that the job can go on with, what they mean, a line each. Input error where frozen weights changed,
-// which no checkpoint has: the trained ones would go on upon another model. `cursor`: the sample that comes next.
+// Returns a line on the consequence of each change with which the job can continue. Input error
+// when frozen weights changed, which no checkpoint has: the trained weights belong to another
+// model. `cursor`: the next sample.
 std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
                                       const std::vector<std::string>& tokenizer, const JobConfig& job,
                                       const std::string& checkpoint, std::uint64_t cursor);

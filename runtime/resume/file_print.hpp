@@ -1,6 +1,6 @@
 #pragma once
-// By what a file is known again without reading all of it: its size and a checksum of some of its blocks, which are all of
-// a small file. A change of other bytes at the same size is not seen.
+// Identifies a file without reading all of it: by its size and a checksum of some of its blocks (of all, if
+// it is small). Does not see a change of other bytes at the same size.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -18,17 +18,17 @@ struct FilePrint {
   std::uint64_t checksum = 0;
 };
 
-// How many blocks of a file are looked at: its head and its tail, or as well some spread between them, as in weights,
-// whose head is a list of names.
+// The number of blocks to read: the head and the tail, or also blocks spread between them (for weights,
+// whose head is a list of names).
 enum class PrintBlocks { ends = 2, spread = 16 };
 
-// Of the first `bytes` of the file; nothing: of all of it. Environment error of the disk.
+// Makes the print of the first `bytes` of the file, or of the whole file. Environment error of the disk.
 FilePrint print_of(const Disk& disk, const std::string& path, PrintBlocks blocks,
                    std::optional<std::uint64_t> bytes = std::nullopt);
 
 // [{"name", "bytes", "xxh3"}, ...]
 nlohmann::json json_of(const std::vector<FilePrint>& prints);
-// Empty where that is no such list.
+// Returns no prints when `json` is no such list.
 std::vector<FilePrint> prints_from(const nlohmann::json& json);
 
 }  // namespace d9d

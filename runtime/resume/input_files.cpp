@@ -21,7 +21,7 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, unreadable);
 }
 
-// Of keys that only the plugin understands.
+// Adds every value that names a file: only the plugin knows the meaning of its keys.
 void add_named_files(const config::Json& keys, std::vector<std::string>& files) {
   if (keys.is_string() && is_file(keys.get<std::string>())) files.push_back(keys.get<std::string>());
   if (!keys.is_structured()) return;
@@ -62,7 +62,7 @@ struct FilesOfSource {
   }
 };
 
-// The names in the file, of patterns as well: what lies where they lead.
+// Adds the files of the section, with patterns resolved, and its tokenizer and cache.
 void add_data(const std::string& section, const DataConfig& data, std::vector<JobInput>& inputs) {
   for (const std::string& file : data_files(data)) inputs.push_back({section, file});
   for (const DataPart& part : parts_of(data)) {

@@ -1,5 +1,6 @@
 #pragma once
-// The files and folders that a job reads, as far as its file names them. Looks at the disk, for patterns and folders.
+// The files and folders that a job reads, as far as the job file names them. Looks at
+// the disk for patterns and folders.
 
 #include <string>
 #include <vector>
@@ -8,12 +9,12 @@
 
 namespace d9d {
 
-// Of a section `data`, in the order in which they are read. Of a plugin's source: the files that its keys name. What
-// cannot be found is left out: who reads it says so.
+// Returns the files of a section `data`, in the order in which they are read; for a plugin's source the
+// files that its keys name. Leaves out files that do not exist: the code that reads them reports the error.
 std::vector<std::string> data_files(const DataConfig& data);
-// The weights in a model's folder and how they are to be read (config.json); of an adapter's: its two files. Sorted.
+// Returns the weights in a model's folder and config.json, or the two files of an adapter's folder. Sorted.
 std::vector<std::string> model_files_in(const std::string& folder);
-// The adapters that the job's model begins with.
+// Returns the folders of the adapters with which the job's model begins.
 std::vector<std::string> adapter_folders(const JobConfig& job);
 
 // A file or folder that the job reads, and the key that names it.

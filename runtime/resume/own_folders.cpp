@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What exists of it with its links followed, the rest as it is spelt.
+// Follows links in the part of the path that exists; the rest stays as it is written.
 fs::path resolved(const std::string& path) {
   std::error_code ignored;
   const fs::path whole = fs::absolute(path, ignored);
@@ -43,11 +43,10 @@ bool is_folder(const std::string& path) {
 
 [[noreturn]] void refuse(const std::string& key, const std::string& written, const char* how,
                          const std::string& whose, const std::string& read) {
-  throw Error(
-      ErrorKind::input,
-      fmt::format("{} {} {} {}, which {} reads: what is written there would change what is read. Give "
-                  "another folder",
-                  key, written, how, read, whose));
+  throw Error(ErrorKind::input,
+              fmt::format("{} {} {} {}, which {} reads: the job would write over its own input. Give "
+                          "another folder",
+                          key, written, how, read, whose));
 }
 
 bool is_folder_of_model(const fs::path& folder) {
@@ -58,7 +57,8 @@ bool is_folder_of_model(const fs::path& folder) {
                      [&](const char* name) { return fs::exists(folder / name, unreadable); });
 }
 
-// A tokenizer may lie anywhere, also where the job was started: what counts is that its folder stays as it is.
+// The file may be in any folder, even in that where the job was started. So only overwriting it is refused,
+// unless the folder is a model's.
 void require_apart_from_file(const std::string& key, const std::string& written, const std::string& whose,
                              const std::string& file) {
   const fs::path folder = resolved(file).parent_path();
@@ -66,7 +66,7 @@ void require_apart_from_file(const std::string& key, const std::string& written,
   if (lies_in(folder, resolved(written))) refuse(key, written, "would be written over", whose, file);
 }
 
-// Those that `data.files` names.
+// Checks the folders that `data.files` names.
 void require_apart_from_data(const std::string& key, const std::string& written, const std::string& section,
                              const DataConfig& data) {
   for (const DataPart& part : parts_of(data)) {
@@ -116,8 +116,8 @@ void require_own_folder(const std::string& key, const std::string& written, cons
 
 void require_outside(const std::string& key, const std::string& written, const std::string& checkpoint) {
   if (!lies_in(resolved(written), resolved(checkpoint))) return;
-  throw Error(ErrorKind::input,
-              fmt::format("{} {} lies in the checkpoint {}. Give another folder", key, written, checkpoint));
+  throw Error(ErrorKind::input, fmt::format("{} {} is inside of the checkpoint {}. Give another folder", key,
+                                            written, checkpoint));
 }
 
 void require_own_results(const JobConfig& job) {
@@ -125,7 +125,7 @@ void require_own_results(const JobConfig& job) {
   for (const std::string& file : data_files(job.data)) {
     if (!lies_in(resolved(file), results)) continue;
     throw Error(ErrorKind::input,
-                fmt::format("data: {} lies where this job writes its results ({}), which would replace it. "
+                fmt::format("data: {} is in the folder of this job's results ({}), which would replace it. "
                             "Move it, or give another inference.run.name",
                             file, results_dir(job).string()));
   }

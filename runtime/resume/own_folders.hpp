@@ -1,6 +1,6 @@
 #pragma once
-// A folder that is written must not be one that is read: an export over the model that it was made from would be the
-// source of the next start. Looks at the disk, so that links and `..` hide nothing.
+// Refuses to write to a folder that the job reads: an export over the model from which the job started would
+// be the source of its next start. Follows links and `..` on the disk.
 
 #include <string>
 
@@ -8,14 +8,16 @@
 
 namespace d9d {
 
-// Input error where `written` (of the key or option `key`) is the folder `read`, contains it, or is inside of it.
+// Input error when `written` (of the key or option `key`) is the folder `read`,
+// contains it, or is inside of it.
 void require_apart(const std::string& key, const std::string& written, const std::string& whose,
                    const std::string& read);
-// The same of all that the job reads, and of its checkpoints.
+// Does the same for all files and folders that the job reads, and for its checkpoints.
 void require_own_folder(const std::string& key, const std::string& written, const JobConfig& job);
-// Input error where `written` is the folder of a checkpoint, or is inside of it.
+// Input error when `written` is the folder of a checkpoint, or is inside of it.
 void require_outside(const std::string& key, const std::string& written, const std::string& checkpoint);
-// Of an inference job: its results are no data of its own.
+// Input error when a data file of an inference job is in the folder of its
+// results, which the job would replace.
 void require_own_results(const JobConfig& job);
 
 }  // namespace d9d

@@ -22,7 +22,7 @@ bool ends_with_any(std::string_view key, const auto& ends) {
   return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return key.ends_with(end); });
 }
 
-// Rows of several documents: what comes to the data fills up the last one, which has a result.
+// Whether new data would be put into the last row, which has a result already (rows of several documents).
 bool fills_last_row(const DataConfig& data) {
   return std::visit(
       [](const auto& source) {
@@ -32,7 +32,8 @@ bool fills_last_row(const DataConfig& data) {
       data);
 }
 
-// Which model, which task, which samples. Of files the contents count, and how the work is done changes no result.
+// Whether the key decides the model, the task or the samples. Paths of files do not count, because contents
+// are compared; neither do keys of how the work is done.
 bool makes_results(const std::string& key, bool knows_weights) {
   constexpr std::array parts{"model_provider.", "task.", "collation", "data.",
                              "inference.determinism.base_seed"};

@@ -1,5 +1,5 @@
 #pragma once
-// Whether what an inference job would add belongs to the results that are there.
+// Checks that an inference job would add rows of the same kind to existing results.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace d9d {
 
-// Input error, with what differs and how to begin anew, where another model, task or order of samples made the results
-// before the checkpoint: the file would hold rows of both. `keys`: of the job that wrote it, JSON; `changes` and
-// `tokenizer` as told_changes() takes them. Files that are the same at another place differ in nothing.
+// Input error, with the differences and how to begin anew, when another model, task or order of samples made
+// the results before the checkpoint. `keys`: of the job that wrote it, JSON. `changes`, `tokenizer`: see
+// told_changes(). Equal files at another path are no difference.
 void require_same_results(const JobConfig& job, const nlohmann::json& keys,
                           const std::vector<ChangedInput>& changes, const std::vector<std::string>& tokenizer,
                           bool knows_weights);

@@ -27,7 +27,7 @@ ScheduleSteps::ScheduleSteps(const JobConfig& job, std::optional<std::uint64_t> 
       counts_samples_(!job.trainer.schedule.total_steps && !job.inference && at.steps > 0) {
   total_ = last_step_of(job, num_samples, at);
   if (!counts_samples_) return;
-  const auto end = end_of_data(job.data, num_samples);  // there is one: else total_steps would be missing
+  const auto end = end_of_data(job.data, num_samples);  // exists: a job without total_steps has finite data
   total_ = std::max<std::uint64_t>(1, *end / first_batch_);
 }
 

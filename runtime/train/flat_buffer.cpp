@@ -33,7 +33,7 @@ Pages map_pages(std::size_t bytes) {
   auto address = reinterpret_cast<std::uintptr_t>(pages.begin);
   if (large) {
     address = (address + huge_page - 1) / huge_page * huge_page;
-    madvise(reinterpret_cast<void*>(address), bytes, MADV_HUGEPAGE);  // a wish; without it all works the same
+    madvise(reinterpret_cast<void*>(address), bytes, MADV_HUGEPAGE);  // only a hint, so errors do not matter
   }
   pages.data = reinterpret_cast<void*>(address);
   return pages;

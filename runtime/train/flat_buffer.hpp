@@ -1,6 +1,6 @@
 #pragma once
-// Long flat tensors, zeroed without touching them: fresh
-// pages are zero, and large buffers ask for huge pages.
+// Long flat tensors of zeros whose pages are not touched: fresh pages of the system are zero.
+// Large buffers ask for huge pages.
 
 #include <ATen/core/Tensor.h>
 
@@ -10,11 +10,12 @@ namespace d9d {
 
 inline constexpr std::int64_t alignment_bytes = 64;  // of each tensor in such a buffer
 
-// A 1-D tensor of zeros, aligned to at least alignment_bytes. On devices other than the CPU an ordinary zero tensor.
+// Makes a 1-D tensor of zeros, aligned to at least alignment_bytes. On a device it
+// is an ordinary tensor of zeros.
 at::Tensor zeroed_flat_buffer(std::int64_t count, at::ScalarType dtype, at::Device device);
 
-// The tensor keeps its identity and shape, and becomes a view of `part`, a contiguous part of such a buffer; with its
-// values, or without reading them.
+// Makes `tensor` a view of `part`, a contiguous part of such a buffer. The tensor object and its shape stay
+// the same. Copies its values if `keep_values`, else does not read them.
 void move_into(const at::Tensor& part, at::Tensor tensor, bool keep_values);
 
 }  // namespace d9d

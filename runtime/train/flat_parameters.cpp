@@ -31,8 +31,8 @@ std::vector<std::string> reduce_axes_of(const Layout& layout, const std::vector<
   return axes;
 }
 
-// A sum of 16 bits stands still long before the microbatches of a step are counted: bfloat16 has 8 bits, so what is less
-// than 1/256 of it is lost.
+// A 16-bit sum stops growing long before all microbatches of a step are added: bfloat16 has 8 bits, so a
+// summand of less than 1/256 of the sum is lost.
 at::ScalarType dtype_of_sum(at::ScalarType dtype) {
   return c10::elementSize(dtype) < 4 ? at::kFloat : dtype;
 }
@@ -64,12 +64,13 @@ std::vector<std::pair<FamilyKey, Members>> families_of(const std::vector<StagePa
   return families;
 }
 
-// What stays together: a unit, or a module.
+// Whether a bucket must not end between two parameters: those of a unit, or of a module.
 bool belong_together(const StageParameter& a, const StageParameter& b) {
   return a.unit == b.unit && (a.unit || module_of(a.name) == module_of(b.name));
 }
 
-// From the last module to the first, as backward goes; a module is never cut, and a unit is one bucket.
+// Cuts from the last module to the first, in the order of backward. Never cuts
+// a module. A unit is one bucket.
 std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& parameters, const Members& members,
                                       std::int64_t count_max) {
   std::vector<Members> buckets;
@@ -93,7 +94,7 @@ std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& paramet
   return buckets;
 }
 
-// An element at which both values and gradients are aligned.
+// The next element at which both values and gradients are aligned.
 std::int64_t aligned(std::int64_t element, const FamilyKey& key) {
   const std::size_t bytes = std::min(c10::elementSize(key.dtype), c10::elementSize(key.grad_dtype));
   const std::int64_t step = alignment_bytes / static_cast<std::int64_t>(bytes);
@@ -114,7 +115,8 @@ void check_block(const StageParameter& parameter) {
             parameter.tensor.numel(), parameter.layout.local_slice().num_elements());
 }
 
-// Memory follows definition while buckets go backwards: the last bucket comes first.
+// Places buckets in memory. Memory is in definition order and buckets in reverse,
+// so the last bucket comes first.
 std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameters,
                                     const std::vector<Members>& cut, const FamilyKey& key) {
   std::vector<GradientBucket> buckets(cut.size());
@@ -135,7 +137,7 @@ std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameter
   return buckets;
 }
 
-// For a family with gradients of `total` bytes.
+// The most bytes of a bucket in a family with gradients of `total` bytes.
 std::int64_t bucket_bytes(std::int64_t total, const FlatOptions& options) {
   constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
   if (options.wanted_buckets <= 1) return options.bucket_bytes;

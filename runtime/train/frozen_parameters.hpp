@@ -1,5 +1,5 @@
 #pragma once
-// Where the values of parameters that do not train lie.
+// The memory of parameters that do not train.
 
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace d9d {
 
-// Moves those without requires_grad and without a unit into one buffer for each element type and device, in
-// their order: linears of one input are adjacent, and a weight does not fill up its last huge page. Tensors
-// keep their identity; their values only on request.
+// Moves parameters without requires_grad and without a unit into one buffer per dtype and device, in their
+// order. So linears with the same input are adjacent, and no weight leaves a part of a huge page unused. The
+// tensors stay the same objects. Keeps their values only if `keep_values`.
 void join_frozen(const std::vector<StageParameter>& parameters, bool keep_values);
 
 }  // namespace d9d

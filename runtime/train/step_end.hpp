@@ -1,6 +1,7 @@
 #pragma once
-// What all ranks decide at the end of a step, from the same sums and therefore alike: the scale of the gradients,
-// and whether the update is skipped because loss or gradient is not finite. No torch in this header.
+// The decisions at the end of a step: the scale of the gradients, and whether the update is
+// skipped because loss or gradient is not finite. All ranks decide from the same sums, and
+// therefore alike. No torch in this header.
 
 #include <cstdint>
 #include <optional>
@@ -12,13 +13,13 @@
 
 namespace d9d {
 
-// stop: the job ends with an error. skip: parameters, optimizer state and its count of updates stay as they are,
-// and the next step follows.
+// stop: the job ends with an error. skip: parameters, optimizer state and its count of updates do not
+// change, and the job continues with the next step.
 enum class NonFiniteAction { stop, skip };
 
 struct NonFiniteOptions {
   NonFiniteAction action = NonFiniteAction::stop;
-  std::int64_t max_in_a_row = 10;  // so many skipped steps may follow each other; one more ends the job
+  std::int64_t max_in_a_row = 10;  // the most skipped steps one after the other; one more ends the job
 };
 
 struct StepEndOptions {
@@ -37,32 +38,34 @@ struct StepReduction {
 struct StepResult {
   StepTotals totals;  // of all ranks
   StepScale scale;
-  bool skips = false;       // the update
-  bool hook_skips = false;  // because a gradient hook says so
-  bool counts = true;       // false: skipped because no token of the whole batch counts in the loss
+  bool skips = false;       // the update is skipped
+  bool hook_skips = false;  // it is skipped because a gradient hook refused it
+  bool counts = true;       // false: it is skipped because no token of the whole batch counts in the loss
 };
 
 class StepEnd {
  public:
   explicit StepEnd(StepEndOptions options) : options_(options), skipped_(options.skipped_before) {}
 
-  // What has to be reduced over all ranks, in this order.
+  // Returns the values to reduce over all ranks, in this order.
   std::vector<StepReduction> reductions_of(const StepTotals& mine) const;
-  // With hooks: the sums after the first reduction, when the hooks are due; null before it and in a step without hooks.
-  // A step in which nothing counts has no hooks: add() returns its result at once.
+  // In a job with hooks: the sums after the first reduction, for the hooks, which are due then.
+  // Null before it, and in a step in which no token counts: such a step calls no hooks, and
+  // add() returns its result at once.
   const StepTotals* sums_for_hooks() const { return options_.has_hooks && sums_ ? &*sums_ : nullptr; }
-  // After them: what is reduced then, of this rank's share of the norm, and whether a hook of it says skip.
+  // Returns the values to reduce after the hooks: this rank's share of the norm, and whether one
+  // of its hooks refused the update.
   StepReduction reduction_of_hooked(double norm_share, bool skip) const;
-  // Takes the reduced values in that order; returns the result with the last of them. A step in which no token counts
-  // is skipped, whatever the options say. Environment error, with what to try, when loss or norm is not finite and the
-  // job has to stop.
+  // Takes the reduced values in the same order. Returns the result with the last of them. A step in which no
+  // token counts is skipped, whatever the options say. Environment error, with a remedy, when loss or norm
+  // is not finite and the job has to stop.
   std::optional<StepResult> add(std::span<const double> values);
 
-  // Updates skipped so far, those before a resume included.
+  // The number of updates skipped so far, including those before a resume.
   std::uint64_t skipped() const { return skipped_; }
-  // Of them since the process began: those in which no token of the whole batch counted.
+  // How many of these, since the process began, were skipped because no token of the whole batch counted.
   std::uint64_t without_labels() const { return without_labels_; }
-  // The job went back: so many of its steps have left nothing in the state.
+  // Sets skipped() after the job went back to a checkpoint.
   void set_skipped(std::uint64_t skipped) { skipped_ = skipped; }
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double norm_epsilon = 1e-6;  // as in torch.nn.utils.clip_grad_norm_
 
-// Its sign means nothing, and would be printed.
+// Makes every NaN positive: its sign means nothing, but would be printed.
 double without_sign_of_nan(double number) {
   return std::isnan(number) ? std::numeric_limits<double>::quiet_NaN() : number;
 }

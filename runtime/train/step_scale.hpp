@@ -1,9 +1,9 @@
 #pragma once
-// The numbers of a step's end: mean loss, global norm, and the one factor that every gradient is multiplied
-// by. No torch in this header.
+// The numbers of a step's end: mean loss, global norm, and the one factor for every
+// gradient. No torch in this header.
 //
-// Gradients are sums of weight * d loss. The mean over all tokens of the step needs 1 / weight, clipping
-// another factor; the optimizer multiplies by both in its one pass.
+// Gradients are sums of weight * d loss. The mean over all tokens of the step needs the factor 1 / weight,
+// and clipping another factor. The optimizer multiplies by both at once in its pass.
 
 #include <cmath>
 #include <optional>
@@ -19,17 +19,17 @@ struct ClippingOptions {
 };
 
 struct StepScale {
-  double loss = 0;     // mean over the weights of the step; NaN where nothing counts
+  double loss = 0;     // mean over the weights of the step; NaN when no token counts
   double norm = 0;     // of the mean loss's gradient, before clipping
   double clip = 1;     // min(1, max_norm / (norm + 1e-6))
-  double grad = 0;     // clip / weight: what gradient sums are multiplied by; 0 where nothing counts
+  double grad = 0;     // clip / weight, the factor of gradient sums; 0 when no token counts
   bool counts = true;  // whether any token of the step counts in the loss
 
   bool is_finite() const { return std::isfinite(loss) && std::isfinite(norm); }
 };
 
-// What the gradients are when the norm's shares are taken: sums over the microbatches, or already divided by the
-// weight (gradient hooks see means).
+// The form of the gradients from which the norm's shares were computed: sums over the microbatches, or
+// means, already divided by the weight (after gradient hooks).
 enum class GradientsAre { sums, means };
 
 // `totals`: of all ranks.

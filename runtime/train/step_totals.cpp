@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-// The order in which they travel; the costs follow.
+// The order of the numbers in the list. The costs follow them.
 constexpr std::array<double StepTotals::*, 5> scalars{&StepTotals::loss_sum, &StepTotals::weight_sum,
                                                       &StepTotals::norm_share, &StepTotals::tokens,
                                                       &StepTotals::flops};

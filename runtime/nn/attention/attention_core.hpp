@@ -12,18 +12,18 @@ namespace d9d {
 
 struct AttentionRule {
   double scale = 1;         // of the scores
-  std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
-  // int64 [B, whole S], the same on all ranks that share the sequences: where in its row the document of each
-  // token begins. No token sees another document. Undefined: a row is one document.
+  std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own
+  // int64 [B, whole S], the same on all ranks that share the sequences: the position in its row at which the
+  // document of each token begins. No token sees another document. Undefined: a row is one document.
   at::Tensor document_starts = {};
 };
 
 class AttentionCore {
  public:
   virtual ~AttentionCore() = default;
-  // Causal attention: each of this rank's S tokens attends to itself and the earlier ones of the sequence,
-  // all of them or those in the window.
-  // q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv]. Differentiable.
+  // Causal attention: each of this rank's S tokens attends to itself and to the earlier tokens of
+  // the sequence that are in the window. q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] ->
+  // [B, S, Hq, Dv]. Differentiable.
   virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const AttentionRule& rule) const = 0;
 };

@@ -18,7 +18,7 @@ std::vector<DeltaCache::Group> DeltaCache::equal_stretches(const NewTokens& toke
   return groups;
 }
 
-// [B, taps - 1 + count, H, W]: what came before the tokens of each stretch, then they.
+// [B, taps - 1 + count, H, W]: for each stretch the inputs before it, followed by its own.
 at::Tensor DeltaCache::with_last(std::size_t input, const at::Tensor& x, const NewTokens& tokens,
                                  const Group& group) {
   if (last_.size() <= input) last_.resize(input + 1);
@@ -34,7 +34,7 @@ at::Tensor DeltaCache::with_last(std::size_t input, const at::Tensor& x, const N
   return all;
 }
 
-// With zeros for the tokens of no sequence.
+// Concatenates the results and appends zeros for filling tokens.
 at::Tensor DeltaCache::joined(std::vector<at::Tensor> results, const at::Tensor& like) {
   std::int64_t tokens = 0;
   for (const at::Tensor& result : results) tokens += result.size(1);

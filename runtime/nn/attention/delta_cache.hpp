@@ -1,5 +1,6 @@
 #pragma once
-// What a gated delta net keeps of each sequence: the states of its heads, the last inputs of its convolution.
+// The cache of a gated delta net: for each sequence the states of the heads and the
+// last inputs of the convolution.
 
 #include <vector>
 
@@ -9,11 +10,12 @@ namespace d9d {
 
 class DeltaCache final : public BlockCache {
  public:
-  // The convolution reads `taps` tokens.
+  // `taps`: tokens that the convolution reads.
   DeltaCache(const CacheSize& size, std::int64_t taps) : size_(size), taps_(taps) {}
 
-  // The convolution over the new tokens x [1, T, H, W] and the taps - 1 before them, by `convolve` on whole
-  // sequences [B, S, H, W] -> [1, T, H, W]. `input`: which of the block's inputs x is, 0, 1, ...
+  // Convolves the new tokens x [1, T, H, W], together with the taps - 1 tokens before them ->
+  // [1, T, H, W]. `convolve` does so for whole sequences [B, S, H, W]. `input`: the number of x
+  // among the block's inputs, from 0.
   template <class Convolve>
   at::Tensor convolved(std::size_t input, const at::Tensor& x, const NewTokens& tokens,
                        const Convolve& convolve) {
@@ -25,13 +27,14 @@ class DeltaCache final : public BlockCache {
     }
     return joined(std::move(results), x);
   }
-  // [N, heads, Dk, Dv] for `sizes` (heads, Dk, Dv), dtype and device of `like`; zero where a sequence begins.
+  // Returns the states [N, heads, Dk, Dv] for `sizes` (heads, Dk, Dv), with dtype and device of `like`. They
+  // are zero where a sequence begins.
   at::Tensor states(at::IntArrayRef sizes, const at::Tensor& like, const NewTokens& tokens);
 
  private:
-  // Stretches with equally many tokens, one behind the other.
+  // Adjacent stretches with equally many tokens.
   struct Group {
-    std::int64_t first, count;  // token, tokens of each stretch
+    std::int64_t first, count;  // the first token; tokens of each stretch
     std::vector<std::int64_t> sequences, begun;
   };
   static std::vector<Group> equal_stretches(const NewTokens& tokens);

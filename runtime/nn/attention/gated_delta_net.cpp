@@ -80,7 +80,8 @@ at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Te
   return kernels::gated_delta_rule(q, k, v, decay, beta, rule());
 }
 
-// Each document alone, because neither the convolution nor the state may reach over its beginning.
+// Computes each document by itself, because neither the convolution nor the
+// state may reach into the one before.
 at::Tensor GatedDeltaNet::mixed_by_document(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,
                                             const at::Tensor& document_starts) const {
   const std::int64_t length = document_starts.size(1);
@@ -99,11 +100,11 @@ at::Tensor GatedDeltaNet::mixed_by_document(const std::vector<at::Tensor>& qkv, 
   return at::cat(rows, 0);
 }
 
-// Projections before and behind `mix`, which gives [B, S, value heads, Dv].
+// Computes the projections before and after `mix`, which returns [B, S, value heads, Dv].
 at::Tensor GatedDeltaNet::around(const at::Tensor& x, const Mix& mix) const {
   const at::Tensor all = tokens_.gather(x);
   const std::int64_t dk = options_.key_head_dim, wide = group_ * options_.value_head_dim;
-  // Split together, so that backward puts the gradients together in one pass.
+  // One split for all parts: its backward concatenates their gradients in one pass.
   const auto qkvz =
       in_proj_qkvz_->forward(all).unflatten(-1, {key_heads_, -1}).split_with_sizes({dk, dk, wide, wide}, -1);
   const at::Tensor gates = in_proj_ba_->forward(all).unflatten(-1, {key_heads_, -1});

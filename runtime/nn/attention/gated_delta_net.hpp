@@ -1,14 +1,14 @@
 #pragma once
 // Gated DeltaNet (Yang, Kautz and Hatamizadeh 2024, arXiv 2412.06464) with the parameters of transformers'
-// Qwen3-Next: instead of attention a state per value head that forgets (decay_gate.hpp) and is written to by the
-// delta rule (delta_rule.hpp). Queries, keys and values go through a short causal convolution with SiLU; each
-// head's output is normed and multiplied with silu(z).
+// Qwen3-Next. In place of attention each value head has a state that decays (decay_gate.hpp) and is written
+// by the delta rule (delta_rule.hpp). Queries, keys and values go through a short causal convolution with
+// SiLU. Each head's output is normed and multiplied with silu(z).
 //   in_proj_qkvz [.., H]  per key head: query, key, values and z of its value heads
-//   in_proj_ba   [.., H]  per key head: of each of its value heads what beta comes from, then a of the decay
+//   in_proj_ba   [.., H]  per key head: b (beta before its sigmoid) of its value heads, then a (of the decay)
 //   conv1d [C, 1, K]      C: all queries, all keys, all values
 //   A_log, dt_bias [value heads], norm [value head dim], out_proj [H, values]
-// States begin at zero with each sequence of the batch, and with each document of a row that holds several,
-// and so does the convolution; positions do not matter to them.
+// States and convolution start from zeros at each sequence of the batch, and at each document of a row that
+// holds several. They do not use positions.
 
 #include <functional>
 
@@ -30,21 +30,21 @@ class GatedDeltaNet final : public Attention {
  public:
   GatedDeltaNet(ParameterMaker& make, const DeltaNetOptions& options);
 
-  // cos and sin are not read.
+  // Ignores cos and sin.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                      const at::Tensor& document_starts = {}) const override;
   std::unique_ptr<BlockCache> make_cache(const CacheSize& size) const override;
   at::Tensor forward_cached(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                             BlockCache& cache, const NewTokens& tokens) const override;
-  // Shards the projections, A_log and dt_bias by key heads and their value heads. The convolution stays whole:
-  // a rank reads the rows of its heads.
+  // Shards the projections, A_log and dt_bias by key heads and their value heads. The convolution stays
+  // whole; a rank reads the rows of its heads.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
   std::int64_t num_heads() const override { return key_heads_ * group_; }
-  // Input error: a state would have to travel from rank to rank.
+  // Throws an input error: the ranks would have to pass states on to each other.
   void set_core(std::shared_ptr<const AttentionCore> core) override;
 
  private:
-  // What goes into the delta rule.
+  // The inputs of the delta rule.
   struct DeltaInputs {
     at::Tensor q, k, v, decay, beta;
   };

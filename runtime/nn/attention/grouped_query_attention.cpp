@@ -66,7 +66,7 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
                                            const at::Tensor& document_starts) const {
   const auto projected = linear_multi(tokens_.gather(x), {*q_proj_, *k_proj_, *v_proj_});
   const at::Tensor heads = projected[0].unflatten(-1, {num_heads_, -1});
-  // Split together, so that backward puts the gradients together in one pass.
+  // One split for all parts: its backward concatenates their gradients in one pass.
   const std::int64_t width = options_.head_dim;
   const auto parts = options_.output_gate ? heads.split_with_sizes({width, width}, -1) : std::vector{heads};
   const auto [q, k] = rotated(parts[0], projected[1], cos, sin);

@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-// New tokens of a sequence from which on reading the keys in blocks is faster than once for each token.
+// From this many new tokens of a sequence on, reading the keys in blocks is faster than once for each token.
 constexpr std::int64_t many_tokens = 8;
 
 bool has_many(const kernels::CacheStretch& stretch) {

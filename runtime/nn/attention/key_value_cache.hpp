@@ -1,7 +1,7 @@
 #pragma once
 // Keys and values of earlier tokens, for every block that attends by an AttentionCore. They are kept as
-// attention reads them: behind norm and rotary embedding, a head's tokens behind each other. Windows are a
-// limit on what is read, not on what is kept.
+// attention reads them: after norm and rotary embedding, with the tokens of a head adjacent. A window limits
+// which keys are read, not which are kept.
 
 #include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/attention/block_cache.hpp"
@@ -12,8 +12,8 @@ class KeyValueCache final : public BlockCache {
  public:
   explicit KeyValueCache(const CacheSize& size) : size_(size) {}
 
-  // Takes keys and values [1, T, Hkv, D and Dv] of the new tokens, then attends over all of their sequences:
-  // q [1, T, Hq, D] -> [1, T, Hq, Dv]. No gradients.
+  // Stores the new tokens' keys [1, T, Hkv, D] and values [1, T, Hkv, Dv], then attends over all tokens of
+  // their sequences: q [1, T, Hq, D] -> [1, T, Hq, Dv]. No gradients.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionRule& rule,
                     const NewTokens& tokens);
 
@@ -25,10 +25,10 @@ class KeyValueCache final : public BlockCache {
   at::Tensor keys_, values_;  // [N, Hkv, C, D and Dv]; undefined before the first pass
 };
 
-// A cache as a block's core, for one pass.
+// Lets a block attend over a cache, for one pass.
 class CachedAttention final : public AttentionCore {
  public:
-  // Keeps references to both. A bug's error when the cache is another block's.
+  // Keeps references to both. It is a bug when `cache` is no KeyValueCache.
   CachedAttention(BlockCache& cache, const NewTokens& tokens);
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                     const AttentionRule& rule) const override {

@@ -13,7 +13,8 @@ constexpr double latent_norm_eps = 1e-6;
 
 }  // namespace
 
-// The projections to latents read the same input, so their weights are adjacent.
+// Makes the projections to latents one after the other: they read the same input, and
+// adjacent weights need only one product.
 LatentAttention::LatentAttention(ParameterMaker& make, const LatentAttentionOptions& options)
     : options_(options), num_heads_(options.num_heads) {
   const std::int64_t hidden = options.hidden_size, heads = options.num_heads;
@@ -44,7 +45,7 @@ void LatentAttention::shard(TensorParallel& tensor, const ActivationShards& toke
   tensor.row(o_proj_->weight);
 }
 
-// The latent behind its norm, and k_rot.
+// The normed latent, and k_rot.
 at::Tensor LatentAttention::key_latent(const at::Tensor& joint) const {
   const auto parts = joint.split_with_sizes({options_.key_rank, options_.rotary_dim}, -1);
   return at::cat({kv_a_layernorm_->forward(parts[0].contiguous()), parts[1]}, -1);

@@ -27,13 +27,13 @@ double yarn_scale(double factor, double mscale) {
   return factor <= 1.0 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
 }
 
-// from where weight is 0, to where it is 1.
+// Blends element by element: `from` where weight is 0, `to` where it is 1.
 at::Tensor blend(const at::Tensor& from, const at::Tensor& to, const at::Tensor& weight) {
   return from.mul(weight.neg().add(1.0)).add(to.mul(weight));
 }
 
-// YaRN, eq. 17 to 23: dimensions that turn often keep their
-// frequency, those that turn less than once are stretched.
+// YaRN, eq. 17 to 23: dimensions that turn often keep their frequency, those that
+// turn less than once are stretched.
 at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t head_dim) {
   const auto dim = static_cast<double>(head_dim);
   const auto length = static_cast<double>(rope.original_max_position_embeddings);
@@ -54,7 +54,8 @@ at::Tensor yarn(const RopeOptions& rope, const at::Tensor& plain, std::int64_t h
   return blend(plain, plain.div(rope.factor), stretched);
 }
 
-// 0 where the frequencies are those of short sequences.
+// The number on which frequencies depend: 0 up to the pretrained length, then the
+// length (dynamic) or 1 (longrope).
 std::int64_t stretch_of(const RopeOptions& rope, std::int64_t length) {
   if (!depends_on_length(rope) || length <= rope.original_max_position_embeddings) return 0;
   return rope.type == RopeOptions::Type::dynamic ? length : 1;
@@ -78,7 +79,7 @@ at::Tensor longrope(const RopeOptions& rope, const at::Tensor& plain, std::int64
 at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
   const auto length = static_cast<double>(rope.original_max_position_embeddings);
   const at::Tensor turns = plain.mul(length / two_pi);
-  if (rope.high_freq_factor == rope.low_freq_factor)  // nothing lies between the two
+  if (rope.high_freq_factor == rope.low_freq_factor)  // no wavelengths in between, and 0 / 0 below
     return at::where(turns.ge(rope.low_freq_factor), plain, plain.div(rope.factor));
   const at::Tensor keep =
       turns.sub(rope.low_freq_factor).div(rope.high_freq_factor - rope.low_freq_factor).clamp(0, 1);

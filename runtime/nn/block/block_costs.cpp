@@ -19,7 +19,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   return *this;
 }
 
-// Kept: the sum that is normed. The block that reads the normed state keeps it.
+// Kept: the sum that is normed. The normed state is counted with the block that reads it.
 BlockCosts norm_costs(std::int64_t width) {
   return {.parameters = width, .active = width, .kept_own = width, .side_own = 4};
 }
@@ -41,15 +41,16 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.parameters = costs.active;
   costs.attended = queries + mixed;
   costs.window = options.window;
-  // Norms keep what they are given; RoPE does not.
+  // Norms keep their input; RoPE does not.
   costs.kept_gathered = hidden + (options.qk_norm ? 2 : 1) * (queries + keys) + mixed + values;
   costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
-  if (options.output_gate) costs.kept_gathered += gates + 2 * mixed;  // its sigmoid, and what it multiplied
+  if (options.output_gate)
+    costs.kept_gathered += gates + 2 * mixed;  // the sigmoid, and the output before the gate
   return costs;
 }
 
-// Kept: the gathered input, projections, what the convolution made of queries, keys and values, the output of
-// the delta rule, normed, gated. The convolution is whole on every rank.
+// Kept: the gathered input; the projections; queries, keys and values after the convolution; the output of
+// the delta rule, plain, normed and gated. The convolution is whole on every rank.
 BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   const std::int64_t key_heads = options.num_key_heads / ranks, heads = options.num_value_heads / ranks;
   const std::int64_t dk = options.key_head_dim, dv = options.value_head_dim;
@@ -64,8 +65,8 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   return costs;
 }
 
-// Kept: the input, both latents before and behind their norms, queries, keys and values per head, the
-// attention's output. The latents are computed from a rank's own tokens and gathered.
+// Kept: the input; both latents before and after their norms; queries, keys and values per head; the
+// attention's output. A rank computes the latents of its own tokens and gathers the others.
 BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks) {
   const std::int64_t heads = options.num_heads / ranks, hidden = options.hidden_size;
   const std::int64_t queries = heads * options.head_dim(), mixed = heads * options.value_dim;

@@ -1,5 +1,5 @@
 #pragma once
-// What blocks cost, counted from their sizes: for `d9d-node check`, throughput and schedules. No torch.
+// The costs of blocks, counted from their sizes: for `d9d-node check`, throughput and schedules. No torch.
 
 #include <cstdint>
 
@@ -7,16 +7,17 @@
 
 namespace d9d {
 
-// The costs of a layer or of a part of one. What is kept between forward and backward is counted per token:
-// `own` for each token of this rank, `gathered` for each token gathered from the ranks of tensor parallelism.
+// The costs of a layer or of a part of one. Values that are kept between forward and backward are
+// counted per token: `own` for each token of this rank, `gathered` for each token gathered from
+// the ranks of tensor parallelism.
 struct BlockCosts {
   std::int64_t parameters = 0;
-  std::int64_t experts = 0;   // of the parameters, what expert parallelism deals out
+  std::int64_t experts = 0;   // parameters that expert parallelism deals out; included in `parameters`
   std::int64_t active = 0;    // parameters used by one token
-  std::int64_t products = 0;  // of these, weights that multiply a vector: no norms, no biases
+  std::int64_t products = 0;  // active weights that multiply a vector: no norms, no biases
   std::int64_t attended = 0;  // multiply-adds per key that a query sees
-  std::int64_t carried = 0;   // multiply-adds per token of a state that is carried along the sequence
-  std::int64_t window = 0;    // keys that a query sees at most; 0: all before it
+  std::int64_t carried = 0;   // multiply-adds per token for a state that is carried along the sequence
+  std::int64_t window = 0;    // most keys that a query sees; 0: all before it
   std::int64_t kept_own = 0;  // elements of the model's dtype
   std::int64_t kept_gathered = 0;
   std::int64_t side_own = 0;  // bytes of fp32 and int64 values: norm factors, log-sum-exp, routes
@@ -25,8 +26,8 @@ struct BlockCosts {
   BlockCosts& operator+=(const BlockCosts& other);
 };
 
-// With `ranks`: what the first rank of tensor parallelism has. Norms and routed experts are
-// whole on every rank.
+// The costs on the first rank of tensor parallelism over `ranks`. Norms and routed
+// experts are whole on every rank.
 BlockCosts norm_costs(std::int64_t width);
 BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
 BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks = 1);

@@ -1,5 +1,5 @@
 #pragma once
-// The sizes of blocks, and what tensor parallelism asks of them. No torch.
+// The sizes of blocks, and the checks that tensor parallelism needs. No torch.
 
 #include <cstdint>
 
@@ -14,18 +14,18 @@ struct AttentionOptions {
   double norm_eps = 0;
   double scale = 0;                 // of the scores; 0: head_dim^-1/2
   bool qk_norm = false;             // RMS norm of each query and key head before rotary embedding
-  bool zero_centered_norm = false;  // its weight is stored less 1
-  std::int64_t rotary_dim = 0;      // the first dimensions of a head, which turn; even; 0: all
-  // The query projection has a gate behind each head; the attention's output is multiplied with its sigmoid.
+  bool zero_centered_norm = false;  // the norm's weight is stored minus 1
+  std::int64_t rotary_dim = 0;      // leading dimensions of a head that RoPE turns; even; 0: all
+  // The query projection has a gate after each head. The attention's output is multiplied with its sigmoid.
   bool output_gate = false;
-  std::int64_t window = 0;  // keys that a query sees, its own the last of them; 0: all up to its own
+  std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own
   bool qkv_bias = false;
   bool output_bias = false;
 
   std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };
 
-// Of a feed-forward block; gelu by its tanh formula.
+// The activation of a feed-forward block. gelu is its tanh approximation.
 enum class Activation { silu, gelu };
 
 // A gated delta net (gated_delta_net.hpp).
@@ -41,7 +41,7 @@ struct DeltaNetOptions {
   std::int64_t keys() const { return num_key_heads * key_head_dim; }
   std::int64_t values() const { return num_value_heads * value_head_dim; }
 };
-// Tokens whose states a delta net computes at once.
+// The number of tokens whose states a delta net computes at once.
 inline constexpr std::int64_t delta_chunk = 64;
 
 struct MoeOptions {
@@ -51,25 +51,25 @@ struct MoeOptions {
   std::int64_t top_k = 0;
   bool renormalise = false;                   // divide the chosen probabilities by their sum
   std::int64_t shared_intermediate_size = 0;  // of the expert that all tokens visit; 0: there is none
-  bool router_sums = false;                   // keep what losses on the routing need
-  bool sigmoid_scores = false;                // of the router's logits; otherwise their softmax
-  std::int64_t groups = 1;                    // of experts; a token chooses from kept_groups of them
-  std::int64_t kept_groups = 1;               // with the largest sums of their two best experts
-  double score_factor = 1;                    // of the chosen scores
-  bool selection_bias = false;                // experts are chosen by score + bias
-  double bias_rate = 0;                       // by which each update moves the bias; 0: it stays
-  bool shared_gate = true;                    // the shared expert's output is gated
+  bool router_sums = false;                   // keep the sums that losses on the routing need
+  bool sigmoid_scores = false;   // scores are sigmoids of the router's logits, else their softmax
+  std::int64_t groups = 1;       // of experts
+  std::int64_t kept_groups = 1;  // a token chooses in the groups of best top-2 score sums
+  double score_factor = 1;       // multiplies the chosen scores
+  bool selection_bias = false;   // experts are chosen by score + bias
+  double bias_rate = 0;          // each update moves the bias by this; 0: it stays
+  bool shared_gate = true;       // the shared expert's output is gated
 };
 
-// Causal attention over latents (DeepSeek-V2, arXiv 2405.04434, section 2.1). Heads of queries and keys have a
-// part without positions and one with RoPE, of which all heads of the keys share one.
+// Causal attention over latents (DeepSeek-V2, arXiv 2405.04434, section 2.1). A head of queries or keys has
+// a part without positions and a part with RoPE. All heads of keys share the same part with RoPE.
 struct LatentAttentionOptions {
   std::int64_t hidden_size = 0;
   std::int64_t num_heads = 0;
   std::int64_t query_rank = 0;  // width of the queries' latent; 0: they have none
-  std::int64_t key_rank = 0;    // of the latent of keys and values
-  std::int64_t plain_dim = 0;   // of a head's part without positions
-  std::int64_t rotary_dim = 0;  // of the part with RoPE; even
+  std::int64_t key_rank = 0;    // width of the latent of keys and values
+  std::int64_t plain_dim = 0;   // width of a head's part without positions
+  std::int64_t rotary_dim = 0;  // width of a head's part with RoPE; even
   std::int64_t value_dim = 0;   // of a head's value; at most plain_dim + rotary_dim
   double scale = 1;             // of the scores
   bool interleaved = false;     // RoPE turns pairs (2i, 2i + 1) instead of (i, i + rotary_dim / 2)
@@ -78,8 +78,8 @@ struct LatentAttentionOptions {
   std::int64_t head_dim() const { return plain_dim + rotary_dim; }
 };
 
-// Input error when `ranks` does not divide the query heads, or
-// neither divides the key heads nor is a multiple of them.
+// Input error when `ranks` does not divide the query heads, or when it neither divides the number of
+// key heads nor is a multiple of it.
 void require_divisible_heads(const AttentionOptions& options, int ranks);
 // Input error when `ranks` does not divide the heads.
 void require_divisible_heads(const LatentAttentionOptions& options, int ranks);

@@ -13,7 +13,8 @@
 namespace d9d {
 namespace {
 
-// 0 where a word of the stream is below p 2^32, else 1 / (1 - p). An element of the stream has four words.
+// The factor of each element: 0 where its word of the stream is below p 2^32, else 1 / (1 - p). An
+// element of the stream has four words.
 at::Tensor mask_of(const at::Tensor& x, double p, const RandomStream& stream) {
   std::vector<float> values(static_cast<std::size_t>(x.numel()));
   const auto kept = static_cast<float>(1 / (1 - p));

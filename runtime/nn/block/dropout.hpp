@@ -1,6 +1,7 @@
 #pragma once
-// Dropout (Srivastava et al. 2014): training sets a share p of the elements to zero and multiplies the others
-// by 1 / (1 - p). The noise is a function of job, step, microbatch, rank (MicrobatchScope), name and element.
+// Dropout (Srivastava et al. 2014): sets a share p of the elements to zero and multiplies the others by
+// 1 / (1 - p). The noise is a function of job, step, microbatch, rank (MicrobatchScope), name and
+// element, so a resume repeats it.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,7 +9,7 @@
 
 namespace d9d {
 
-// x of any shape and floating dtype; differentiable. `name` is the layer's. 0 <= p < 1.
+// x: any shape and floating dtype. `name`: the layer's name. 0 <= p < 1. Differentiable.
 at::Tensor dropout(const at::Tensor& x, double p, std::string_view name);
 
 }  // namespace d9d

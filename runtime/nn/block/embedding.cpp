@@ -52,7 +52,7 @@ std::vector<at::Tensor> SplitTokenEmbedding::tables() const {
 
 at::Tensor SplitTokenEmbedding::forward(const at::Tensor& ids) const {
   if (shards_) return shards_->embed(ids, tables(), padding_id_);
-  at::Tensor sum;  // of rows, all but one of them zeros
+  at::Tensor sum;  // each id has a row other than zeros in one table only
   std::int64_t first = 0;
   for (const auto& table : tables_) {
     const at::Tensor rows = kernels::embedding_of_part(ids, table->weight, first, vocab_size_);

@@ -18,7 +18,7 @@ class Embedding : public torch::nn::Module {
   virtual at::Tensor forward(const at::Tensor& ids) const = 0;
   // Makes the table tensor-parallel over the vocabulary. Afterwards the result holds this rank's tokens.
   virtual void shard(TensorParallel& tensor, std::shared_ptr<const VocabularyShards> vocabulary) = 0;
-  // [V_i, H], in the order of token ids: for a head that is tied to them.
+  // The tables [V_i, H], in the order of token ids, for a head that is tied to them.
   virtual std::vector<at::Tensor> tables() const = 0;
 };
 
@@ -45,8 +45,8 @@ struct TokenTable : torch::nn::Module {
   at::Tensor weight;
 };
 
-// A table for each part of the vocabulary, children named like the parts, so that each can train or be frozen
-// apart. The result is that of one table with the rows of all.
+// One table per part of the vocabulary, so that each can be trained or frozen by itself. The children have
+// the names of the parts. The result is that of one table with all rows.
 class SplitTokenEmbedding final : public Embedding {
  public:
   SplitTokenEmbedding(ParameterMaker& make, const std::vector<VocabularyPart>& parts, std::int64_t width,

@@ -22,7 +22,8 @@
 namespace d9d {
 namespace {
 
-// How often each expert was chosen by a token that counts, int64 [E]. bincount would wait for a device.
+// How often each expert was chosen by a token that counts, int64 [E]. Not by
+// bincount, which waits for the device.
 at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask) {
   const at::Tensor flat = experts.flatten();
   if (!token_mask.defined() && flat.is_cpu()) return at::bincount(flat, {}, num_experts);
@@ -53,7 +54,8 @@ kernels::RouterRule rule_of(const MoeOptions& options) {
           .scale = options.score_factor};
 }
 
-// Rows that do not count are left out by a product: which they are is known on the device alone.
+// Multiplies rows that do not count by 0 instead of selecting the others: only the device knows which they
+// are, and a selection would have to wait for it.
 at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts, const at::Tensor& token_mask) {
   const auto wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor choices = choices_of(experts, logits.size(1), token_mask).to(wide);
@@ -147,7 +149,7 @@ at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tenso
     return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight,
                                 down_proj_->weight);
   }
-  // The same step by step, with the branches beside the products.
+  // Adapters are attached: the fused kernel's steps one by one, each product with its branch.
   const auto [sorted, offsets, map] = kernels::moe_permute(rows, experts, gate_proj_->weight.size(0));
   const at::Tensor inner =
       kernels::silu_mul(gate_proj_->forward(sorted, offsets), up_proj_->forward(sorted, offsets));
@@ -158,7 +160,7 @@ std::vector<at::Tensor> MixtureOfExperts::expert_weights() const {
   return {gate_proj_->weight, up_proj_->weight, down_proj_->weight};
 }
 
-// Counts are compared as integers, so that no rounding decides.
+// Compares counts as integers, so that no rounding decides and all ranks move the bias alike.
 void MixtureOfExperts::balance(const at::Tensor& tokens) {
   const c10::NoGradGuard no_grad;
   const at::Tensor missing = at::sub(tokens.sum(), at::mul(tokens, options_.num_experts));

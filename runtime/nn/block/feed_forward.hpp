@@ -1,6 +1,6 @@
 #pragma once
-// The feed-forward half of a decoder layer: SwiGLU (Shazeer
-// 2020, arXiv 2002.05202), alone or as one of many experts.
+// The feed-forward half of a decoder layer: SwiGLU (Shazeer 2020, arXiv
+// 2002.05202), alone or in many experts.
 
 #include <utility>
 #include <vector>
@@ -14,9 +14,9 @@ namespace d9d {
 
 class FeedForward : public torch::nn::Module {
  public:
-  // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second time.
-  // `token_mask`: bool [B, S], false where a row is only filled up; undefined: nowhere. Such positions are
-  // computed, and nothing counts them.
+  // x [B, S, H] -> [B, S, H]. `recompute` is true when activation checkpointing runs a forward a second
+  // time. `token_mask`: bool [B, S], false where a position only fills the row up; undefined: all are
+  // tokens. Filling positions are computed, but count in no sum.
   virtual at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) = 0;
   // Makes the block tensor-parallel. Afterwards x and the result hold this rank's tokens, as `tokens` says. A
   // block that keeps whole weights and works on single tokens needs no change.
@@ -25,7 +25,7 @@ class FeedForward : public torch::nn::Module {
   virtual ExpertBlock* experts() { return nullptr; }
 };
 
-// down(silu(gate(x)) * up(x)), with gelu GeGLU; no bias.
+// down(silu(gate(x)) * up(x)), or with gelu instead of silu (GeGLU). No bias.
 class SwiGlu final : public FeedForward {
  public:
   SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size,
@@ -40,15 +40,16 @@ class SwiGlu final : public FeedForward {
   ActivationShards tokens_;
 };
 
-// A token goes to the top_k experts of a score of gate(x) (kernels/moe.hpp), chosen by score + selection bias
-// where the options say so; the output is the sum of theirs, weighted by score. Where the options have a shared
-// expert, it is added: sigmoid(shared_expert_gate(x)) * shared_expert(x) (Qwen2-MoE), or shared_experts(x)
-// without a gate (DeepSeek-V3). The bias is the persistent buffer gate.e_score_correction_bias, fp32 [E].
+// A token goes to the top_k experts by a score of gate(x) (kernels/moe.hpp), or by score + selection
+// bias when the options ask for a bias. The output is the sum of these experts' outputs, weighted by
+// score. A shared expert, if the options have one, is added: sigmoid(shared_expert_gate(x)) *
+// shared_expert(x) (Qwen2-MoE), or shared_experts(x) without a gate (DeepSeek-V3). The bias is the
+// persistent buffer gate.e_score_correction_bias, fp32 [E].
 class MixtureOfExperts final : public FeedForward, public ExpertBlock {
  public:
   MixtureOfExperts(ParameterMaker& make, const MoeOptions& options);
   at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) override;
-  // Shards the shared expert. The routed ones stay whole: expert parallelism spreads them.
+  // Shards the shared expert. Routed experts stay whole; expert parallelism spreads them.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
   ExpertBlock* experts() override { return this; }
 
@@ -71,10 +72,10 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   std::shared_ptr<Linear> gate_;
   std::shared_ptr<ModuleGroup> experts_;
   std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
-  std::shared_ptr<SwiGlu> shared_expert_;  // null without, as its gate
+  std::shared_ptr<SwiGlu> shared_expert_;  // null without a shared expert; so is its gate
   std::shared_ptr<Linear> shared_expert_gate_;
   std::shared_ptr<Communicator> group_;  // null: this rank has all experts
-  at::Tensor selection_bias_;            // undefined without
+  at::Tensor selection_bias_;            // undefined without MoeOptions::selection_bias
   at::Tensor expert_tokens_;
   at::Tensor router_sums_;
 };

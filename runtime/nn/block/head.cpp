@@ -50,7 +50,8 @@ at::Tensor LanguageModelHead::logits(const at::Tensor& normed, const TensorMap& 
   return softcap_ > 0 ? at::mul(at::tanh(at::div(all_words, softcap_)), softcap_) : all_words;
 }
 
-// The fused loss never holds all logits; with a branch beside the product or a softcap it has to.
+// The fused loss never holds all logits. A branch of the projection or a softcap needs them, so the
+// loss is then computed step by step.
 at::Tensor LanguageModelHead::loss(const at::Tensor& normed, const at::Tensor& labels) const {
   const at::Tensor targets = labels.reshape({-1});
   const auto has_branch = [](const auto& projection) { return projection->branch != nullptr; };

@@ -14,9 +14,9 @@ namespace d9d {
 class Head {
  public:
   virtual ~Head() = default;
-  // normed [B, S, H], and the model's shared inputs -> the stage's outputs.
+  // Normed hidden states [B, S, H] and the model's shared inputs -> the stage's outputs.
   virtual TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const = 0;
-  // The weights it reads, also those that another module owns.
+  // The weights that the head reads, including those that another module owns.
   virtual std::vector<at::Tensor> weights() const = 0;
   // Makes the head tensor-parallel over the vocabulary. Afterwards hidden states hold this rank's tokens; the
   // outputs still cover all tokens and are the same on every rank.
@@ -24,13 +24,14 @@ class Head {
                      std::shared_ptr<const VocabularyShards> vocabulary) = 0;
 };
 
-// With labels int64 [B, S], shifted, -100 = ignored: cross_entropy fp32 [B, S]. Without: logits [B, S, V], or
-// [B, N, V] for the sequence positions logit_positions int64 [N].
+// With the shared input labels (int64 [B, S], shifted, -100 = ignored) the output is
+// cross_entropy, fp32 [B, S]. Without labels it is logits [B, S, V], or [B, N, V] for the sequence
+// positions in logit_positions, int64 [N].
 class LanguageModelHead final : public Head {
  public:
-  // A projection for each table of the vocabulary, in order: parameters of this stage; if `tied`, they are the
-  // tables of the embedding, and the embedding shards them. With a softcap c logits x are c tanh(x / c)
-  // (Gemma 2, arXiv 2408.00118, section 2); then the loss holds all logits.
+  // `projections`: one for each table of the vocabulary, in order. `tied`: their weights are the tables of
+  // the embedding, which also shards them. With a softcap c logits x become c tanh(x / c) (Gemma 2, arXiv
+  // 2408.00118, section 2), and the loss then holds all logits in memory.
   LanguageModelHead(std::vector<std::shared_ptr<Linear>> projections, bool tied, double softcap = 0)
       : projections_(std::move(projections)), tied_(tied), softcap_(softcap) {}
 

@@ -1,5 +1,5 @@
 #pragma once
-// The heads that a model can have on its last stage. Values alone, no torch.
+// The heads that a model can have on its last stage. Pure values, no torch.
 
 #include <cstdint>
 #include <map>
@@ -14,14 +14,14 @@ namespace d9d {
 struct CausalLmHead {
   bool operator==(const CausalLmHead&) const = default;
 };
-// What the scores of labels learn, as transformers calls it.
+// The problem that a classification head learns, in transformers' words.
 enum class ProblemType { single_label_classification, multi_label_classification, regression };
 
 // pooled_heads.hpp: a score for each label.
 struct ClassificationHead {
   std::int64_t num_labels = 0;
   double dropout = 0;                            // of the head's input, in training
-  std::optional<ProblemType> problem_type = {};  // none: a regression of one label, one class of several
+  std::optional<ProblemType> problem_type = {};  // none: regression with one label, else single_label
 
   ProblemType learns() const {
     const bool one = num_labels == 1;
@@ -32,23 +32,23 @@ struct ClassificationHead {
 };
 // pooled_heads.hpp: a vector.
 struct EmbeddingHead {
-  std::optional<std::int64_t> embedding_dim;  // none: that of hidden states, without a projection
+  std::optional<std::int64_t> embedding_dim;  // none: the hidden size, without a projection
   bool normalize = false;                     // to length 1
 
   bool operator==(const EmbeddingHead&) const = default;
 };
 
 using HeadOptions = std::variant<CausalLmHead, ClassificationHead, EmbeddingHead>;
-// By name. A head with the empty name is the only one, and its parameters and outputs have no prefix.
+// Heads by name. A head with the empty name must be the only one; its parameters and outputs have no prefix.
 using HeadMap = std::map<std::string, HeadOptions>;
 
-// "" of the head with the empty name, else "heads.NAME."
+// The prefix of a head's parameters: "" for the empty name, else "heads.NAME."
 std::string head_scope(const std::string& name);
-// The shapes of the parameters that are a head's alone, by the name within its scope; an LM head has none.
+// The shapes of a head's own parameters, by their name within its scope. A language model head has none.
 std::map<std::string, std::vector<std::int64_t>> parameters_of_head(const HeadOptions& head,
                                                                     std::int64_t hidden_size);
 
-// What becomes of the hidden states of each layer beside the next layer (hidden_states.hpp).
+// How the hidden states of each layer are summarised as an output (hidden_states.hpp).
 enum class HiddenStateSummary { no, mean };
 
 }  // namespace d9d

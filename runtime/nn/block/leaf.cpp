@@ -16,8 +16,8 @@ kernels::LowRankTerm term_of(const Linear& linear) {
   return linear.branch ? linear.branch->low_rank() : kernels::LowRankTerm();
 }
 
-// y = weight x + bias, where there is one in the sum. The branch scales the product alone; one that is a term of the
-// product is in y already.
+// Applies the branch to y = weight x + bias. Its scale multiplies the product alone, not the bias. `bias`:
+// undefined when y does not contain it. A low-rank term is in y already.
 at::Tensor with_branch(const Linear& linear, const kernels::LowRankTerm& term, const at::Tensor& x,
                        const at::Tensor& y, const at::Tensor& bias) {
   if (!linear.branch || term.a.defined()) return y;

@@ -17,25 +17,25 @@ class VocabularyShards;
 class Branch {
  public:
   virtual ~Branch() = default;
-  // Tensor and expert parallelism have placed the linear's weight: places the branch's parameters
-  // (runtime/nn/shard/placing.hpp) such that forward() holds with them. Default: they stay whole.
+  // Places the branch's parameters (runtime/nn/shard/placing.hpp) such that forward() keeps its contract.
+  // Called after tensor and expert parallelism have placed the linear's weight. Default: they stay whole.
   virtual void follow(const StageParameter& /*weight*/, std::vector<StageParameter>& /*parameters*/) const {}
 };
 
-// What an adapter makes of a linear: scale * (weight x) + added + bias.
+// An adapter turns a linear into scale * (weight x) + added + bias.
 struct BranchResult {
   at::Tensor added;
   at::Tensor scale = {};  // one factor for each output feature; undefined: 1
 };
 
-// A function of the linear's input on this rank. In a column-parallel linear x holds all tokens, the result
-// this rank's output features. In a row-parallel one x holds this rank's input features, what is added is
-// this rank's summand of the sum over ranks.
+// A branch of a Linear. It sees the linear's input on this rank. In a column-parallel linear x holds all
+// tokens, and the result this rank's output features. In a row-parallel one x holds this rank's input
+// features, and `added` is this rank's summand of the sum over ranks.
 class LinearBranch : public Branch {
  public:
   virtual BranchResult forward(const at::Tensor& x) const = 0;
-  // The branch as nothing but a product of two factors, which the linear then computes along with its own; undefined
-  // when it is more than that.
+  // Returns the two factors of a branch that is nothing but their product; the linear then computes it along
+  // with its own. Undefined for any other branch.
   virtual kernels::LowRankTerm low_rank() const { return {}; }
 };
 
@@ -43,27 +43,27 @@ class LinearBranch : public Branch {
 // input (q, k, v) make their weights first and their biases afterwards, so that the weights are adjacent.
 struct Linear : torch::nn::Module {
   Linear(ParameterMaker& make, std::int64_t in, std::int64_t out);
-  // The weight is another module's parameter, for example that of a tied embedding.
+  // Shares the parameter of another module, for example of a tied embedding.
   explicit Linear(at::Tensor shared_weight) : weight(std::move(shared_weight)) {}
-  // `make` is in the scope of the parent, where this module is called `name`.
+  // `make`: in the scope of the parent. `name`: this module's name there.
   void add_bias(ParameterMaker& make, const std::string& name);
   at::Tensor forward(const at::Tensor& x) const;
   // Row-parallel: x and weight hold this rank's slice of the input features. Returns this rank's tokens of
-  // the summed output. When `positions` are whole it is forward().
+  // the summed output. The same as forward() when `positions` are whole.
   at::Tensor forward_shared(const at::Tensor& x, const ActivationShards& positions) const;
 
   at::Tensor weight;
-  at::Tensor bias;                             // undefined without
+  at::Tensor bias;                             // undefined without add_bias()
   std::shared_ptr<const LinearBranch> branch;  // null without
 };
 
-// Applies several linears to one x; in one product when their weights are adjacent in memory. Either all of
-// them have a bias or none has.
+// Applies several linears to one x, in one product when their weights are adjacent in memory. Either all
+// of them have a bias or none has.
 std::vector<at::Tensor> linear_multi(const at::Tensor& x,
                                      const std::vector<std::reference_wrapper<const Linear>>& linears);
 
-// What an adapter adds to a grouped linear: rows [R, in] in expert order,
-// rows offsets[e] .. offsets[e + 1] are of expert e (kernels/moe.hpp).
+// What an adapter adds to a grouped linear. rows [R, in] are in expert order: expert e has the rows from
+// offsets[e] to offsets[e + 1] (kernels/moe.hpp).
 class GroupedLinearBranch : public Branch {
  public:
   virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets) const = 0;
@@ -78,8 +78,8 @@ struct GroupedLinear : torch::nn::Module {
   std::shared_ptr<const GroupedLinearBranch> branch;  // null without
 };
 
-// y = x / sqrt(mean(x^2) + eps) * weight; weight [width] starts at one. Zero-centred: it is stored less 1,
-// and starts at zero.
+// y = x / sqrt(mean(x^2) + eps) * weight; weight [width] starts at one. Zero-centred: the weight is
+// stored minus 1, so it starts at zero.
 struct RmsNorm : torch::nn::Module {
   RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered = false);
   at::Tensor forward(const at::Tensor& x) const;

@@ -1,8 +1,8 @@
 #pragma once
-// How blocks make their parameters. A parameter is registered with its module, and
-// listed in the stage with its global name, layout and initial distribution. The order
-// of the calls is the order in the flat buffers: so a block decides which weights are
-// adjacent in memory. Values are not initialised here: initial_weights.hpp draws them.
+// How blocks make their parameters. Each parameter is registered with its module, and listed in the
+// stage with its global name, layout and initial distribution. The order of the calls is the order in
+// the flat buffers, so a block decides which weights are adjacent in memory. Values are not initialised
+// here: initial_weights.hpp draws them.
 
 #include <ATen/core/Tensor.h>
 #include <torch/nn/module.h>
@@ -26,18 +26,19 @@ class ParameterMaker {
 
   // A persistent buffer of fp32 zeros (StageBuffer), whatever the dtype of the parameters.
   at::Tensor buffer(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
-  // The logarithm of numbers from below_max / 1600 to below_max.
+  // Starts with the logarithms of uniform numbers between below_max / 1600 and below_max.
   at::Tensor log_uniform(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape,
                          float below_max);
 
-  // A child module, its parameters named `<scope>.<name>.`: M's constructor gets this maker, then `args`.
+  // Makes a child module whose parameters have the prefix `<scope>.<name>.`. M's
+  // constructor gets this maker, then `args`.
   template <class M, class... Args>
   std::shared_ptr<M> child(torch::nn::Module& owner, const std::string& name, Args&&... args) {
     return owner.register_module(
         name, within(name, [&] { return std::make_shared<M>(*this, std::forward<Args>(args)...); }));
   }
 
-  // What `act` returns; parameters it makes are named `<scope>.<name>.`.
+  // Calls `act` and returns its result. Parameters that it makes have the prefix `<scope>.<name>.`.
   template <class Act>
   auto within(const std::string& name, Act&& act) {
     const std::size_t length = scope_.size();

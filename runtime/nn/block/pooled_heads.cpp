@@ -23,8 +23,8 @@ at::Tensor widened(const at::Tensor& x) {
 
 }  // namespace
 
-// Shared tokens are computed before they are selected: every rank has equally many of them then, and each token
-// contributes to the weights' gradients on one rank.
+// Computes shared tokens before it selects: every rank then exchanges equally many, and each token
+// contributes to the weights' gradients on one rank only.
 TensorMap PooledHead::forward(const at::Tensor& normed, const TensorMap& shared) const {
   const auto mask = shared.find("pooling_mask");
   if (mask == shared.end()) return {{output_, tokens_.collect(compute(normed))}};

@@ -1,15 +1,15 @@
 #pragma once
-// Heads for other tasks than the next token. They read the normed hidden state of each token that the shared
-// input pooling_mask [B, S] selects (1; all other values do not), N of them in the order of the batch, usually
-// the last token of each sequence; without the mask of every token, and results are [B, S, ..] then.
+// Heads for other tasks than the next token. They read the normed hidden states of the tokens that the
+// shared input pooling_mask [B, S] selects by the value 1: N tokens in the order of the batch, usually the
+// last one of each sequence. Without the mask they read every token, and results are [B, S, ..].
 
 #include "runtime/nn/block/head.hpp"
 #include "runtime/nn/block/head_options.hpp"
 
 namespace d9d {
 
-// What both kinds share: which tokens, and on which rank. Ranks that share sequences compute each their own
-// tokens, with weights that all of them hold, and get the results of all.
+// The common part of both kinds: selects the tokens. Each of the ranks that share sequences computes its own
+// tokens, with weights that all of them hold, and all get the results of all.
 class PooledHead : public Head {
  public:
   TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const final;
@@ -18,7 +18,7 @@ class PooledHead : public Head {
 
  protected:
   explicit PooledHead(std::string output) : output_(std::move(output)) {}
-  // Hidden states [.., H] -> fp32 (fp64 of fp64) [.., D], each token for itself.
+  // Hidden states [.., H] -> fp32 (fp64 of fp64) [.., D]. Must treat each token by itself.
   virtual at::Tensor compute(const at::Tensor& hidden) const = 0;
 
  private:
@@ -51,8 +51,8 @@ class ClassifyingHead final : public PooledHead {
   std::shared_ptr<Linear> score_;
 };
 
-// embeddings = x, or projection x; normalised: divided by their length (at least 1e-12). [N, D].
-// Parameter projection.weight [D, H] where embedding_dim is given.
+// embeddings = x, or projection x where embedding_dim is given: [N, D]. With `normalize` each is divided by
+// its length, which counts as at least 1e-12. Parameter projection.weight [D, H].
 class EmbeddingVectorHead final : public PooledHead {
  public:
   EmbeddingVectorHead(ParameterMaker& make, torch::nn::Module& owner, const EmbeddingHead& options,

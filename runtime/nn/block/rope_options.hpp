@@ -10,11 +10,11 @@ namespace d9d {
 // Frequencies of head dimension pair i: theta^(-2i/head_dim), changed by `type`:
 //   plain    as they are
 //   linear   divided by factor (Chen et al. 2023, arXiv 2306.15595)
-//   dynamic  for sequences longer than the model's, of a theta that grows with them (NTK, as transformers)
+//   dynamic  with a theta that grows with sequences longer than the model's (NTK, as in transformers)
 //   yarn     blended per frequency, cos and sin scaled (Peng et al. 2023, arXiv 2309.00071, 3.2 to 3.4)
-//   llama3   long wavelengths divided by factor, a smooth step between (Llama 3.1 model card)
-//   longrope each divided by its short_factor, in sequences longer than the pretrained ones by its
-//            long_factor; cos and sin scaled (Ding et al. 2024, arXiv 2402.13753)
+//   llama3   long wavelengths divided by factor, with a smooth step in between (Llama 3.1 model card)
+//   longrope each divided by its short_factor, or by its long_factor in sequences longer than the pretrained
+//            length; cos and sin scaled (Ding et al. 2024, arXiv 2402.13753)
 struct RopeOptions {
   enum class Type { plain, linear, dynamic, yarn, llama3, longrope };
   Type type = Type::plain;

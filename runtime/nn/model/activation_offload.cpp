@@ -34,7 +34,7 @@ class HostBlocks {
   explicit HostBlocks(Device& device) : device_(device) {}
 
   Device& device() const { return device_; }
-  // At least so many bytes.
+  // Returns a block of at least `bytes` bytes.
   at::Tensor take(std::int64_t bytes) {
     const auto found = free_.find(size_class(bytes));
     if (found == free_.end()) return host_memory(device_, size_class(bytes), "activations");
@@ -42,13 +42,15 @@ class HostBlocks {
     free_.erase(found);
     return block;
   }
-  // Who takes it next writes to it behind all that `compute` was given.
+  // Safe to reuse at once: the next user's copy is ordered after all work that is queued on `compute` now,
+  // which includes the copies of this block (settle()).
   void give_back(at::Tensor block) {
     if (block.defined()) free_.emplace(block.numel(), std::move(block));
   }
 
  private:
-  // Eight to each power of two: what experts save has another size in each microbatch.
+  // Eight size classes per power of two: experts save tensors of another size in each microbatch, and
+  // without classes no block would fit again.
   static std::int64_t size_class(std::int64_t bytes) {
     const auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)) / 8);
     return (bytes + step - 1) / step * step;
@@ -69,7 +71,7 @@ class SavedStorage {
       settle();
       blocks_->give_back(std::move(block_));
     } catch (const std::exception& error) {
-      log::warn("activations: {}", error.what());
+      log::warn("cannot wait for the copies of offloaded activations: {}", error.what());
     }
   }
   SavedStorage(const SavedStorage&) = delete;
@@ -80,14 +82,14 @@ class SavedStorage {
   const c10::Storage& storage() const { return there_.storage(); }
   void make_room() { there_ = at::empty({bytes_}, bytes_on(blocks_->device().place())); }
 
-  // On the current stream; `done` is recorded behind it.
+  // Queues the copy on the current stream. The caller records an event after it and passes it to set_busy().
   void copy_out() {
     block_ = blocks_->take(bytes_);
     here().copy_(there_, /*non_blocking=*/true);
   }
   void copy_in() { there_.copy_(here(), /*non_blocking=*/true); }
   void set_busy(const Event& until) { busy_ = until; }
-  // What `compute` is given next comes behind the copy.
+  // Makes work that is queued on `compute` from now on wait for the copy.
   void settle() { blocks_->device().wait(StreamRole::compute, std::exchange(busy_, {})); }
   void drop() {
     settle();
@@ -100,7 +102,7 @@ class SavedStorage {
   const std::shared_ptr<HostBlocks> blocks_;
   const std::int64_t bytes_;
   at::Tensor there_, block_;  // uint8, on the device and on the host
-  Event busy_;                // another stream copies until then
+  Event busy_;                // recorded when the copy on another stream is done
 };
 
 namespace {
@@ -139,7 +141,8 @@ OffloadedLayer::OffloadedLayer(std::shared_ptr<HostBlocks> blocks, std::shared_p
       unfinished_(std::move(unfinished)),
       stays_(std::move(stays)) {}
 
-// Integers stay: the host goes on knowing those of the tensor that was saved (kernels/memory/host_values.hpp).
+// Integers stay: the host knows the values of this very tensor object
+// (kernels/memory/host_values.hpp), not of a copy.
 std::unique_ptr<kernels::SavedElsewhere> OffloadedLayer::take(const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.is_floating_point() || tensor.device() != blocks_->device().place())
     return nullptr;
@@ -150,7 +153,8 @@ std::unique_ptr<kernels::SavedElsewhere> OffloadedLayer::take(const at::Tensor& 
   return std::make_unique<SavedView>(shared_from_this(), stored(tensor), tensor);
 }
 
-// Two nodes may save it, of this layer and the one before.
+// Returns the entry of the tensor's storage. Nodes of this layer and of the one
+// before may save the same storage.
 std::shared_ptr<SavedStorage> OffloadedLayer::stored(const at::Tensor& tensor) {
   const at::AutoDispatchBelowADInplaceOrView below;
   const auto* const key = tensor.storage().unsafeGetStorageImpl();
@@ -174,7 +178,8 @@ std::vector<std::shared_ptr<SavedStorage>> OffloadedLayer::living() const {
   return found;
 }
 
-// The layer before has left by now, or its copies have had this layer's time.
+// The copies of the layer before had the time of this layer's forward, so its
+// device memory can be freed now.
 void OffloadedLayer::after_forward(bool /*recompute*/) {
   const c10::NoGradGuard no_grad;
   Device& device = blocks_->device();
@@ -183,7 +188,7 @@ void OffloadedLayer::after_forward(bool /*recompute*/) {
     const StreamScope stream(device, StreamRole::copy_out);
     std::vector<std::shared_ptr<SavedStorage>> leaving;
     for (const auto& stored : living()) {
-      if (!stored->is_ready()) continue;  // of the layer before
+      if (!stored->is_ready()) continue;  // the layer before is copying it already
       stored->copy_out();
       leaving.push_back(stored);
     }
@@ -198,7 +203,8 @@ void OffloadedLayer::let_go() {
   for (const auto& stored : living()) stored->drop();
 }
 
-// Memory is the stream's that computes: what that did with it before comes first.
+// The allocator hands out memory in the order of the stream `compute`, where earlier work may still use it.
+// So `copy_in` waits for that work before it writes.
 void OffloadedLayer::fetch() {
   const c10::NoGradGuard no_grad;
   std::vector<std::shared_ptr<SavedStorage>> wanted;
@@ -216,7 +222,7 @@ void OffloadedLayer::fetch() {
 }
 
 void OffloadedLayer::bring() {
-  left_ = true;  // what is on the device stays
+  left_ = true;  // from now on let_go() must not drop what is on the device
   fetch();
   for (const auto& stored : living()) stored->settle();
 }

@@ -1,8 +1,10 @@
 #pragma once
-// Activation offload (Rhu et al. 2016, "vDNN", arXiv 1602.08124, section III): tensors that a layer saves for its backward
-// wait in pinned memory of the host. Their copies leave on the stream `copy_out` while the next layer computes, which
-// then lets the device have their memory, and come back on `copy_in` while the layer behind computes its backward. The
-// host waits for none of them. Tensors saved by ops of kernels/; weights, and what all layers share, stay.
+// Activation offload (Rhu et al. 2016, "vDNN", arXiv 1602.08124, section III). The tensors that a layer
+// saves for its backward wait in pinned memory of the host:
+//   forward   they are copied on `copy_out` while the next layer computes; then their device memory is freed
+//   backward  they are copied back on `copy_in` while the following layer computes its backward
+// The host never waits for a copy. Only tensors that ops of kernels/ save are moved. Weights, and tensors
+// that all layers share, stay on the device.
 
 #include <ATen/core/Tensor.h>
 
@@ -19,29 +21,30 @@
 namespace d9d {
 
 class SavedStorage;  // one storage, on the device, on the host or on its way
-class HostBlocks;    // the host's memory, used again
+class HostBlocks;    // a pool of pinned host memory
 
-// What one layer saves of one microbatch. Take it as the place of what the layer's forward saves, and then as the hook of
-// a Unit that its outputs leave.
+// The tensors that one layer saves for one microbatch. Make it the SavingPlace during the layer's forward,
+// and then the hook of a Unit that the layer's outputs leave.
 class OffloadedLayer final : public kernels::SavingPlace,
                              public UnitHook,
                              public std::enable_shared_from_this<OffloadedLayer> {
  public:
   using Storages = std::unordered_set<const c10::StorageImpl*>;
-  // `stays`: what is in these storages.
+  // `stays`: storages that must not be moved.
   OffloadedLayer(std::shared_ptr<HostBlocks> blocks, std::shared_ptr<OffloadedLayer> before,
                  std::shared_ptr<OffloadedLayer> unfinished, Storages stays);
 
   std::unique_ptr<kernels::SavedElsewhere> take(const at::Tensor& tensor) override;
   void before_forward(bool /*recompute*/) override {}
-  void after_forward(bool recompute) override;  // the copies leave
+  void after_forward(bool recompute) override;  // starts the copies to the host
   void before_backward() override;
   void after_backward() override {}
 
-  // The device may have the memory of what has left; behind that on the device.
+  // Frees the device memory of the copied tensors. Later work on `compute` waits for the copies.
   void let_go();
-  // The copies come back; the second: and `compute` waits for them.
+  // Starts the copies back to the device.
   void fetch();
+  // Fetches, and makes later work on `compute` wait for the copies.
   void bring();
 
  private:
@@ -50,22 +53,22 @@ class OffloadedLayer final : public kernels::SavingPlace,
 
   const std::shared_ptr<HostBlocks> blocks_;
   const std::shared_ptr<OffloadedLayer> before_;  // of the same microbatch; null: the first
-  std::shared_ptr<OffloadedLayer>
-      unfinished_;  // whose tensors are still on the device; until after_forward()
+  std::shared_ptr<OffloadedLayer> unfinished_;    // its tensors are on the device; until after_forward()
   const Storages stays_;
   std::unordered_map<const c10::StorageImpl*, std::weak_ptr<SavedStorage>> taken_;  // nodes own them
   bool left_ = false;
 };
 
-// Of one stage. The rank's thread.
+// The offload of one stage. Call it on the rank's thread.
 class ActivationOffload {
  public:
   explicit ActivationOffload(c10::Device place);
 
   void begin_microbatch() { last_.reset(); }
-  // For the next layer of the microbatch. `stays` gives the tensors that are not the layer's to move.
+  // Begins the next layer of the microbatch. `stays`: tensors that must not be moved.
   std::shared_ptr<OffloadedLayer> begin_layer(const std::vector<at::Tensor>& stays);
-  // The forward of another layer has been given to the device meanwhile.
+  // Frees the tensors of the last layer. Call it when the forward of a layer that
+  // is not offloaded has been queued.
   void let_go();
 
  private:

@@ -11,11 +11,13 @@ namespace d9d {
 struct BuildOptions {
   c10::ScalarType dtype = c10::ScalarType::Float;
   c10::Device device = c10::Device(c10::DeviceType::CPU);
-  // Keep only the input of each decoder layer in forward and compute the layer again in backward: the same
-  // loss bit for bit, gradients but for the rounding of one sum a layer, a third more work, far less memory.
+  // Keep only the input of each decoder layer in forward and compute the layer again in backward.
+  // The loss is the same bit for bit; gradients differ by the rounding of one sum per layer. A
+  // third more work, far less memory.
   bool checkpoint_activations = false;
-  // Of so many layers of each stage, the first ones, what backward needs waits in the memory of the host
-  // (activation_offload.hpp); they are not computed again. Of a device; the same bits.
+  // The first layers of each stage, this many, keep their saved tensors in the memory of the
+  // host until backward (activation_offload.hpp) and are not computed again. For devices only.
+  // Results are the same to the bit.
   std::int64_t offload_layers = 0;
   StageSplit split = {};  // the same for all stages of a pipeline
 };

@@ -20,7 +20,7 @@
 namespace d9d {
 namespace {
 
-// Of sequences that ranks share, where a frequency depends on it.
+// The length of whole sequences; undefined unless ranks share them and a frequency depends on it.
 at::Tensor whole_length(const TensorMap& shared) {
   const auto found = shared.find("sequence_length");
   D9D_REQUIRE(found != shared.end(),
@@ -30,7 +30,8 @@ at::Tensor whole_length(const TensorMap& shared) {
   return found->second;
 }
 
-// Weights, what all layers read, and what the stage holds anyway are not the layer's to move.
+// The tensors that offloading must not move: weights, tensors that all layers read,
+// and those that the stage keeps.
 std::vector<at::Tensor> not_of_layer(const DecoderLayer& layer, const Residual& state,
                                      const LayerContext& context) {
   std::vector<at::Tensor> found = layer.parameters();
@@ -87,7 +88,8 @@ at::Tensor CausalLm::embed(const at::Tensor& ids, const Unit& unit) const {
   return unit.leave({embedding_scale_ == 1 ? rows : at::mul(rows, embedding_scale_)}, false)[0];
 }
 
-// One tensor between layers is all that is kept, so the sum is taken inside the segment.
+// Takes the sum of the hidden state's two tensors inside the segment, so that
+// only one tensor is kept per layer.
 Residual CausalLm::run_checkpointed(const Layer& layer, const Residual& state,
                                     const LayerContext& context) const {
   const bool sums = state.router_sums.defined() && layer->feed_forward().experts() != nullptr;
@@ -124,7 +126,7 @@ Residual CausalLm::run_layers(Residual state, LayerContext context, HiddenStateA
   return state;
 }
 
-// Of the stages before this one; undefined on the first, and where no summary is wanted.
+// The snapshot of the stages before this one; undefined on the first stage, and when no summary is wanted.
 at::Tensor CausalLm::snapshot(const TensorMap& inputs, at::Tensor& hidden) const {
   if (!summarises_hidden_states() || position_.is_first()) return {};
   const std::vector<at::Tensor> bound =
@@ -133,13 +135,13 @@ at::Tensor CausalLm::snapshot(const TensorMap& inputs, at::Tensor& hidden) const
   return bound[1];
 }
 
-// Of the layers before this stage; undefined where no loss asks for them.
+// The router's sums of the layers before this stage; undefined when no loss needs them.
 at::Tensor CausalLm::router_sums(const TensorMap& inputs, const at::Tensor& hidden) const {
   if (!balance_.wanted() || !is_training()) return {};
   return position_.is_first() ? balance_.no_sums(hidden) : tensor_at(inputs, "router_sums", "stage inputs");
 }
 
-// To the loss of each token that counts, so that the mean over tokens has it once.
+// Adds the balance loss to the loss of each token that counts, so that their mean contains it once.
 void CausalLm::add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const {
   const auto losses = outputs.find("cross_entropy");
   if (!state.router_sums.defined() || losses == outputs.end()) return;
@@ -247,7 +249,7 @@ TensorMap CausalLm::forward(const TensorMap& inputs, const TensorMap& shared) {
   return run(inputs, shared, nullptr);
 }
 
-// A cache makes room where it is used first, and on the device of the model.
+// Allocates no memory: a cache does so on the model's device when it is first used.
 std::unique_ptr<StageCache> CausalLm::make_cache(const CacheSize& size) const {
   D9D_REQUIRE(!shares_sequences_,
               "ranks that share sequences cannot generate; set mesh.context_parallel_shard and "
@@ -261,8 +263,9 @@ std::unique_ptr<StageCache> CausalLm::make_cache(const CacheSize& size) const {
   return cache;
 }
 
-// Frequencies that depend on the length of a sequence are those of the longest that the cache has room for:
-// keys that it holds cannot turn again. The host goes on knowing ids and positions, so that no op waits for them.
+// Frequencies that depend on the length of a sequence are computed for the longest one that the
+// cache has room for, because keys in the cache cannot be turned again. Ids and positions stay known
+// to the host, so no op waits for them.
 TensorMap CausalLm::extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
                            const NewTokens& tokens) {
   auto* const own = dynamic_cast<LayerCaches*>(&cache);

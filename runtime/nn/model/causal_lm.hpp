@@ -7,10 +7,10 @@
 // and a vocabulary in parts has a table for each: model.embed_tokens.PART.weight, lm_head.PART.weight.
 // First in:  input_ids int64 [B, S].          Between stages: hidden_states [B, S, H];
 //            in training with a balance loss, router_sums [3, E].
-// Shared:    position_ids int64 [B, S], 0, 1, ... when absent; what the head reads (block/head.hpp); where ranks share
-//            sequences and the RoPE depends on their length, sequence_length int64 []; of rows of several documents
-//            document_starts; where rows are filled up, token_mask (token_mask.hpp); with a summary of hidden states (hidden_states.hpp), hidden_states_snapshot, an output, too.
-// Tied embeddings or predicted further tokens: the last stage has a copy of the embedding (tensor/tied.hpp).
+// Shared:    position_ids int64 [B, S] (0, 1, ... when absent); what the head reads (block/head.hpp);
+//            document_starts, token_mask; sequence_length int64 [] where ranks share sequences and the RoPE
+//            depends on their length. hidden_states_snapshot is also between stages (hidden_states.hpp).
+// The last stage has a copy of the embedding for a tied head or to predict further tokens (tensor/tied.hpp).
 
 #include "runtime/nn/attention/rotary.hpp"
 #include "runtime/nn/block/embedding.hpp"
@@ -53,7 +53,7 @@ class CausalLm final : public torch::nn::Module,
   bool has_experts() const { return has_experts_; }  // some layer of the model, on whatever stage
   bool has_balance_loss() const { return balance_.wanted(); }
   bool summarises_hidden_states() const { return summary_ != HiddenStateSummary::no; }
-  // Other ranks hold other tokens of the same sequences; `group`: all of them, null unless has_balance_loss().
+  // Makes ranks share sequences, each with some of the tokens. `group`: null unless has_balance_loss().
   void share_sequences(SharedCommunicator group);
   // Makes all blocks tensor-parallel. Afterwards hidden states between blocks and stages hold this rank's
   // tokens, [B, S / ranks, H]. The model's inputs and outputs still cover all tokens.
@@ -80,7 +80,7 @@ class CausalLm final : public torch::nn::Module,
   BuildOptions options_;
   std::int64_t hidden_size_, num_hidden_layers_;
   std::vector<VocabularyPart> vocabulary_;  // at least one part
-  std::vector<RotaryTable> rotary_;         // a second one where the model has a window_rope
+  std::vector<RotaryTable> rotary_;         // one, and a second one if the model has a window_rope
   double embedding_scale_;                  // in the model's dtype
   HiddenStateSummary summary_;
   RouterBalance balance_;

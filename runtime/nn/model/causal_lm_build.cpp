@@ -1,4 +1,4 @@
-// A stage of a causal language model as it is built: which of its parts this stage has.
+// The constructor of a stage of a causal language model: makes the parts that this stage has.
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
@@ -30,7 +30,7 @@ void check_heads(const ModelDescription& model, const RouterBalance& balance) {
               "mtp_loss_factor out, or the heads");
 }
 
-// As transformers rounds it: a factor in the dtype of the weights.
+// Rounds the factor to the dtype of the weights, as transformers does.
 double rounded(double scale, at::ScalarType dtype) {
   const auto single = static_cast<float>(scale);
   if (dtype == at::kBFloat16) return static_cast<float>(c10::BFloat16(single));
@@ -47,7 +47,7 @@ std::shared_ptr<Embedding> make_embedding(ParameterMaker& make, torch::nn::Modul
                                          model.pad_token_id);
 }
 
-// One for each table of the vocabulary.
+// Makes one projection for each table of the vocabulary.
 std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torch::nn::Module& owner,
                                                       const ModelDescription& model) {
   if (model.vocabulary_parts.empty())
@@ -61,7 +61,7 @@ std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torc
   });
 }
 
-// A tied table is an end in either way.
+// A table that is also the head's weight gets the role `output`. Both roles are ends of the model.
 void say_roles(StageParameters& parameters, const std::vector<at::Tensor>& tables,
                const std::vector<at::Tensor>& of_heads) {
   for (StageParameter& parameter : parameters) parameter.role = ParameterRole::inside;

@@ -1,7 +1,7 @@
 #pragma once
-// One decoder layer: norm, attention, add, norm, feed-forward, add. The norm after an addition
-// performs it, so between layers a hidden state is a pair of tensors that are still to be added. What attention
-// and feed-forward give may be normed before it is added.
+// One decoder layer: norm, attention, add, norm, feed-forward, add. The norm after an addition does the
+// addition, so between layers a hidden state is a pair of tensors that are still to be added. The outputs of
+// attention and feed-forward may be normed before they are added.
 
 #include <functional>
 
@@ -15,7 +15,7 @@ namespace d9d {
 struct Residual {
   at::Tensor residual;
   at::Tensor delta;
-  // ExpertBlock::take_router_sums() of the layers so far; undefined where no loss asks for them.
+  // ExpertBlock::take_router_sums() of the layers so far, added up; undefined when no loss needs them.
   at::Tensor router_sums = {};
 
   at::Tensor sum() const;
@@ -23,13 +23,13 @@ struct Residual {
 
 struct CachedPass;
 
-// What all layers of a forward share; see RotaryTable.
+// The inputs that all layers of a forward share.
 struct LayerContext {
-  at::Tensor cos, sin;
-  at::Tensor window_cos, window_sin;  // of layers that turn by the windows' RoPE; undefined without any
+  at::Tensor cos, sin;                // see RotaryTable
+  at::Tensor window_cos, window_sin;  // for layers with window_rope; undefined in models without it
   at::Tensor document_starts = {};    // see AttentionRule
   at::Tensor token_mask = {};         // of this rank's tokens, see FeedForward
-  // In generation, otherwise null: the pass, and what the layer keeps of earlier ones.
+  // In generation: the pass, and the layer's cache. Otherwise null.
   const CachedPass* pass = nullptr;
   BlockCache* cache = nullptr;
 };
@@ -48,21 +48,21 @@ class DecoderLayer : public torch::nn::Module {
  protected:
   at::Tensor attended(const at::Tensor& x, const LayerContext& context) const;
 
-  // A family's constructor makes its blocks in this order, which is that of the flat buffers.
+  // A family's constructor must make the blocks in this order, which becomes the order of the flat buffers.
   std::shared_ptr<RmsNorm> input_layernorm_;
   std::shared_ptr<Attention> self_attn_;
-  std::shared_ptr<RmsNorm> attended_norm_;  // of what attention gives; null without
+  std::shared_ptr<RmsNorm> attended_norm_;  // of the attention's output; null in most families
   std::shared_ptr<RmsNorm> post_attention_layernorm_;
   std::shared_ptr<FeedForward> mlp_;
-  std::shared_ptr<RmsNorm> fed_norm_;  // of what the feed-forward block gives; null without
-  bool window_rope_ = false;           // ModelDescription::window_rope is that of this layer
+  std::shared_ptr<RmsNorm> fed_norm_;  // of the feed-forward block's output; null in most families
+  bool window_rope_ = false;           // the layer uses ModelDescription::window_rope
 };
 
 // Builds decoder layer `index` as a child of `layers`, named by its index.
 using MakeLayer = std::function<std::shared_ptr<DecoderLayer>(ParameterMaker& make, torch::nn::Module& layers,
                                                               std::int64_t index)>;
 
-// The hidden state as one tensor, normed -> (normed, sum).
+// Adds up the hidden state and norms it. Returns (normed, sum).
 std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm);
 
 }  // namespace d9d

@@ -8,7 +8,7 @@
 namespace d9d {
 namespace {
 
-// A token's document begins with itself, or where that of the token before it does.
+// Each number must be the token's own position, or equal to the number before it.
 void check_row(const std::int64_t* row, std::int64_t length, std::int64_t number) {
   for (std::int64_t i = 0; i < length; ++i) {
     D9D_REQUIRE(

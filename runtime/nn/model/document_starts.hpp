@@ -7,10 +7,11 @@
 
 namespace d9d {
 
-// The shared input document_starts, int64 [B, S]: where in its row the document of each token begins, as in
-// 0 0 0 3 3 5. Ranks that share sequences (`shares_sequences`) hold a part of the tokens, and the starts of
-// all of them. Undefined where it is absent or every row is one document. Input error for other shapes, or
-// numbers that are no starts. `position_ids` [B, tokens of this rank]; their values are not read.
+// Returns the shared input document_starts, int64 [B, S]: the position in its row at which the document
+// of each token begins, for example 0 0 0 3 3 5. Undefined when it is absent or every row is one
+// document. Ranks that share sequences (`shares_sequences`) hold a part of the tokens, but the starts
+// of all. Input error for other shapes, or numbers that are no starts. `position_ids` [B, tokens of
+// this rank]: only the shape is used.
 at::Tensor document_starts(const TensorMap& shared, const at::Tensor& position_ids, bool shares_sequences);
 
 }  // namespace d9d

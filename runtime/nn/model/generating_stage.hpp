@@ -1,6 +1,6 @@
 #pragma once
-// A stage that goes on with sequences of which it has seen the beginnings. A StageModule may implement it
-// beside that interface; one that does not cannot generate.
+// A stage that can continue sequences whose beginnings it has seen. A StageModule that implements this
+// interface, too, can generate texts.
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace d9d {
 
-// What a stage keeps of sequences; made and read by the stage alone.
+// The caches of a stage for a set of sequences. Only the stage itself makes and reads them.
 class StageCache {
  public:
   virtual ~StageCache() = default;
@@ -19,11 +19,13 @@ class GeneratingStage {
  public:
   virtual ~GeneratingStage() = default;
 
-  // An empty cache. Input error that says why where the model, or one of its strategies, cannot generate.
+  // Makes an empty cache. Input error with the reason when the model, or one of
+  // its strategies, cannot generate.
   virtual std::unique_ptr<StageCache> make_cache(const CacheSize& size) const = 0;
-  // StageModule::forward() of the new tokens: input_ids int64 [1, T] on the first stage, T = tokens.counted(),
-  // else what the stage before gave; positions follow from `tokens`. Ids and `shared` may be on the host where the
-  // model is on a device. Without gradients, on the compute thread. The same calls on all ranks of the stage.
+  // Computes StageModule::forward() of the new tokens. `inputs`: input_ids int64 [1, T], T =
+  // tokens.counted(), on the first stage; on the others the outputs of the stage before. Positions follow
+  // from `tokens`. Ids and `shared` may be on the host when the model is on a device. No gradients. Call it
+  // on the compute thread, and in the same way on all ranks of the stage.
   virtual TensorMap extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
                            const NewTokens& tokens) = 0;
 };

@@ -60,7 +60,7 @@ void HiddenStateAggregator::add(const at::Tensor& hidden) {
               "hidden_states_agg_mask is of {} tokens a rank, the hidden states of {}", mask_.numel(),
               hidden.size(0) * hidden.size(1));
   const at::Tensor wide = hidden.scalar_type() == at::kDouble ? hidden : hidden.to(at::kFloat);
-  // Ranks of tensor parallelism compute the same of what they collect.
+  // collect() and not a sum over ranks: all ranks of tensor parallelism compute the same from its result.
   const at::Tensor shares = tokens_.collect(at::mul(wide, mask_).sum(1, true));
   means_.push_back(at::div(shares.sum(1), count_));
 }

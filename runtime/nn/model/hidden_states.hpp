@@ -1,7 +1,7 @@
 #pragma once
-// What a model keeps of the hidden states of all its layers: a vector for each layer and sample, first that of
-// the embedding's output. It travels through the stages of a pipeline as hidden_states_snapshot
-// [layers so far, B, H], fp32 (fp64 of fp64), and is an output of the last stage.
+// Summarises the hidden states of all layers: one vector per layer and sample, the first of the embedding's
+// output. The vectors travel through the stages of a pipeline as hidden_states_snapshot [layers so far, B,
+// H], fp32 (fp64 for fp64), which is an output of the last stage.
 
 #include <vector>
 
@@ -11,17 +11,17 @@
 
 namespace d9d {
 
-// Of one microbatch on one stage.
+// The summary of one microbatch on one stage.
 class HiddenStateAggregator {
  public:
-  // `shared` has to have hidden_states_agg_mask [B, S] in mode `mean`; an input error otherwise.
+  // In mode `mean`: input error when `shared` has no hidden_states_agg_mask [B, S].
   HiddenStateAggregator(HiddenStateSummary mode, const TensorMap& shared, const ActivationShards& tokens);
 
   bool wanted() const { return mask_.defined(); }
-  // Hidden states [B, S / ranks, H] after the next layer. Mode `mean`: their sum over the tokens, each times its
-  // mask, over the sum of the mask; 0 where no token of a sample counts. Mode `no` does nothing.
+  // Adds the hidden states [B, S / ranks, H] after the next layer. Mode `mean` computes sum(mask * hidden) /
+  // sum(mask) over the tokens of each sample, or 0 when none counts. Mode `no` does nothing.
   void add(const at::Tensor& hidden);
-  // The vectors of earlier stages (undefined on the first) and of this one.
+  // Returns the vectors of earlier stages (`earlier`, undefined on the first) followed by those of this one.
   at::Tensor pack_with_snapshot(const at::Tensor& earlier) const;
 
  private:
@@ -31,8 +31,9 @@ class HiddenStateAggregator {
   std::vector<at::Tensor> means_;  // [B, H]
 };
 
-// The same tensors as one node of the graph: when one of them gets a gradient, the others get zeros at least. A
-// stage must give each tensor of the stage before a gradient, and a loss need not use the snapshot.
+// Passes tensors through one node of the graph, so that when one of them gets a gradient, the
+// others get at least zeros. A stage has to send a gradient for each tensor that it received, but a
+// loss need not use the snapshot.
 std::vector<at::Tensor> bound_together(std::vector<at::Tensor> tensors);
 
 }  // namespace d9d

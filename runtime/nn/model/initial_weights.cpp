@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-// Elements that follow each other both in the block and in the global tensor.
+// The runs of a block: elements that are adjacent both in the block and in the global tensor.
 struct Runs {
   std::size_t split_dim;  // dims after this one are whole
   std::int64_t length;
@@ -51,7 +51,7 @@ void fill_uniform(const RandomStream& stream, std::uint64_t first, std::size_t l
   for (std::size_t i = 0; i < length; ++i) out[i] = static_cast<float>(2 * stream.uniform(first + i) - 1);
 }
 
-// Kept away from 0, whose logarithm is not finite.
+// Keeps numbers away from 0, whose logarithm is not finite.
 void fill_log_uniform(const RandomStream& stream, std::uint64_t first, std::size_t length, float max,
                       float* out) {
   constexpr double least = 1.0 / 1600;
@@ -60,7 +60,7 @@ void fill_log_uniform(const RandomStream& stream, std::uint64_t first, std::size
   }
 }
 
-// Elements [first, first + length) of the global tensor.
+// Draws the elements [first, first + length) of the global tensor.
 void draw_run(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
               std::size_t length, float* out) {
   const float factor = parameter.initial.value;

@@ -9,13 +9,14 @@
 
 namespace d9d {
 
-// Fills this rank's block of every parameter as its Initial says: with the constant,
-// or with value * normal(e) or value * (2 uniform(e) - 1) of RandomStream(seed, "init:" + name),
-// where e is the element's row-major index in the global tensor. Drawn in fp32 and rounded to the
-// parameter's dtype. Parameters must be contiguous; on another device they are copied.
+// Fills this rank's block of every parameter as its Initial says: with the constant, or with value *
+// normal(e) or value * (2 uniform(e) - 1) of RandomStream(seed, "init:" + name), where e is the element's
+// row-major index in the global tensor. Values are drawn on the CPU in fp32, rounded to the parameter's
+// dtype and copied to its device. Parameters must be contiguous.
 void draw_initial_weights(const std::vector<StageParameter>& parameters, std::uint64_t seed);
 
-// The rows from `first` on of the whole parameter, as draw_initial_weights() draws them: fp32 [rows - first, ...].
+// Returns the rows of the whole parameter from `first` on, as draw_initial_weights() draws
+// them: fp32 [rows - first, ...].
 at::Tensor drawn_rows_of(const StageParameter& parameter, std::int64_t first, std::uint64_t seed);
 
 }  // namespace d9d

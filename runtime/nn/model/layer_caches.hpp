@@ -1,5 +1,5 @@
 #pragma once
-// What the layers of one stage keep of sequences, and what a pass through them needs of it.
+// The caches of one stage's layers, and a pass through the layers with them.
 
 #include <map>
 #include <memory>

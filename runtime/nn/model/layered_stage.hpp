@@ -1,6 +1,7 @@
 #pragma once
-// The base of a plugin's language model. It has embedding, final RMS norm and head, puts them on the stages of a
-// pipeline, and takes and gives what stage_module.hpp says. The model adds its layers' parameters and computes:
+// The base of a plugin's language model. It has the embedding, the final RMS norm and the head, puts them on
+// the stages of a pipeline, and implements the inputs and outputs of stage_module.hpp. The model adds its
+// layers' parameters and computes the layers:
 //
 //   struct Mine final : LayeredStage {
 //     Mine(const Keys& keys, StagePosition position) : LayeredStage(keys, position) {
@@ -27,7 +28,8 @@ namespace d9d {
 class StageGroups;
 class TensorParallel;
 
-// The keys of such a model; one with more has a struct `Keys` that derives from it.
+// The keys of such a model in the job file. A model with more keys defines a
+// struct `Keys` that derives from it.
 struct LayeredSizes {
   std::int64_t vocab_size = 0;
   std::int64_t width = 64;
@@ -41,24 +43,24 @@ class LayeredStage : public StageModule {
   TensorMap forward(const TensorMap& inputs, const TensorMap& shared) final;
   std::vector<StageParameter> parameters() final { return parameters_; }
   void set_training(bool /*training*/) override {}
-  // Shards what shard() names over axis tp and replicates the rest. Input error on a mesh with context, expert or
-  // sharded data parallelism, and with tensor parallelism where shard() names nothing.
+  // Shards the matrices that shard() names over axis tp, and replicates the rest. Input error on a mesh with
+  // context, expert or sharded data parallelism, or with tensor parallelism when shard() names nothing.
   std::vector<StageParameter> parallelize(StageGroups& groups);
 
  protected:
-  // Input errors: sizes below 1, and fewer layers than stages.
+  // Input error when a size is below 1, or when there are fewer layers than stages.
   LayeredStage(const LayeredSizes& sizes, StagePosition position);
 
-  // Layer i of the model: hidden [B, S, width] of this rank's tokens -> the same.
+  // Computes layer i of the model: hidden [B, S, width] of this rank's tokens -> the same shape.
   virtual at::Tensor layer(std::int64_t i, const at::Tensor& hidden) = 0;
-  // Names the matrices that tensor parallelism splits (tensor_parallel.hpp); layer() then calls gather() before the first
-  // product of a block and scatter_sum() behind the last one.
+  // Names the matrices that tensor parallelism splits (tensor_parallel.hpp). layer() must then call gather()
+  // before the first product of a block and scatter_sum() after the last one.
   virtual void shard(TensorParallel& /*tensor*/) {}
 
-  // The numbers of this stage's layers.
+  // The indices of this stage's layers.
   std::vector<std::int64_t> layers() const;
   std::int64_t width() const { return sizes_.width; }
-  // The parameter `layers.I.NAME`.
+  // Adds the parameter `layers.I.NAME`.
   void add(std::int64_t layer, const std::string& name, std::vector<std::int64_t> shape,
            Initial initial = {});
   const at::Tensor& weight(std::int64_t layer, const std::string& name) const;
@@ -73,7 +75,7 @@ class LayeredStage : public StageModule {
   const StagePosition position_;
   const LayerRange layers_;
   std::vector<StageParameter> parameters_;
-  std::map<std::string, std::size_t> index_;  // of a parameter, by its name
+  std::map<std::string, std::size_t> index_;  // the index in parameters_, by name
   ActivationShards tokens_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t not_counted = -100;
 
-// [N, S] for each depth.
+// Splits a shared input [B, S, D] into one tensor [B, S] for each depth.
 std::vector<at::Tensor> of_each_depth(const TensorMap& shared, const char* name, std::size_t depths) {
   const auto found = shared.find(name);
   D9D_REQUIRE(found != shared.end(),
@@ -30,7 +30,7 @@ std::vector<at::Tensor> of_each_depth(const TensorMap& shared, const char* name,
   return parts;
 }
 
-// [2]: the sum of the losses, and of how many tokens.
+// [2]: the sum of the losses, and the number of tokens that count.
 at::Tensor sum_and_count(const at::Tensor& losses, const at::Tensor& labels) {
   const at::Tensor sum = losses.detach().to(at::kFloat).sum();
   return at::stack({sum, at::ne(labels, not_counted).sum().to(at::kFloat)});
@@ -80,7 +80,8 @@ std::vector<UnitUse> MultiTokenPrediction::unit_uses(const std::vector<at::Tenso
   return uses;
 }
 
-// The layer's own unit has no hook: it lies within the module's, in forward and in backward.
+// Enters the module's unit only. The layer's own unit has no hook, because the module's
+// encloses it in forward and backward.
 at::Tensor MultiTokenPrediction::run(const Depth& module, const at::Tensor& embedded,
                                      const at::Tensor& hidden, const PredictingModel& model,
                                      const at::Tensor& token_mask) {

@@ -1,13 +1,14 @@
 #pragma once
-// Multi-token prediction in training (DeepSeek-V3, arXiv 2412.19437, section 2.2). Module k = 1 .. D predicts
-// token i + k + 1 of token i + k and of what the module before it found for token i; module 0 is the model:
+// Multi-token prediction in training (DeepSeek-V3, arXiv 2412.19437, section 2.2). Module k =
+// 1 .. D predicts token i + k + 1 from token i + k and from the state of module k - 1 at
+// token i. Module 0 is the model:
 //   x_i   = eh_proj [enorm(Emb(t_(i+k))); hnorm(h_i^(k-1))]   (eq. 21, in the published weights' order)
 //   h_i^k = norm(layer(x)_i)                                  (eq. 22)
 //   P_i^k = head(h_i^k)                                       (eq. 23)
 //   loss  = cross entropy of the model + factor / D * sum over k of that of P^k   (eq. 24, 25)
 // Embedding and head are the model's. All means are over the tokens that the model predicts, as in eq. 24,
-// though module k predicts up to k fewer. Module k is layer num_hidden_layers + k - 1 of the model, named so.
-// Shared inputs: next_ids, next_labels int64 [B, S, D] (data/next_tokens.hpp).
+// although module k predicts up to k fewer. Module k has the names of layer num_hidden_layers + k - 1 of the
+// model. Shared inputs: next_ids, next_labels int64 [B, S, D] (data/next_tokens.hpp).
 
 #include <functional>
 #include <vector>
@@ -18,11 +19,11 @@
 
 namespace d9d {
 
-// What the modules use of the model.
+// The parts of the model that the modules use.
 struct PredictingModel {
   // ids int64 [N, S] -> this rank's tokens [N, S / ranks, H]; computed within `unit`.
   std::function<at::Tensor(const at::Tensor& ids, const Unit& unit)> embed;
-  // `token_mask`: of the depth, see FeedForward; undefined: that of the model's own tokens.
+  // `token_mask`: of this depth's tokens, see FeedForward; undefined: the mask of the model's own tokens.
   std::function<Residual(const std::shared_ptr<DecoderLayer>& layer, const at::Tensor& x,
                          const at::Tensor& token_mask)>
       run_layer;
@@ -37,15 +38,15 @@ class MultiTokenPrediction {
                        const MakeLayer& make_layer);
 
   std::int64_t depths() const { return static_cast<std::int64_t>(modules_.size()); }
-  // Of the modules, in their order.
+  // The layers of the modules, in order.
   std::vector<std::shared_ptr<DecoderLayer>> layers() const;
   // `tables`, `head`: the weights of embedding and head.
   std::vector<UnitUse> unit_uses(const std::vector<at::Tensor>& tables, const std::vector<at::Tensor>& head);
 
-  // `outputs`: those of the model's own head, with cross_entropy [B, S] of labels [B, S]. `normed`: what that
-  // head read. Adds the modules' losses, and an output without gradient: depth_losses fp32 [D + 1, 2], for
-  // the model and each module the sum of the losses and the number of tokens that count. Input error where
-  // the shared inputs lack the tokens.
+  // Adds the modules' losses to the outputs of the model's own head: to cross_entropy [B, S] of labels [B,
+  // S]. `normed`: the state that this head read. Also adds the output depth_losses, fp32 [D + 1, 2], without
+  // gradient: for the model and each module the sum of the losses and the number of tokens that count. Input
+  // error when the shared inputs lack next_ids or next_labels.
   void add_losses(TensorMap& outputs, at::Tensor normed, const TensorMap& shared,
                   const PredictingModel& model) const;
 
@@ -64,7 +65,7 @@ class MultiTokenPrediction {
 
   std::vector<Depth> modules_;
   Unit embedding_unit_;
-  double factor_;  // of the sum
+  double factor_;  // of the sum of the modules' losses
 };
 
 }  // namespace d9d

@@ -12,7 +12,8 @@ at::Tensor RouterBalance::no_sums(const at::Tensor& like) const {
   return at::zeros({3, options_.num_experts}, like.options().dtype(wide).requires_grad(false));
 }
 
-// As many choices as top_k for each token and layer. The number of tokens stays where the sums are: nobody waits for it.
+// Each token makes top_k choices per layer, so the choices say how many tokens count. This number stays on
+// the device, so that the host need not wait for it.
 at::Tensor RouterBalance::masked_loss(const at::Tensor& sums) const {
   const at::Tensor choices = sums[0].detach();
   const at::Tensor rows =
@@ -25,9 +26,10 @@ at::Tensor RouterBalance::masked_loss(const at::Tensor& sums) const {
 at::Tensor RouterBalance::loss(const at::Tensor& sums, std::optional<std::int64_t> tokens,
                                const ActivationShards& shards) const {
   at::Tensor all = sums;
-  // All ranks of tensor parallelism compute the same loss, and one of them counts.
+  // collect: all ranks of tensor parallelism compute the same loss, and the step counts that of one rank.
   if (shards.shared()) all = collect_along(all.unsqueeze(0), 0, shards.group()).sum(0);
-  // The losses of the ranks that share sequences are added up, each over its own tokens.
+  // gather: the step adds up the losses of the ranks that share sequences, so
+  // gradients have to be summed over them.
   if (sequence_group_) all = gather_along(all.unsqueeze(0), 0, sequence_group_).sum(0);
   if (!tokens) return masked_loss(all);
   const auto ranks = shards.size() * (sequence_group_ ? sequence_group_->size() : 1);

@@ -1,5 +1,5 @@
 #pragma once
-// Which positions of a batch hold a token, and which only fill a row up.
+// Tells the positions of a batch that hold a token from those that only fill a row up.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,13 +8,13 @@
 
 namespace d9d {
 
-// The shared input token_mask, bool [B, S]: false where a row is filled up. Of these tokens the block that this rank of
-// tensor parallelism holds, as `hidden` [B, S / ranks, H] has it. Undefined where the input is absent: nothing is filled
-// up. Input error for another shape or dtype.
+// Returns this rank's block of the shared input token_mask, bool [B, S], false where a row is filled up. The
+// block is that of `hidden` [B, S / ranks, H] under tensor parallelism. Undefined when the input is absent:
+// every position holds a token. Input error for another shape or dtype.
 at::Tensor token_mask(const TensorMap& shared, const at::Tensor& hidden, const ActivationShards& tokens);
 
-// As token_mask() of the inputs of each depth of multi-token prediction, in one tensor [B, S / ranks, depths]:
-// next_token_mask, bool [B, S, depths]. Undefined where it is absent.
+// Does the same for next_token_mask, bool [B, S, depths], the masks of all depths of multi-token prediction.
+// Returns [B, S / ranks, depths].
 at::Tensor next_token_mask(const TensorMap& shared, const at::Tensor& hidden, std::int64_t depths,
                            const ActivationShards& tokens);
 

@@ -36,6 +36,7 @@ std::vector<at::Tensor> through(std::vector<at::Tensor> tensors, const std::shar
   for (at::Tensor& tensor : tensors) {
     if (!tensor.defined() || !tensor.requires_grad()) continue;
     node->add_next_edge(torch::autograd::impl::gradient_edge(tensor));
+    // A new tensor over the same memory: set_history() on the given one would cut it off its own graph.
     at::Tensor same = tensor.detach();
     torch::autograd::set_history(same, node);
     tensor = std::move(same);

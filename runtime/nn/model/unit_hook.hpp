@@ -1,7 +1,7 @@
 #pragma once
-// How a model marks the parameters that fully sharding gathers together. A Unit encloses the computation of a
-// layer (or of any part that owns parameters) and tells its hook, in forward and in backward, when the
-// parameters are about to be used and when they are no longer needed. Without a hook it does nothing.
+// Marks the parameters that full sharding gathers together. A Unit encloses the computation of a layer, or
+// of any part that owns parameters. In forward and in backward it tells its hook when the parameters are
+// about to be used and when they are no longer needed. Without a hook it does nothing.
 //
 //   x = unit.enter({x}, recompute)[0];   ... everything that uses the unit's parameters ...
 //   y = unit.leave({y}, recompute)[0];
@@ -23,20 +23,21 @@ class UnitHook {
   virtual void before_forward(bool recompute) = 0;
   virtual void after_forward(bool recompute) = 0;
   virtual void before_backward() = 0;
-  // Not called when none of the entering tensors requires a gradient.
+  // Is not called when none of the entering tensors requires a gradient.
   virtual void after_backward() = 0;
 };
 
 struct Unit {
-  // Returns the same tensors, passed through a node of the graph. Undefined tensors stay undefined.
+  // Begin and end the computation. Return the same tensors, passed through a node of the graph.
+  // Undefined tensors stay undefined.
   std::vector<at::Tensor> enter(std::vector<at::Tensor> tensors, bool recompute) const;
   std::vector<at::Tensor> leave(std::vector<at::Tensor> tensors, bool recompute) const;
 
   std::shared_ptr<UnitHook> hook;
 };
 
-// A place in the model where parameters are used. A weight
-// with several uses belongs to the unit of the first.
+// A place in the model where parameters are used. A weight with several uses
+// belongs to the unit of the first one.
 struct UnitUse {
   std::string name;
   Unit* unit = nullptr;

@@ -17,7 +17,7 @@ CausalLm& causal_lm(StageModule& stage) {
   return *model;
 }
 
-// Every rank has to issue the same collectives, so each opens the group, whether its layers differ or not.
+// Every rank of the stage opens the same groups, whatever its own layers are, because opening waits for all.
 void share_sequences(CausalLm& model, StageGroups& groups, const ContextOptions& options) {
   const std::int64_t heads = model.layers().begin()->second->attention().num_heads();
   const auto core = make_context_attention(groups, options, heads);
@@ -41,7 +41,7 @@ void spread_experts(CausalLm& model, StageParameters& parameters, StageGroups& g
   }
 }
 
-// Adapters are cut as the weights beside which they compute.
+// Cuts each adapter in the way the weight of its linear was cut.
 void place_branches(const CausalLm& model, StageParameters& parameters) {
   for (const auto& module : model.modules(/*include_self=*/false)) {
     const auto* const linear = dynamic_cast<const Linear*>(module.get());
@@ -64,8 +64,8 @@ StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
   share_sequences(model, groups, options.context);
   spread_experts(model, parameters, groups);
   place_branches(model, parameters);
-  // Tensor and expert shards are placed. The strategies
-  // below change only how parameters are stored and reduced.
+  // From here on modules compute with the shards that they have. The strategies below change only how
+  // parameters are stored and reduced, so they come last.
   parallelize_fully_shard(parameters, model.unit_uses(), "dp_cp_shard", groups, options.fully_shard);
   if (options.zero1) parallelize_zero1(parameters, model.unit_uses(), "dp_replicate", groups);
   parallelize_replicate(parameters, groups.domains().mesh_for(dense_domain), dense_axes(), groups.rank());

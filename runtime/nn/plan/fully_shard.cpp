@@ -31,7 +31,7 @@ struct Sequence {
   }
 };
 
-// While a use computes, the values of the next one are on their way.
+// Requests the values of the next use while the current one computes.
 class UseHook final : public UnitHook {
  public:
   UseHook(std::shared_ptr<const Sequence> sequence, std::size_t position)
@@ -73,16 +73,16 @@ class UseHook final : public UnitHook {
   const std::size_t position_;
 };
 
-// What all units of a domain have in common.
+// How the parameters of one domain are sharded.
 struct Strategy {
   std::string axis;
   const std::vector<std::string>& all_axes;  // of the domain
   const Mesh& mesh;
   int rank;
-  GatheredUnitOptions options;  // but the name
+  GatheredUnitOptions options;  // of all its units; the name is each unit's own
 };
 
-// For parameters that lie on the expert domain, and for all others.
+// `experts` is for parameters of the expert domain, `dense` for all others.
 struct Strategies {
   std::optional<Strategy> dense;
   std::optional<Strategy> experts;
@@ -96,7 +96,7 @@ Layout at_index(const Layout& layout, const std::string& axis, int index) {
   return Layout(layout.global_shape(), std::move(axes));
 }
 
-// Adds a weight with this layout to the map, rows of dimension 0 after rows.
+// Appends a weight with this layout to the map: the rows of rank 0, then those of rank 1, and so on.
 void add_to_map(const Layout& layout, std::int64_t numel, const std::string& axis, ShardMap& map) {
   std::int64_t begin = map.whole_size;
   for (int rank = 0; rank < static_cast<int>(map.shard_sizes.size()); ++rank) {
@@ -110,7 +110,8 @@ void add_to_map(const Layout& layout, std::int64_t numel, const std::string& axi
   map.whole_size = begin;
 }
 
-// A shard on this axis; on the other axes of the domain as placed already, else replicated.
+// The parameter's layout with a shard on the strategy's axis. Other axes of the domain stay as they were
+// placed; the parameter is replicated over those that were not.
 Layout sharded(const StageParameter& parameter, const Strategy& strategy) {
   std::vector<LayoutAxis> axes = parameter.layout.axes();
   std::erase_if(axes, [&](const LayoutAxis& axis) { return axis.name == strategy.axis; });
@@ -131,11 +132,11 @@ bool lies_on_experts(const StageParameter& parameter) {
   return std::any_of(axes.begin(), axes.end(), is_expert);
 }
 
-// The one for this parameter, or none.
+// Returns the strategy that shards this parameter, or null when it stays whole.
 const Strategy* strategy_for(const StageParameter& parameter, const Strategies& strategies) {
   const auto& found = lies_on_experts(parameter) ? strategies.experts : strategies.dense;
   if (!found || parameter.tensor.dim() == 0) return nullptr;
-  // No update changes frozen values: they have nothing to gather after it.
+  // ZeRO-1 gathers what the update changed, and no update changes a frozen parameter.
   return found->options.gather_ahead && !parameter.tensor.requires_grad() ? nullptr : &*found;
 }
 
@@ -168,7 +169,8 @@ UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string
   return unit;
 }
 
-// What can be gathered and reduced as one: strategy, dtype, trainable, axes that gradients are summed over.
+// Parameters of equal kind can be gathered and reduced together: strategy, dtype, trainable, and the axes
+// that their gradients are summed over.
 using Kind = std::tuple<const Strategy*, at::ScalarType, bool, std::vector<std::string>>;
 
 Kind kind_of(const StageParameter& parameter, const Strategy& strategy) {
@@ -181,7 +183,8 @@ class Sharder {
  public:
   Sharder(StageParameters& parameters, Strategies strategies)
       : parameters_(parameters), strategies_(std::move(strategies)) {
-    // Modules' tensors are found by identity, which the list of parameters loses on the way.
+    // Uses name weights by the module's tensor. make_unit() puts the shard in the list in place of this
+    // tensor, so the identities are kept here before the first unit is made.
     for (StageParameter& parameter : parameters)
       by_tensor_[parameter.tensor.unsafeGetTensorImpl()] = &parameter;
   }

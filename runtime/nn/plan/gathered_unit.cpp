@@ -13,14 +13,14 @@
 namespace d9d {
 namespace {
 
-// Tensors that lie one after the other, as one.
+// One tensor over tensors that are adjacent in memory.
 at::Tensor joined(const std::vector<at::Tensor>& tensors, std::int64_t count, const std::string& unit) {
   const at::Tensor& first = tensors.front();
   std::int64_t next = first.storage_offset();
   for (const at::Tensor& tensor : tensors) {
     D9D_CHECK(tensor.is_contiguous() && tensor.storage().is_alias_of(first.storage()) &&
                   (tensor.numel() == 0 || tensor.storage_offset() == next),
-              "the shards of {} do not lie one after the other", unit);
+              "the shards of {} are not adjacent in memory", unit);
     next += tensor.numel();
   }
   return first.detach().as_strided({count}, {1}, first.storage_offset());
@@ -41,7 +41,7 @@ GatheredUnit::GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> 
 }
 
 GatheredUnit::~GatheredUnit() {
-  // The thread may still write; an error of the group is told elsewhere.
+  // The thread may still be writing to the memory. Its error is dropped: who waits for the group reports it.
   if (arrival_.valid()) arrival_.wait();
 }
 
@@ -61,7 +61,7 @@ void GatheredUnit::attach() {
   std::int64_t begin = 0;
   for (const UnitWeight& each : weights_) {
     at::Tensor weight = each.weight;
-    // Always defined, so that kernels add into it; it has memory from open_gradient() on.
+    // Kernels add to a defined gradient instead of replacing it. It has no memory before open_gradient().
     set_gradient(weight, gradients_.view(begin, weight.sizes()));
     begin += weight.numel();
   }
@@ -69,7 +69,7 @@ void GatheredUnit::attach() {
 
 void GatheredUnit::request() {
   if (values_.has_memory() || on_its_way_.defined()) return;
-  D9D_CHECK(shards_.defined(), "the values of {} are asked for before its shards lie anywhere",
+  D9D_CHECK(shards_.defined(), "the values of {} are requested before attach() has found its shards",
             options_.name);
   on_its_way_ = values_.make_memory();
   Device& device = device_of(on_its_way_.device());
@@ -78,12 +78,13 @@ void GatheredUnit::request() {
     std::optional<WorkName> work;
     if (!device.is_cpu()) work.emplace("gather [" + options_.name + "]");
     const StreamScope scope(device, StreamRole::communicate);
-    device.wait(asked);  // the memory is free, the shards are as the update left them
+    device.wait(asked);  // until then `into` may be read by earlier work, and the update may write the shards
     options_.communicator->gather_shards(into, shards_, map_).wait();
     device.use(into, StreamRole::communicate);
     arrived_ = device.record();
   };
-  if (!device.is_cpu()) return gather();  // at its place in the program: see device.hpp
+  // Work of a device is queued by this thread, in the order of the program (see device.hpp).
+  if (!device.is_cpu()) return gather();
   arrival_ = options_.thread->submit({"gather " + options_.name, on_its_way_.nbytes(), gather});
 }
 
@@ -117,7 +118,8 @@ void GatheredUnit::before_weight_job(bool reads) {
 }
 
 void GatheredUnit::hand_over_gradient(bool last) {
-  open_gradient();  // of parameters that nothing depended on: zero
+  // A unit that took no part in the loss hands over zeros, because the other ranks reduce its gradient, too.
+  open_gradient();
   at::Tensor gradient = gradients_.take();
   const std::lock_guard lock(complete_mutex_);
   complete_.push_back({std::move(gradient), last});

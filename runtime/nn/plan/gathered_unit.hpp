@@ -1,8 +1,11 @@
 #pragma once
-// One unit of fully sharded data parallelism, a layer for example: gathers its parameters on the
-// communication thread before use (those of a device on its stream), frees them after it, and adds up their whole
-// gradients until they are reduce-scattered. On the CPU the Collective's thread calls reduce_gradient(), which also
-// calls gradient_bytes(); the compute thread of the stage calls all other functions.
+// One unit of fully sharded data parallelism, for example a layer. It gathers its parameters before
+// they are used, frees them afterwards, and adds up their whole gradients until these are
+// reduce-scattered. The gather runs on the communication thread; for parameters on a device it is
+// queued on the device's communication stream instead.
+//
+// Threads: on the CPU the Collective's thread calls reduce_gradient() and gradient_bytes(). The compute
+// thread of the stage calls all other functions.
 
 #include <deque>
 #include <future>
@@ -23,11 +26,11 @@ struct GatheredUnitOptions {
   std::shared_ptr<Communicator> communicator;  // gathers over `axes`; only `thread` uses it
   std::shared_ptr<CommunicationThread> thread;
   bool keep_gathered = false;  // keep the values from their first use to the end of the step
-  bool gather_ahead = false;   // and gather them again right after the update (ZeRO stage 1)
+  bool gather_ahead = false;   // gather them again right after the update (ZeRO stage 1)
   bool reduce_each_microbatch = false;
 };
 
-// A parameter of the unit. `weight` is the module's tensor and keeps its identity.
+// A parameter of the unit: the module's tensor, which stays the same object, and the shard of this rank.
 struct UnitWeight {
   at::Tensor weight;
   at::Tensor shard;
@@ -35,8 +38,8 @@ struct UnitWeight {
 
 class GatheredUnit final : public ShardedUnit {
  public:
-  // `weights`: in definition order, of one dtype, all trainable or all frozen. The constructor frees their
-  // memory: values exist between ensure() and release(). `map` says which rank holds which rows.
+  // `weights`: in definition order, of one dtype, all trainable or all frozen. `map`: the rows that each
+  // rank holds. Frees the memory of the weights; they have values only between ensure() and release().
   GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> weights, ShardMap map);
   ~GatheredUnit() override;
 
@@ -45,13 +48,15 @@ class GatheredUnit final : public ShardedUnit {
   bool reduces_each_microbatch() const override { return options_.reduce_each_microbatch; }
   bool gathers_again() const override { return !options_.keep_gathered; }
 
-  // Submits the gather to the thread, or to the device's stream, unless the values are there or under way.
+  // Starts to gather the values on the thread or the device's stream. Does nothing when
+  // they are gathered or on their way.
   void request();
-  // Waits until the values are there. They may be read until release().
+  // Requests the values and waits for them. They may be read until release().
   void ensure();
-  // Ends the use that ensure() began. Frees the values, unless the options keep them.
+  // Frees the values, unless keep_gathered is set.
   void release();
-  // Makes the memory that weight gradients are added to.
+  // Allocates the weight gradients, filled with zeros. Does nothing when they
+  // have memory or the unit is frozen.
   void open_gradient();
 
   void attach() override;
@@ -72,9 +77,9 @@ class GatheredUnit final : public ShardedUnit {
   at::Tensor shards_;  // all shards, one after another
   WholeBuffer values_;
   WholeBuffer gradients_;
-  at::Tensor on_its_way_;  // memory that the gather is filling
-  std::future<void> arrival_;
-  Event arrived_;  // the values are there; written by the gather
+  at::Tensor on_its_way_;      // memory that the gather is filling
+  std::future<void> arrival_;  // on the CPU: the job on the communication thread
+  Event arrived_;              // recorded by the gather when the values are complete
 
   struct Complete {
     at::Tensor gradient;
@@ -82,7 +87,7 @@ class GatheredUnit final : public ShardedUnit {
   };
   std::mutex complete_mutex_;
   std::deque<Complete> complete_;
-  bool reduced_before_ = false;  // in this step; of the thread that calls reduce_gradient()
+  bool reduced_before_ = false;  // in this step; used only by the thread that calls reduce_gradient()
 };
 
 }  // namespace d9d

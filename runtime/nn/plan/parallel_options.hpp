@@ -1,6 +1,6 @@
 #pragma once
-// What a job may choose about parallel strategies beside
-// their degrees: the section `parallelism`. Pure values.
+// The section `parallelism` of a job: choices about parallel strategies other
+// than their degrees. Pure values.
 
 #include "runtime/nn/shard/token_order.hpp"
 
@@ -14,7 +14,8 @@ struct ContextOptions {
   TokenOrder order = TokenOrder::zigzag;
 };
 
-// `default_`: always without a pipeline; never with one, because each microbatch would gather again.
+// `default_` means `always` without a pipeline. With one it means `never`, because each
+// microbatch would gather every unit again.
 enum class ReshardAfterForward { default_, always, never };
 enum class ReducePeriod { step, microbatch };
 

@@ -1,6 +1,6 @@
 #pragma once
-// parallelize_replicate: every rank of the given axes holds the whole parameter. The end of a step sums its
-// gradients over these axes; the module does not.
+// Replication: every rank of the given axes holds the whole parameter. Its gradients are summed over these
+// axes at the end of a step, not by the module.
 
 #include <string>
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// Adds the missing axes of `axes` (axes of `mesh`) as replicated to every parameter that no strategy
-// has placed yet, or only on some of `axes`. A parameter with an axis of another domain stays as it is.
+// Completes the layout of every parameter: adds those of `axes` that it lacks, as replicated. `axes` are
+// axes of `mesh`. A parameter that is placed on an axis of another domain does not change.
 void parallelize_replicate(StageParameters& parameters, const Mesh& mesh,
                            const std::vector<std::string>& axes, int rank);
 

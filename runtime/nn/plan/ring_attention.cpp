@@ -22,7 +22,7 @@ namespace {
 using kernels::AttentionBlock;
 using torch::autograd::variable_list;
 
-// A block, of which queries see the keys of their documents.
+// A block in which each query sees only the keys of its own document.
 struct DocumentBlock : VisibleBlock {
   kernels::FirstKeys first_keys;
 };
@@ -33,7 +33,8 @@ at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
   return x.narrow(1, range.first, range.count);
 }
 
-// Where the documents of this rank's tokens begin, [B, S], on the host; undefined where rows are one document.
+// The starts of the documents of this rank's tokens, [B, S], on the host;
+// undefined when each row is one document.
 at::Tensor own_starts(const at::Tensor& of_all, TokenOrder order, const Communicator& group) {
   if (!of_all.defined()) return {};
   const at::Tensor known = kernels::fetch_host_values(of_all);
@@ -52,10 +53,11 @@ struct Ring {
   int size() const { return group->size(); }
   int next() const { return (group->rank() + 1) % size(); }
   int previous() const { return (group->rank() + size() - 1) % size(); }
-  // Whose keys are here after so many steps.
+  // The rank that owns the keys which are here after `step` steps.
   int owner(int step) const { return (group->rank() + size() - step) % size(); }
 
-  // Sends to the next rank; the tensor of the previous one has come after received().
+  // Starts to send `sent` to the next rank. Returns the tensor that receives from the previous rank:
+  // do not read it before received().
   at::Tensor pass_on(const at::Tensor& sent, Tag tag) const {
     at::Tensor coming = at::empty_like(sent);
     group->begin_exchange(sent, next(), coming, previous(), tag);
@@ -73,8 +75,9 @@ struct Ring {
     for (std::int64_t i = 0; i < first_keys.numel(); ++i) key[i] = keys_before(theirs, block.keys, key[i]);
     return first_keys;
   }
-  // The blocks of the keys that are here after `step` steps, but those in which all documents end before the
-  // queries'. Each query's own key is in the first ones of its own rank.
+  // The visible blocks of the keys that are here after `step` steps. Blocks are left out when
+  // all their keys are of earlier documents than the queries. Of a rank's own keys, the first
+  // blocks hold each query's own key.
   std::vector<DocumentBlock> blocks_at(int step, std::int64_t count) const {
     std::vector<DocumentBlock> blocks;
     for (const VisibleBlock& block :
@@ -87,8 +90,8 @@ struct Ring {
     }
     return blocks;
   }
-  // f(keys and values [2, B, S, Hkv, D] that are here,
-  // their visible blocks, step) for the keys of each rank.
+  // Calls f(keys and values [2, B, S, Hkv, D] that are here, their visible blocks,
+  // step) for the keys of each rank.
   template <class F>
   void go_round(at::Tensor kv, Tag tag, F&& f) const {
     const std::int64_t count = kv.size(2);
@@ -101,7 +104,7 @@ struct Ring {
   }
 };
 
-// Where blocks are summed.
+// The dtype in which blocks are summed.
 at::ScalarType wide(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
@@ -112,7 +115,8 @@ AttentionBlock rows(const AttentionBlock& block, const TokenRange& range) {
   return {tokens(block.out, range), block.lse.narrow(2, range.first, range.count)};
 }
 
-// Puts `part` of the queries `range` into a sum over all `count` queries that has nothing there yet.
+// Writes the first part of the queries `range` into the sum of all `count`
+// queries, which it allocates if needed.
 void start(AttentionBlock& sum, const AttentionBlock& part, const TokenRange& range, std::int64_t count) {
   if (range.count == count) {
     sum = part;
@@ -150,8 +154,8 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
                                                const at::Tensor& k, const at::Tensor& v,
                                                const AttentionBlock& forward) {
   at::Tensor dq;
-  at::Tensor dkv;     // of the keys that are here, of the ranks they have been to
-  at::Tensor coming;  // of the keys of the next step
+  at::Tensor dkv;     // of the keys that are here: the sum over the ranks that these keys have visited
+  at::Tensor coming;  // of the keys that the next step brings
   const auto visit = [&](const at::Tensor& kv, const Blocks& blocks, int step) {
     if (step > 0) dkv = ring.received(coming, key_gradients);
     for (const DocumentBlock& block : blocks) {
@@ -172,7 +176,7 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
       tokens(dkv[0], block.keys).add_(part.dk);
       tokens(dkv[1], block.keys).add_(part.dv);
     }
-    coming = ring.pass_on(dkv, key_gradients);  // after the last step: home
+    coming = ring.pass_on(dkv, key_gradients);  // after the last step this brings them back to their owner
   };
   ring.go_round(at::stack({k, v}), backward_keys, visit);
   dkv = ring.received(coming, key_gradients).to(k.scalar_type());
@@ -225,7 +229,8 @@ at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const
   }
   const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad();
   if (!at::GradMode::is_enabled() || !wanted) return forward.out;
-  // Another tensor over the same memory: a node that holds its output would never be freed.
+  // The node keeps forward.out. The result has to be another tensor over the same memory: a node that holds
+  // its own output is a cycle and would never be freed.
   at::Tensor out = forward.out.detach();
   std::shared_ptr<torch::autograd::Node> node(new RingNode(ring, q, k, v, std::move(forward)),
                                               torch::autograd::deleteNode);

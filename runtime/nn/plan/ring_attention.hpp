@@ -1,9 +1,9 @@
 #pragma once
-// Ring attention (Liu et al. 2023, arXiv 2310.01889): each rank keeps its queries; keys and values go from
-// rank to rank. The results of the blocks are merged by the logarithms of their softmax denominators. A
-// rank sends a block on while it computes with it. Backward sends keys, values and the sums of their
-// gradients round the ring once more. A block whose keys all come later than the queries is passed on
-// without computing, and so is one that no window reaches.
+// Ring attention (Liu et al. 2023, arXiv 2310.01889). Each rank keeps its queries; keys and values travel
+// from rank to rank. A rank sends a block on while it computes with it. The results of the blocks are merged
+// by the logarithms of their softmax denominators. Backward sends keys, values and the sums of their
+// gradients round the ring once more. A rank does not compute with a block whose keys all come later than
+// its queries, or are out of reach of the window; it only passes the block on.
 
 #include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"
@@ -16,7 +16,7 @@ class RingAttention final : public AttentionCore {
   // `group`: the ranks that share the sequence, in the order of token_order.hpp.
   RingAttention(SharedCommunicator group, TokenOrder order) : group_(std::move(group)), order_(order) {}
 
-  // Blocks are added up in fp32 (fp64 for fp64). Every rank must hold the tokens of tokens_of().
+  // Sums of blocks are fp32 (fp64 for fp64). Every rank must hold the tokens that tokens_of() says.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                     const AttentionRule& rule) const override;
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t tokens_dim = 1, heads_dim = 2;
 
-// Which chunk of the sequence comes n-th when the ranks' tokens are put one after another.
+// The n-th entry is the chunk of the sequence that comes n-th when the tokens of
+// rank 0, 1, ... are concatenated.
 std::vector<std::int64_t> chunks_as_dealt(TokenOrder order, int ranks) {
   std::vector<std::int64_t> chunks;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -63,7 +64,7 @@ at::Tensor UlyssesAttention::to_tokens(const at::Tensor& x) const {
 
 at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                     const AttentionRule& rule) const {
-  // One exchange for all heads, so they have to be equally wide.
+  // Heads of queries, keys and values travel in one exchange, so they have to be equally wide.
   if (k.size(3) != v.size(3)) {
     const auto equally_wide = [&](const at::Tensor& wide_q, const at::Tensor& wide_k,
                                   const at::Tensor& wide_v) { return attend(wide_q, wide_k, wide_v, rule); };
@@ -73,7 +74,7 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
   D9D_CHECK(q.size(heads_dim) % ranks == 0, "{} heads are not divisible by the {} ranks of {}",
             q.size(heads_dim), ranks, group_->name());
   const std::int64_t times = std::lcm(key_heads, ranks) / key_heads;
-  // What goes to one rank is contiguous, so that one exchange is enough.
+  // Puts the queries, keys and values for one rank side by side, so that one exchange carries them all.
   const auto by_rank = [&](const at::Tensor& x) { return x.unflatten(heads_dim, {ranks, -1}); };
   const at::Tensor joint =
       at::cat({by_rank(q), by_rank(repeat_heads(k, times)), by_rank(repeat_heads(v, times))}, heads_dim + 1);

@@ -1,6 +1,6 @@
 #pragma once
-// Ulysses (Jacobs et al. 2023, arXiv 2309.14509): an all-to-all before attention gives each rank
-// all tokens of some heads; a second one after it gives each rank all heads of its tokens again.
+// Ulysses (Jacobs et al. 2023, arXiv 2309.14509). An all-to-all before attention gives each rank all tokens
+// of some heads; a second one after it gives each rank all heads of its own tokens again.
 
 #include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"

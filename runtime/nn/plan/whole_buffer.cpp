@@ -11,8 +11,8 @@
 namespace d9d {
 namespace {
 
-// Every view asks the storage for its address each time, so all of them see the change. The size in bytes
-// stays, so that views can be made in any state.
+// Views have no address of their own: they ask the storage each time, so all of them see the change. The
+// storage keeps its size in bytes, because torch compares it when a view is made.
 at::DataPtr take_memory(const at::Tensor& tensor) {
   return tensor.storage().unsafeGetStorageImpl()->set_data_ptr(at::DataPtr(nullptr, tensor.device()));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Lets attention that needs equally wide queries, keys and values work where values have another width.
+// Attention with values of another width than keys, for implementations that need one width.
 
 #include <ATen/core/Tensor.h>
 
@@ -9,8 +9,8 @@ namespace d9d {
 
 using Attend = std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)>;
 
-// Calls attend(q, k, v) with the narrower heads padded by zeros, which add nothing to scores and sums.
-// q and k [B, S, .., D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv]. Differentiable.
+// Calls attend(q, k, v) with the narrower heads padded by zeros. The zeros add nothing to scores and sums. q
+// and k [B, S, .., D], v [B, S, Hkv, Dv] -> [B, S, Hq, Dv]. Differentiable.
 at::Tensor attend_equally_wide(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const Attend& attend);
 

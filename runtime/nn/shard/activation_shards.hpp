@@ -1,13 +1,13 @@
 #pragma once
 // Activations between tensor-parallel blocks. Each rank of the group holds one block of one dimension; in a
 // language model that is the sequence (sequence parallelism, Korthikanti et al. 2022, arXiv 2205.05198).
-// Norms, residuals and other work on single positions run on this rank's block. The gradient of their weights
-// is this rank's summand: the group has to add it up.
+// Norms, residuals and other work on single positions run on this rank's block. Each rank gets one summand
+// of the gradient of their weights; the group has to add them up.
 //
-//   gather        enters a block: column-parallel products need all positions
-//   scatter_sum   leaves it: each rank has one summand of every position, gets the sum of its block
+//   gather        on the way into a block: column-parallel products need all positions
+//   scatter_sum   on the way out: adds the summands of all ranks and returns this rank's block of the sum
 //   split         takes this rank's block of a tensor that all ranks hold, such as the stage's inputs
-//   collect       gives all ranks the whole tensor, for a computation that all of them repeat (a loss)
+//   collect       makes the whole tensor on all ranks, for a computation that all of them repeat (a loss)
 //
 // Call from the stage's compute thread, in the same order on all ranks of the group. Without a group the
 // activations are whole and every call returns its argument.

@@ -96,7 +96,7 @@ at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64
                        Communicator& group) {
   if (group.size() == 1) return x;
   const std::int64_t block = block_of(x, scatter_dim, group);
-  // Blocks for each rank first, so that they are the rows of an exchange.
+  // Brings the blocks of each rank to dimension 0: an exchange sends rows of that dimension.
   const at::Tensor blocks =
       x.unflatten(scatter_dim, {group.size(), block}).movedim(scatter_dim, 0).contiguous();
   const std::vector<std::int64_t> one_each(static_cast<std::size_t>(group.size()), 1);

@@ -1,7 +1,7 @@
 #pragma once
-// Differentiable collectives: the backward of each is its transpose. They run on the calling thread, forward
-// and backward; all ranks of the group must run the same ones in the same order. A group of one does nothing.
-// Errors as in communicator.hpp. A size that the number of ranks does not divide is a bug.
+// Differentiable collectives: the backward of each is its transpose. Forward and backward run on the calling
+// thread. All ranks of the group must run the same ones in the same order. In a group of one they do
+// nothing. Errors as in communicator.hpp. A size that the number of ranks does not divide is a bug.
 
 #include <ATen/core/Tensor.h>
 
@@ -20,11 +20,11 @@ at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, const SharedCommu
 // Sums over ranks and returns this rank's block along `dim`:
 // [.., size * n, ..] -> [.., n, ..]. Backward: gather.
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// This rank's block along `dim` of a tensor that all ranks hold.
-// Backward: gather, so that all ranks hold the whole gradient.
+// Returns this rank's block along `dim` of a tensor that all ranks hold. Backward: gather, so that
+// all ranks hold the whole gradient.
 at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
-// As gather_along, for a result from which all ranks compute the same. All of them then have the same whole
-// gradient, so backward takes this rank's block of it and sums nothing.
+// Concatenates like gather_along. Use it when all ranks compute the same from the result: all of them then
+// have the same whole gradient, and backward returns this rank's block of it without a sum.
 at::Tensor collect_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group);
 // Sends rows of dimension 0: the first send_rows[0] rows to rank 0, and so on; receive_rows[r] rows come from
 // rank r. Backward sends the gradients back. Any count may be 0.
@@ -35,7 +35,7 @@ at::Tensor exchange_rows(const at::Tensor& x, std::vector<std::int64_t> send_row
 at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64_t gather_dim,
                        const SharedCommunicator& group);
 
-// The same without a graph, for backward passes written by hand.
+// The same collectives without autograd, for backward passes written by hand.
 namespace plain {
 at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, Communicator& group);
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, Communicator& group);

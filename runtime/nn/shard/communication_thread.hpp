@@ -1,7 +1,7 @@
 #pragma once
-// A rank's thread for communication that overlaps with compute. It runs jobs
-// one at a time, in the order of submit(). All ranks of a group must submit
-// the same jobs in the same order, because a job waits for its peers.
+// A rank's thread for communication that overlaps with compute. It runs one job at a time, in
+// the order of submit(). All ranks of a group must submit the same jobs in the same order,
+// because a job waits for its peers.
 
 #include <condition_variable>
 #include <cstdint>
@@ -30,11 +30,12 @@ class CommunicationThread {
   CommunicationThread(const CommunicationThread&) = delete;
   CommunicationThread& operator=(const CommunicationThread&) = delete;
 
-  // Before the first job: around jobs, on this thread; around waiting for one, on the waiting thread.
+  // Sets the hooks of traces; call it before the first job. `job` runs around each job on this thread,
+  // `wait` around each wait() on the waiting thread.
   void set_around(TraceHook job, TraceHook wait);
   // Queues a job. Pass the future to wait().
   std::future<void> submit(CommunicationJob job);
-  // Blocks until the job has run; rethrows what it threw. `name` is the wait's name in traces.
+  // Blocks until the job has run. Rethrows its exception. `name` is the wait's name in traces.
   void wait(std::future<void> done, const std::string& name) const;
 
  private:

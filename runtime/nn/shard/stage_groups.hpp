@@ -1,6 +1,6 @@
 #pragma once
-// What a parallel strategy knows of the world outside its stage: the mesh, and communicators to
-// the ranks that share its work. Modules see only the communicators that a strategy gives them.
+// The world outside a stage as a parallel strategy sees it: the mesh, and communicators to the ranks that
+// share its work. Modules see only the communicators that a strategy gives them.
 
 #include <functional>
 #include <map>
@@ -16,7 +16,7 @@ namespace d9d {
 
 class Communicator;
 
-// Opens a new communicator of a rank's group over these axes; waits for the other ranks of the group.
+// Opens a new communicator of the rank's group over these axes. Waits for the other ranks of the group.
 using OpenGroup = std::function<std::shared_ptr<Communicator>(
     const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
 
@@ -28,14 +28,15 @@ class StageGroups {
   const MeshDomains& domains() const { return domains_; }
   int rank() const { return rank_; }
 
-  // The communicator of this rank's group over these axes. The first call for a `use` opens it and waits for
-  // the group's other ranks, so all ranks of a stage must call in the same order; later calls, from any stage
-  // of the rank, return the same one. Use it on the stage's compute thread.
+  // Returns the communicator of this rank's group over these axes. The first call for a `use`
+  // opens it and waits for the group's other ranks, so all ranks of a stage must make these calls
+  // in the same order. Later calls, from any stage of the rank, return the same communicator. Use
+  // it on the stage's compute thread.
   std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
                                      const std::string& use);
 
   // The rank's thread for communication that overlaps with compute, shared by its stages. Its jobs need
-  // communicators that no other thread uses: open() them under another `use`.
+  // communicators that no other thread uses: open() these under another `use`.
   const std::shared_ptr<CommunicationThread>& communication_thread() const { return communication_thread_; }
 
  private:

@@ -10,8 +10,8 @@
 //   tensor.row(down.weight);                 // y = shards.scatter_sum(this rank's columns of h times down^T)
 //   model.shards = tensor.activations(/*dim=*/1);
 //
-// Weights that no call names stay whole on every rank, and their gradients are summed over tp. So
-// each position (or sample) must contribute on one rank only: compute on this rank's block, and call
+// Weights that no call names stay whole on every rank, and their gradients are summed over tp. So each
+// position (or sample) must contribute to them on one rank only: compute on this rank's block, and call
 // collect() before a loss that all ranks compute. The step counts the loss of the first rank of tp.
 
 #include "runtime/nn/shard/activation_shards.hpp"
@@ -20,8 +20,8 @@
 
 namespace d9d {
 
-// Runs before the strategies that place parameters on other axes (placing.hpp).
-// With one rank on tp, calls do nothing and activations() are whole.
+// Use it before the strategies that place parameters on other axes (placing.hpp). With one rank on tp its
+// calls do nothing, and activations() are whole.
 class TensorParallel {
  public:
   // Keeps references to both.
@@ -32,7 +32,7 @@ class TensorParallel {
 
   // Column-parallel: shards weight [N, K] and, if defined, bias [N] over N, near-even.
   void column(const at::Tensor& weight, const at::Tensor& bias = {});
-  // Row-parallel: shards weight [N, K] over K, near-even. A bias stays whole: it is added after the sum.
+  // Row-parallel: shards weight [N, K] over K, near-even. Do not shard its bias: it is added after the sum.
   void row(const at::Tensor& weight);
   // Shards any parameter of the stage over any of its dimensions.
   void shard(const at::Tensor& tensor, int dim);

@@ -19,7 +19,8 @@
 namespace d9d {
 namespace {
 
-// int64 [T, k]: the rank of the choice's expert, -1 where an earlier choice of the token goes there too.
+// int64 [T, k]: the rank of each choice's expert; -1 where an earlier choice of
+// the token goes to the same rank.
 at::Tensor ranks_of(const at::Tensor& experts, std::int64_t experts_per_rank) {
   const at::Tensor choices = experts.contiguous();
   at::Tensor ranks = at::empty_like(choices);
@@ -35,7 +36,7 @@ at::Tensor ranks_of(const at::Tensor& experts, std::int64_t experts_per_rank) {
   return ranks;
 }
 
-// What each rank is about to send here.
+// Tells each rank how many rows it will get. Returns how many rows each rank will send here.
 std::vector<std::int64_t> exchange_counts(std::vector<std::int64_t> send_rows, Communicator& group) {
   std::vector<std::int64_t> receive_rows(send_rows.size());
   const auto view = [](std::vector<std::int64_t>& rows) {
@@ -54,14 +55,16 @@ std::vector<std::int64_t> rows_by_offsets(const at::Tensor& offsets, int size) {
   return rows;
 }
 
-// On a device: what the host has to know of the tokens on their way. One wait, for the experts of this rank's tokens;
-// the ids then travel on the host, so that nobody waits for those of the others.
+// The host's knowledge of the tokens on their way, for tokens on a device. The host waits once,
+// for the expert ids of this rank's tokens. The ids then travel from host to host, so it need
+// not wait for those of other ranks.
 class HostRoute {
  public:
-  // Both [T, k] on the host: chosen experts, ranks_of() them.
+  // Chosen experts and their ranks_of(), both [T, k] on the host.
   HostRoute(at::Tensor experts, at::Tensor ranks) : experts_(std::move(experts)), ranks_(std::move(ranks)) {}
 
-  // As moe_permute orders them: by rank, then by token.
+  // Counts the rows for each rank and remembers which they are, in the order of
+  // moe_permute: by rank, then by token.
   std::vector<std::int64_t> send_rows(int size) {
     const std::int64_t top_k = ranks_.size(1);
     std::vector<std::vector<std::int64_t>> tokens(static_cast<std::size_t>(size));
@@ -75,7 +78,7 @@ class HostRoute {
     }
     return counts;
   }
-  // Of the tokens that came, with 0 for the first expert of this rank.
+  // The experts of the tokens that arrived here, counted from this rank's first expert.
   at::Tensor experts_here(const TokenRoute& route, std::int64_t first, Communicator& group) const {
     const at::Tensor sent = experts_.index_select(0, at::tensor(rows_, at::kLong));
     return plain::exchange_rows(sent, route.send_rows, route.receive_rows, group).sub(first);
@@ -104,8 +107,9 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
   const at::Tensor known = on_host(experts);
   const at::Tensor ranks_here = ranks_of(known, num_experts / size);
   const at::Tensor ranks = of_host ? ranks_here : upload(ranks_here, device_of(experts.device()));
-  // Choices travel as numbers beside their probabilities (exact up to 2^24 experts), and with the token where
-  // they are of its type: between processes an exchange costs more than what it carries.
+  // Between processes the number of exchanges costs more than their bytes. So expert ids travel
+  // as floating-point numbers beside the probabilities (exact up to 2^24 experts), and both with
+  // the tokens where dtypes are equal.
   at::Tensor choices = at::cat({probs, experts.to(probs.scalar_type())}, 1);
   const bool together = x.scalar_type() == choices.scalar_type();
   const auto [rows, offsets, map] =

@@ -1,12 +1,11 @@
 #pragma once
-// Sends tokens to the ranks that hold their experts, and the results back (Lepikhin et
-// al. 2020, "GShard", arXiv 2006.16668, section 3.2). Of E experts, rank r of P holds
-// r * E / P and the E / P - 1 after it. A token is sent once to each rank that holds an
-// expert chosen for it, with all its choices and their probabilities; that rank returns
-// its part of the weighted sum. T: tokens of this rank; R: tokens that arrive here.
+// Sends tokens to the ranks that hold their experts, and the results back (Lepikhin et al. 2020, "GShard",
+// arXiv 2006.16668, section 3.2). Rank r of P holds the E / P experts from r * E / P on. A token is sent
+// once to each rank that holds an expert chosen for it, with all its choices and their probabilities. That
+// rank returns its part of the weighted sum. T: tokens of this rank; R: tokens that arrive here.
 //
 // Differentiable in tokens and probabilities. All ranks of the group run the same collectives whatever the
-// routing: a rank that sends or receives no token takes part.
+// routing: a rank that sends or receives no token takes part, too.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,7 +16,7 @@
 
 namespace d9d {
 
-// Where the tokens went; return_tokens() needs it.
+// The way of the tokens, for return_tokens().
 struct TokenRoute {
   std::vector<std::int64_t> send_rows;     // to each rank
   std::vector<std::int64_t> receive_rows;  // from each rank
@@ -31,10 +30,11 @@ struct DispatchedTokens {
   TokenRoute route;
 };
 
-// x [T, H], probs [T, k], experts int64 [T, k] in [0, num_experts), divisible by the number of ranks.
+// x [T, H], probs [T, k], experts int64 [T, k] in [0, num_experts). It is a bug when the number of
+// ranks does not divide num_experts.
 DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
                                  std::int64_t num_experts, const SharedCommunicator& group);
-// y [R, H]: this rank's part of each token's weighted sum -> [T, H]: the parts added up in fp32.
+// y [R, H]: this rank's part of each token's weighted sum -> [T, H]: the sums of all parts, added in fp32.
 at::Tensor return_tokens(const at::Tensor& y, const TokenRoute& route, const SharedCommunicator& group);
 
 }  // namespace d9d

@@ -37,13 +37,13 @@ std::optional<VisibleBlock> visible_block(TokenOrder order, int rank, int owner,
     return VisibleBlock{all, all, kernels::full_mask};
   }
   const std::int64_t half = count / 2;
-  // An earlier rank's first chunk is before both of ours, its
-  // second one after; a later rank's chunks are between ours.
+  // The first chunk of an earlier rank comes before both of ours, its second one after them. Both chunks of
+  // a later rank come between ours.
   if (owner < rank) return VisibleBlock{all, {0, half}, kernels::full_mask};
   return VisibleBlock{{half, half}, all, kernels::full_mask};
 }
 
-// Queries against keys `distance` positions before them, both of one chunk.
+// The visible part of one chunk of keys that comes `distance` positions before one chunk of queries.
 std::optional<VisibleBlock> chunk_block(const TokenRange& queries, const TokenRange& keys,
                                         std::int64_t distance, std::int64_t window) {
   const std::int64_t count = queries.count;

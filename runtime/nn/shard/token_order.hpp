@@ -1,6 +1,6 @@
 #pragma once
-// Context parallelism splits a sequence over ranks: which tokens each rank holds, and which of another rank's
-// keys its queries attend to under a causal mask. Pure integers.
+// How context parallelism splits a sequence over ranks: which tokens each rank holds, and to which keys of
+// another rank its queries attend under a causal mask. Pure integers.
 
 #include <cstdint>
 #include <vector>
@@ -23,24 +23,25 @@ struct TokenRange {
 
 // The length of a sequence must be divisible by this.
 std::int64_t length_unit(TokenOrder order, int ranks);
-// The global positions of a rank's tokens, ascending, in the order in which it holds them. A length that is
-// not divisible by length_unit() is a bug.
+// Returns the global positions of a rank's tokens, ascending, which is the order in which it holds them. It
+// is a bug when length_unit() does not divide `length`.
 std::vector<TokenRange> tokens_of(TokenOrder order, int rank, int ranks, std::int64_t length);
 
-// A rank holds `tokens` and shows `keys` of them, counted from its
-// first: how many of these keys come before the global `position`.
+// Counts the keys that come before the global `position`. `tokens`: those that a rank holds; `keys`: the
+// part of them that is looked at, counted from the rank's first token.
 std::int64_t keys_before(const std::vector<TokenRange>& tokens, const TokenRange& keys,
                          std::int64_t position);
 
-// Queries of one rank against keys of another, each counted from that rank's first token; every query sees at
-// least one key of the block.
+// Queries of one rank against keys of another, each counted from that rank's first token. Every query of the
+// block sees at least one of its keys.
 struct VisibleBlock {
   TokenRange queries, keys;
   kernels::AttentionMask mask;
 };
-// The keys of `owner` that queries of `rank` attend to under a causal mask and with a window of so many
-// keys (0 for none). Without one: a single rectangle in either order, nothing when all keys come later. Of
-// a rank's own keys, the first blocks hold each query's own key. `count`: tokens per rank.
+// Returns the keys of `owner` to which queries of `rank` attend under a causal mask, and with a
+// window of `window` keys (0: no window). Without a window it is one rectangle in either order, or
+// nothing when all keys come later. When `rank` is the owner, the first blocks hold each query's
+// own key. `count`: tokens per rank.
 std::vector<VisibleBlock> visible_blocks(TokenOrder order, int rank, int owner, int ranks, std::int64_t count,
                                          std::int64_t window);
 

@@ -103,7 +103,8 @@ at::Tensor VocabularyShards::logits(const at::Tensor& hidden, const at::Tensor& 
 }
 
 at::Tensor VocabularyShards::collect_words(const at::Tensor& own) const {
-  // No rank has more words than the first: all are gathered as long as its.
+  // A gather needs equally many words of each rank. The first rank has the most,
+  // so the others are padded to it.
   const std::int64_t longest = words_of(0);
   const at::Tensor padded =
       own.size(2) == longest ? own : at::constant_pad_nd(own, {0, longest - own.size(2)});

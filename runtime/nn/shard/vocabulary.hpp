@@ -1,7 +1,7 @@
 #pragma once
 // Lookup, logits and loss with a vocabulary that is sharded over ranks by rows: near-even, in rank order
-// (Shoeybi et al. 2019, arXiv 1909.08053, section 3). A vocabulary of several tables is sharded table by table:
-// a rank then holds a stretch of each of them.
+// (Shoeybi et al. 2019, arXiv 1909.08053, section 3). Each of several tables is sharded by itself, so a rank
+// holds some rows of every table.
 
 #include <optional>
 #include <vector>
@@ -12,7 +12,7 @@ namespace d9d {
 
 class VocabularyShards {
  public:
-  // `tokens`: how hidden states [B, S, H] are sharded between blocks. The same group shares the vocabulary.
+  // `tokens`: how hidden states [B, S, H] are sharded between blocks. Its group shares the vocabulary, too.
   // `tables`: the rows of each table, in the order of word ids.
   VocabularyShards(ActivationShards tokens, std::vector<std::int64_t> tables);
 
@@ -25,8 +25,9 @@ class VocabularyShards {
                    const std::optional<std::int64_t>& padding_id) const;
   // Hidden states [B, S / ranks, H] of this rank's tokens, labels [B, S] -> loss fp32 [B, S] on all ranks.
   at::Tensor loss(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels) const;
-  // Hidden states of this rank's tokens -> logits [B, S, V] on all ranks; with `positions` (int64
-  // [N]) only of those, [B, N, V]. All ranks must compute the same from them: backward does not sum.
+  // Hidden states of this rank's tokens -> logits [B, S, V] on all ranks. With `positions`,
+  // int64 [N]: logits of these positions only, [B, N, V]. All ranks must compute the same from
+  // the result: backward does not sum.
   at::Tensor logits(const at::Tensor& hidden, const at::Tensor& weight,
                     const std::optional<at::Tensor>& positions) const;
 
@@ -42,7 +43,7 @@ class VocabularyShards {
   std::int64_t vocab_size_;
   std::vector<std::int64_t> firsts_;  // of this rank's part of each table
   std::int64_t first_place_ = 0;
-  at::Tensor order_;  // int64 [V]: a word's place where ranks' words follow each other; undefined: its id
+  at::Tensor order_;  // int64 [V]: a word's place when words are sorted by rank; undefined: its id
 };
 
 }  // namespace d9d

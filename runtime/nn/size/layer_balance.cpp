@@ -12,7 +12,7 @@ namespace {
 
 constexpr double impossible_cost = std::numeric_limits<double>::infinity();
 
-// best[s][l]: of the first l layers on the first s stages.
+// best[s][l]: the best cost of the first l layers on the first s stages.
 using BestTable = std::vector<std::vector<double>>;
 
 class Balance {

@@ -1,5 +1,5 @@
 #pragma once
-// A split of layers over pipeline stages by what they cost. Pure numbers.
+// Splits layers over pipeline stages by their costs. Pure numbers.
 
 #include <vector>
 
@@ -7,16 +7,16 @@
 
 namespace d9d {
 
-// In any unit. `pre` is added to the first stage (embedding), `post` to the last one (head).
+// Costs in any unit. `pre` is added to the first stage (embedding), `post` to the last one (head).
 struct LayerCosts {
   double pre = 0;
   std::vector<double> layers;
   double post = 0;
 };
 
-// Contiguous, non-empty ranges that minimise the cost of the dearest stage, and
-// among those the sum of squares. Exact, by dynamic programming in
-// O(stages * layers^2). Input error with more stages than layers.
+// Returns contiguous, non-empty ranges that minimise the cost of the most expensive stage and, among equal
+// ones, the sum of squares of all stages. Exact, by dynamic programming in O(stages * layers^2). Input
+// error with more stages than layers.
 std::vector<LayerRange> balance_layers(const LayerCosts& costs, int num_stages);
 
 }  // namespace d9d

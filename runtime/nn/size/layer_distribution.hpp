@@ -1,5 +1,5 @@
 #pragma once
-// Which decoder layers a pipeline stage holds (PIPE-02), and where.
+// Which decoder layers a pipeline stage holds (PIPE-02), and on which device.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@ namespace d9d {
 struct StagePosition {
   int stage = 0;  // in [0, num_stages)
   int num_stages = 1;
-  // Where its parameters and buffers are to be made, as torch writes it: "cpu", "cuda:0".
+  // The device on which the stage makes its parameters and buffers, in torch's notation: "cpu", "cuda:0".
   std::string device = "cpu";
 
   bool is_first() const { return stage == 0; }
@@ -28,9 +28,9 @@ struct LayerRange {
   bool operator==(const LayerRange&) const = default;
 };
 
-// Distributes num_layers + virtual_pre + virtual_post layers evenly, the remainder
-// to the earliest stages, and then takes the virtual ones off the first and the
-// last stage. Input error when a stage is left without a layer.
+// Distributes num_layers + virtual_pre + virtual_post layers evenly, with the remainder on the
+// earliest stages. Then takes the virtual layers off the first and the last stage. Input error when
+// a stage is left without a layer.
 std::vector<LayerRange> distribute_layers(std::int64_t num_layers, int num_stages,
                                           std::int64_t virtual_pre = 0, std::int64_t virtual_post = 0);
 

@@ -9,14 +9,14 @@ LayerRange layers_of(const ModelDescription& model, StagePosition position, cons
   return layers_of_stages(model, position.num_stages, split).at(static_cast<std::size_t>(position.stage));
 }
 
-// Bytes that a decoder layer keeps of `tokens`, shared by the ranks of tensor parallelism.
+// Bytes that one rank of tensor parallelism keeps in a decoder layer for `tokens` of all ranks.
 std::int64_t kept_bytes(const BlockCosts& layer, std::int64_t tokens, int bytes_per_element, int ranks) {
   const std::int64_t own = tokens / ranks;
   return (own * layer.kept_own + tokens * layer.kept_gathered) * bytes_per_element + own * layer.side_own +
          tokens * layer.side_gathered;
 }
 
-// On average, of a sequence.
+// The number of keys that a query of a sequence sees on average.
 double keys_seen(std::int64_t length, std::int64_t window) {
   if (window == 0 || window >= length) return static_cast<double>(length + 1) / 2.0;
   return static_cast<double>(window) -
@@ -129,7 +129,8 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
   return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
 }
 
-// Layers that are offloaded are not computed again, and those that are keep their input.
+// Offloaded layers are not computed again. Layers that are computed again keep
+// only their input, on the device.
 OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                                int bytes_per_element, std::int64_t offload_layers,
                                bool checkpoint_activations, int tensor_parallel, const StageSplit& split) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a model costs, counted from its description alone:
-// for `d9d-node check`, throughput figures and schedules.
+// The costs of a model, counted from its description alone: for `d9d-node check`,
+// throughput figures and schedules.
 
 #include <cstdint>
 
@@ -12,48 +12,47 @@ namespace d9d {
 
 struct ParameterCounts {
   std::int64_t total = 0;
-  std::int64_t active =
-      0;  // used by one token: num_experts_per_tok experts of a sparse layer, all of the rest
-  std::int64_t experts = 0;  // of the total, what expert parallelism deals out
+  std::int64_t active = 0;   // used by one token: all parameters but those of experts that it does not visit
+  std::int64_t experts = 0;  // parameters that expert parallelism deals out; included in the total
 };
-// Counts the whole model, or one pipeline stage with its copy of a tied embedding; with
-// `ranks`, what the first rank of tensor parallelism holds.
+// Count the whole model; one pipeline stage, including its copy of a tied embedding; one layer. `ranks`:
+// counts the first rank of tensor parallelism over so many ranks.
 ParameterCounts count_parameters(const ModelDescription& model);
 ParameterCounts count_parameters(const ModelDescription& model, StagePosition position,
                                  const StageSplit& split = {}, int ranks = 1);
 ParameterCounts count_layer_parameters(const ModelDescription& model, std::int64_t layer_index,
                                        int ranks = 1);
-// Of module `depth`, from 0, of multi-token prediction.
+// Counts module `depth` of multi-token prediction, from 0.
 ParameterCounts count_prediction_parameters(const ModelDescription& model, std::int64_t depth, int ranks = 1);
-// Of the embedding.
+// Counts the embedding.
 std::int64_t count_table_parameters(const ModelDescription& model, int ranks = 1);
 // Whether the stage holds a second copy of the embedding (ModelDescription::embeds_on_last_stage).
 bool holds_tied_copy(const ModelDescription& model, StagePosition position);
 
-// Floating-point operations of forward and backward for one token of a sequence of `length`, a multiply-add
-// as two. Matrix products only: 2 per weight used and token forward, twice that backward; causal attention
-// counts the keys a query sees on average, (length + 1) / 2 without a window, a delta net the products within
-// a chunk and with the state. No recomputation. The
-// embedding lookup is free, the head is not.
+// Floating-point operations of forward and backward for one token of a sequence of `length`. A multiply-add
+// counts as two. Only matrix products count: 2 per weight used and token in forward, twice that in
+// backward. Causal attention counts the keys that a query sees on average, (length + 1) / 2 without a
+// window; a delta net counts the products within a chunk and with the state. The head counts, the embedding
+// lookup and recomputation do not.
 double training_flops_per_token(const ModelDescription& model, std::int64_t length);
 double training_flops_per_token(const ModelDescription& model, std::int64_t length, StagePosition position,
                                 const StageSplit& split = {});
-// The same of each layer, and of the head and of multi-token prediction as `post`.
+// The same for each layer, with the head and multi-token prediction as `post`.
 LayerCosts layer_costs(const ModelDescription& model, std::int64_t length);
 
-// Bytes kept between forward and backward for one microbatch of `tokens` on a stage: what the kernels save
-// (layer inputs, projections, attention output and its log-sum-exp, expert activations). An estimate, exact
-// but for small index tensors. With checkpointing one hidden state per layer is kept, and one layer's
-// activations exist during backward. With tensor parallelism: on one of its ranks, `tokens` those of all.
+// Bytes that a stage keeps between forward and backward for one microbatch of `tokens`: the tensors that
+// kernels save (layer inputs, projections, attention output and its log-sum-exp, expert activations). Exact
+// except for small index tensors. With checkpointing: one hidden state per layer, and the activations of one
+// layer during backward. With tensor parallelism: the bytes on one rank, for `tokens` of all ranks.
 std::int64_t activation_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                               int bytes_per_element, bool checkpoint_activations, int tensor_parallel = 1,
                               const StageSplit& split = {});
 
-// What of that offloading the first layers of the stage moves to the host (activation_offload.hpp), and what a device
-// has of them at a time, of whatever microbatch: of two layers, that which computes and that which is copied.
+// The part of these bytes that offloading the first layers of the stage moves
+// to the host (activation_offload.hpp).
 struct OffloadedBytes {
-  std::int64_t moved = 0;  // of one microbatch
-  std::int64_t passing = 0;
+  std::int64_t moved = 0;    // of one microbatch
+  std::int64_t passing = 0;  // at a time on the device: one layer computes, one is copied
 };
 OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                                int bytes_per_element, std::int64_t offload_layers,

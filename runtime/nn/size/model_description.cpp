@@ -11,8 +11,8 @@ void require_positive(const std::string& where, const char* key, std::int64_t va
   D9D_REQUIRE(value > 0, "{}: {} is {}, expected an integer above 0", where, key, value);
 }
 
-// Above these no model is built or counted: products of sizes would leave 63 bits, and so many
-// modules would leave the memory.
+// Limits of models that can be built or counted: beyond them products of sizes would need more than 63 bits,
+// and the modules more memory than there is.
 constexpr std::int64_t hidden_size_max = std::int64_t{1} << 20;
 constexpr std::int64_t layers_max = 10'000;
 constexpr std::int64_t heads_max = std::int64_t{1} << 16;

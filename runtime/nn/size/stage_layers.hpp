@@ -9,13 +9,13 @@
 
 namespace d9d {
 
-// How layers are split over stages: by these costs (layer_costs() of model_costs.hpp), or evenly.
+// How layers are split over stages: by `costs` (layer_costs() of model_costs.hpp), or evenly without them.
 struct StageSplit {
   std::optional<LayerCosts> costs;
 };
 
-// One range per stage. Virtual layers count as layers of the mean cost in a split by costs, beside what the
-// head costs anyway. Input errors as distribute_layers() and balance_layers() say.
+// Returns one range per stage. In a split by costs each virtual layer costs as much as a mean layer, in
+// addition to the costs of the head. Input errors as in distribute_layers() and balance_layers().
 std::vector<LayerRange> layers_of_stages(const ModelDescription& model, int num_stages,
                                          const StageSplit& split = {});
 

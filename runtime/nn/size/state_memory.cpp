@@ -7,7 +7,8 @@
 namespace d9d {
 namespace {
 
-// Elements of a unit while it is whole on a rank. Experts that are not cut are none of it.
+// The elements of a unit while it is whole on a rank. Experts belong to a unit
+// only when they are sharded, too.
 struct UnitElements {
   std::int64_t dense = 0;
   std::int64_t experts = 0;
@@ -16,7 +17,7 @@ struct UnitElements {
 };
 using Units = std::vector<UnitElements>;
 
-// Of a stage, in forward order.
+// The units of a stage, in forward order.
 Units units_of(const ModelDescription& model, StagePosition position, const StateMemoryOptions& options,
                const StageSplit& split) {
   const auto ranges = layers_of_stages(model, position.num_stages, split);
@@ -43,7 +44,7 @@ Units units_of(const ModelDescription& model, StagePosition position, const Stat
   return units;
 }
 
-// Of `length` that follow each other, or all of them.
+// The most elements of `length` consecutive units, or of all if there are fewer.
 std::int64_t largest_run(const Units& units, int length) {
   std::int64_t run = 0;
   std::int64_t largest = 0;
@@ -60,7 +61,7 @@ std::int64_t largest_run(const Units& units, int length) {
 StateMemory state_memory(const ModelDescription& model, const std::vector<StagePosition>& stages,
                          const StateMemoryOptions& options, const StageSplit& split) {
   UnitElements in_units;
-  std::int64_t whole_experts = 0;  // that are not cut
+  std::int64_t whole_experts = 0;  // experts that are not sharded
   std::int64_t gathered = 0;       // a unit and the next one
   std::int64_t open = 0;
   std::int64_t largest = 0;

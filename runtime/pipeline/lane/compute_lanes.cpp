@@ -43,6 +43,7 @@ void ComputeLanes::run(const Piece& first, const Piece& second) {
   changed_.notify_all();
   const std::exception_ptr first_error = error_of(first);
   turn_.finish(0);
+  // Waits for the second piece even if the first one threw: it uses the caller's objects.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return second_ == nullptr; });
   both_run_ = false;

@@ -1,7 +1,7 @@
 #pragma once
-// Runs two pieces of a rank's work on two threads, of which one computes at a time: while
-// one waits for other ranks (lane_communicator.hpp), the other computes. Lane 0 is the
-// thread that makes this object, lane 1 another thread. For work on the CPU.
+// Runs two pieces of a rank's work on two threads. Only one computes at a time: while one waits for other
+// ranks (lane_communicator.hpp), the other computes. Lane 0 is the thread that constructs this object; lane
+// 1 is a thread of its own. For work on the CPU.
 
 #include <condition_variable>
 #include <exception>
@@ -25,17 +25,17 @@ class ComputeLanes {
   ComputeLanes(const ComputeLanes&) = delete;
   ComputeLanes& operator=(const ComputeLanes&) = delete;
 
-  // Both pieces, the first on lane 0. Returns when both have ended; then throws what the first threw, or else
-  // what the second threw. On lane 0's thread, not from within run().
+  // Runs both pieces, the first on lane 0. Returns when both have ended. Then rethrows the exception of the
+  // first piece, or else of the second. Call it on lane 0's thread, and not from within run().
   void run(const Piece& first, const Piece& second);
 
-  // Called on a lane: whether the other one has work, too.
+  // Whether both lanes have work. Call it on a lane.
   bool both_run() const { return both_run_; }
   // The lane of the calling thread; nothing on any other thread.
   std::optional<int> current() const;
 
-  // Lives while its thread waits: if both lanes run, the
-  // other one computes meanwhile. No effect on other threads.
+  // Keep an object of this class while a lane waits: if both lanes run, the other one computes meanwhile. It
+  // has no effect on other threads.
   class YieldWhileWaiting {
    public:
     explicit YieldWhileWaiting(ComputeLanes& lanes);
@@ -54,10 +54,10 @@ class ComputeLanes {
   const Piece begin_thread_;
   const std::thread::id first_id_;
   ComputeTurn turn_;
-  bool both_run_ = false;  // written by lane 0 while lane 1 does not run
+  bool both_run_ = false;  // lane 0 writes it, only while lane 1 does not run
   std::mutex mutex_;
   std::condition_variable changed_;
-  const Piece* second_ = nullptr;  // what lane 1 is to run, or runs
+  const Piece* second_ = nullptr;  // the piece that lane 1 runs, or will run next
   std::exception_ptr second_error_;
   bool closing_ = false;
   std::thread thread_;

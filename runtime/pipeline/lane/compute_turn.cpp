@@ -30,6 +30,7 @@ void ComputeTurn::finish(int lane) {
 void ComputeTurn::pass_on(int lane) {
   D9D_CHECK(owner_ == lane, "lane {} gives away a turn that lane {} has", lane, owner_);
   const int other = 1 - lane;
+  // A lane that has ended never gives the turn back, so this lane keeps it.
   if (!running_[static_cast<std::size_t>(other)]) return;
   owner_ = other;
   passed_.notify_one();

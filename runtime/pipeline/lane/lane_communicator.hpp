@@ -9,9 +9,9 @@
 
 namespace d9d {
 
-// `by_lane`: one communicator for each lane, over the same ranks. A call goes to that of the
-// calling lane (on other threads to the first), and a call that waits lets the other lane compute
-// meanwhile. All ranks of the group have to use both lanes. Keeps a reference to `lanes`.
+// `by_lane`: one communicator for each lane, over the same ranks. A call uses that of the calling lane (on
+// other threads the first one). While a call waits, the other lane computes. All ranks of the group have to
+// use both lanes. Keeps a reference to `lanes`.
 std::unique_ptr<Communicator> make_lane_communicator(std::vector<std::shared_ptr<Communicator>> by_lane,
                                                      ComputeLanes& lanes);
 

@@ -9,8 +9,8 @@
 namespace d9d {
 namespace {
 
-// In mean times of the rank's own actions. From simulations of all schedules under jitter and delays (see
-// README): shorter ones let jitter choose, longer ones waste what could be won.
+// The patience in mean times of the rank's own actions, from simulations of all schedules under jitter and
+// delays (see README): with less patience jitter decides, with more the gain is lost.
 double patience_for(ActionKind kind) {
   if (kind == ActionKind::forward) return 1;
   return kind == ActionKind::backward_weight ? 0.3 : 0.5;
@@ -54,7 +54,7 @@ std::optional<Instruction> DynamicCursor::advance(const Ready& ready, double now
   return run(with_its_partners(*best, ready), now);
 }
 
-// An instruction lasts until the next call.
+// The running instruction ends with this call, or the idle time goes on.
 void DynamicCursor::note_time(double now) {
   if (actions_ == 0 && !running_) since_ = now;
   if (!running_) return;
@@ -101,8 +101,8 @@ Instruction DynamicCursor::run(Instruction instruction, double now) {
 
 bool DynamicCursor::follow(const Instruction& instruction, const Ready& ready) {
   for (const Action& action : instruction.parts) {
-    D9D_CHECK(ledger_ && ledger_->allows(action), "rank {} is told to run {} where its order forbids it",
-              rank_, to_string(action));
+    D9D_CHECK(ledger_ && ledger_->allows(action),
+              "the leader of rank {} runs {}, which the rank's order forbids", rank_, to_string(action));
   }
   if (!std::all_of(instruction.parts.begin(), instruction.parts.end(), ready)) return false;
   count(instruction);

@@ -1,18 +1,20 @@
 #pragma once
-// `pipeline.order: dynamic`: a rank does not wait at the head of its program for ever. What it may run at all
-// is RankLedger's to say: every sum keeps its order, so the numbers are those of the static order to the last
-// bit, and no rank holds more than its program does (or as many pairs more as it is given).
+// `pipeline.order: dynamic`: a rank runs another action while the head of its program is late.
+// RankLedger decides which actions are allowed at all: every sum keeps its order, so the numbers equal
+// those of the static order to the last bit, and no rank holds more (stage, microbatch) pairs than in
+// its program, plus `extra_activations`.
 //
 // The head of the program runs as soon as it is ready. While it is not, the first ready action that may
-// overtake it runs, a W only when there is no other; but each only once the rank has been idle for its
-// patience, a share of the mean time of the rank's own actions, because an arrival that is late by jitter
-// must not change the order: what runs instead delays the head and all who wait for it. A forward waits
-// longest (it is never urgent), a W least. A full backward overtakes only forwards of other stages, and only
-// in programs with split backwards: in the others the ranks after it would starve for the forward. Actions
-// that the program composes (`F|B`) run composed when all of them can.
+// overtake it runs; a W only when there is no other. Each runs only after the rank has been idle for the
+// action's patience, a share of the mean time of the rank's own actions: an arrival that is late by jitter
+// must not change the order, because the action that runs instead delays the head and all ranks that wait
+// for it. A forward waits longest (it is never urgent), a W least. A full backward overtakes only forwards
+// of other stages, and only in programs with split backwards; in other programs later ranks would wait for
+// that forward. Actions that the program composes (`F|B`) run composed when all of them are ready.
 //
-// Depends on what is ready and on the times of the calls: an instruction lasts from the call that returned it
-// to the next one, unless somebody says what an action takes (a device, whose work goes on after the call).
+// The choice depends on the ready actions and on the times of the calls. An instruction counts as running
+// from the call that returned it to the next call, unless set_mean_action() is called (for a device,
+// which works on after the call).
 
 #include <optional>
 
@@ -23,7 +25,7 @@ namespace d9d {
 
 class DynamicCursor final : public ActionCursor {
  public:
-  // Nothing to do until start(). `extra_activations`: RankLedger's `extra`.
+  // Is done until start(). `extra_activations`: RankLedger's `extra`.
   explicit DynamicCursor(int rank, int extra_activations = 0) : rank_(rank), extra_(extra_activations) {}
 
   void start(std::shared_ptr<const PipelineProgram> program) override;
@@ -46,12 +48,12 @@ class DynamicCursor final : public ActionCursor {
   std::shared_ptr<const PipelineProgram> program_;
   bool splits_ = false;  // the rank's program has W
   std::optional<RankLedger> ledger_;
-  // The rank's own pace: older steps count less and less.
+  // Sums for the mean time of the rank's actions. Older steps count less and less.
   double seconds_ = 0;
   double actions_ = 0;
   std::optional<double> told_mean_;
   std::optional<Instruction> running_;
-  double since_ = 0;  // when what runs began, or the rank became idle
+  double since_ = 0;  // when the running instruction began, or the rank became idle
   std::optional<double> next_wakeup_;
 };
 

@@ -25,8 +25,8 @@ std::optional<Instruction> ProgramCursor::advance(const Ready& ready, double /*n
 }
 
 bool ProgramCursor::follow(const Instruction& instruction, const Ready& ready) {
-  D9D_CHECK(!done() && *head() == instruction, "rank {} is told to run {} where its program has {}", rank_,
-            to_string(instruction), done() ? "its end" : to_string(*head()));
+  D9D_CHECK(!done() && *head() == instruction, "the leader of rank {} runs {}, but the rank's program has {}",
+            rank_, to_string(instruction), done() ? "its end" : to_string(*head()));
   return advance(ready, 0).has_value();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
-// The law of the stage: messages arrive in any order, actions run in program
-// order. A cursor walks the compute program of one rank, over all stages that
-// live there, one instruction at a time. No torch, no messages, no threads.
+// Walks the compute program of one rank, over all of its stages, one instruction at a time: messages arrive
+// in any order, but actions run in program order. No torch, no messages, no threads.
 
 #include <memory>
 #include <optional>
@@ -12,16 +11,16 @@ namespace d9d {
 
 class ProgramCursor final : public ActionCursor {
  public:
-  // Nothing to do until start().
+  // Is done until start().
   explicit ProgramCursor(int rank) : rank_(rank) {}
 
   void start(std::shared_ptr<const PipelineProgram> program) override;
-  // Returns the head of the program or nothing; never looks further.
+  // Returns the head of the program if it is ready, else nothing. Never looks further.
   std::optional<Instruction> advance(const Ready& ready, double now) override;
   bool follow(const Instruction& instruction, const Ready& ready) override;
   bool done() const override;
 
-  // What it waits at, for reports; empty at the end.
+  // The instruction for which it waits, for reports; null at the end.
   const Instruction* head() const;
 
  private:

@@ -1,13 +1,13 @@
 #pragma once
-// What one rank has run in a step, over all stages that live there, and
-// what it may run next without changing any number and without holding
-// more than its program does. Pure integers. Internal to DynamicCursor.
+// Records which actions one rank has run in a step, over all of its stages, and tells which it may
+// run next without changing any number and without holding more than its program does. Pure
+// integers. Internal to DynamicCursor.
 //
-// StageLedger decides about each stage. Beyond that, the rank as a whole never holds more
-// (stage, microbatch) pairs than in its program, between F and B or I (live) and between
-// F and B or W (held). A forward is allowed only if both caps still hold when all actions
-// that it overtakes follow in the program's order. So the first action of a program that
-// has not run yet is always allowed, and the proof in StageLedger against deadlocks holds.
+// StageLedger decides about each stage. In addition the whole rank never holds more (stage, microbatch)
+// pairs than in its program: between F and B or I (live), and between F and B or W (held). A forward is
+// allowed only if both caps still hold when all actions that it overtakes follow in program order. So
+// the first action of the program that has not run yet is always allowed, and StageLedger's proof
+// against deadlocks is valid here, too.
 
 #include <map>
 #include <vector>
@@ -19,16 +19,16 @@ namespace d9d {
 
 class RankLedger {
  public:
-  // `extra`: how many pairs more than in the program each cap lets through.
+  // `extra`: pairs that each cap allows in addition to those of the program.
   RankLedger(int rank, const PipelineProgram& program, int extra);
 
   bool done() const { return head_ == program_.size(); }
-  // What is left of the first instruction that was not run; no parts at the end.
+  // The parts of the first unfinished instruction that have not run yet; no parts at the end.
   Instruction head() const;
-  // The next action of every queue of every stage that order and caps allow. Says nothing of inputs.
+  // The heads of all queues of all stages that order and caps allow. Does not look at inputs.
   std::vector<Action> allowed() const;
   bool allows(const Action& action) const;
-  // What comes before the action in the program and was not run.
+  // The actions that come before this one in the program and have not run.
   std::vector<Action> overtaken_by(const Action& action) const;
   std::size_t position(const Action& action) const { return positions_.at(action); }
   const Instruction& instruction(std::size_t position) const { return program_[position]; }

@@ -28,7 +28,7 @@ void RankOrder::follow(OrderedInstruction led) {
 
 std::optional<OrderedInstruction> RankOrder::next(double now) {
   if (follows_) {
-    // The leader may be a step ahead: what it told of the next one waits for begin_step().
+    // The leader may be a step ahead: instructions of the next step wait for begin_step().
     if (led_.empty() || led_.front().step != step_) return {};
     if (!cursor_->follow(led_.front().instruction, ready_)) return {};
     OrderedInstruction led = std::move(led_.front());

@@ -1,16 +1,17 @@
 #pragma once
-// What one stage of one rank has run in a step, and what it may run next without changing any number and
-// without taking more memory than its static program takes. Pure integers. Internal to RankLedger.
+// Records which actions one stage of one rank has run in a step, and tells which it may run next
+// without changing any number and without more memory than its static program needs. Pure
+// integers. Internal to RankLedger.
 //
-// Three queues, each in the order of the static program: forwards; input gradients (I and B); weight
-// gradients (W and B). Running only their heads keeps every sum of the step in its order: a weight's gradient
-// grows in W and B, or, where the module cannot split, in I and B. Memory has three caps, all taken from the
-// static program of the stage: the most microbatches between F and B or I (live), between F and B or W
-// (held), between I and W (pending).
+// There are three queues, each in the order of the static program: forwards; input gradients (I and B);
+// weight gradients (W and B). Only their heads may run, so every sum of the step keeps its order: a weight's
+// gradient grows in W and B, or, if the module cannot split, in I and B. Three caps limit memory, all taken
+// from the static program of the stage: the most microbatches between F and B or I (live), between F and B
+// or W (held), between I and W (pending).
 //
-// Why no rank deadlocks: with the queues in a fixed order each cap is a precedence too ("the n-th F waits for
-// the (n - cap)-th B"), and the static program obeys every one of them. So the action that comes first in the
-// static order among all that are left is always allowed.
+// No rank can deadlock: with the queues in a fixed order each cap is a precedence ("the n-th F waits for the
+// (n - cap)-th B"), and the static program obeys all of them. So of all actions that are left, the first one
+// in the static order is always allowed.
 
 #include <vector>
 
@@ -37,7 +38,7 @@ class StageLedger {
   const Action* next_input() const { return at(inputs_, done_.inputs); }
   const Action* next_weight() const { return at(weights_, done_.weights); }
 
-  // Whether order and caps allow the action now. Says nothing of its inputs from other stages.
+  // Whether order and caps allow the action now. Does not look at its inputs from other stages.
   bool allows(const Action& action) const;
   // Counts an allowed action as run.
   void mark_run(const Action& action);

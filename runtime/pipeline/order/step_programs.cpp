@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t costs_of_stage = 4;     // F, B, I, W
 constexpr std::size_t costs_of_boundary = 2;  // activation and gradient
 
-// What a program of the schedule's own is compared with and started from. Falls back on a search for equal
-// costs where no fixed schedule serves these numbers within the limit.
+// Returns the start program: 1F1B, or zero_bubble_v on a V. If that has no program for these numbers within
+// the limit, it is the result of a search for equal costs.
 Program start_of(const AutoSchedule& schedule, const Topology& topology, int microbatches,
                  SharedSearch& search) {
   const AutoProblem problem = auto_problem(schedule, topology, microbatches, unit_costs(topology));

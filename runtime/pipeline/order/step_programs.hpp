@@ -1,8 +1,9 @@
 #pragma once
-// Which program each step of a rank runs. A fixed schedule: always its own. `auto`: a start program in the
-// first step and the measured ones, in turn with full and with split backwards, so that F, B, I and W of
-// every stage are timed; then what the search finds for the costs that all ranks have put together. All ranks
-// of a job begin at the same step and change programs at the same step. One thread; no torch, no clock.
+// Chooses the program of each step of a rank. A fixed schedule has one program. Schedule `auto` runs a
+// start program in the first step and in the measured ones, alternately with full and with split
+// backwards, so that F, B, I and W of every stage are timed. Then it runs the program that the search
+// finds for the costs of all ranks. All ranks of a job begin at the same step and change programs at the
+// same step. One thread; no torch, no clock.
 
 #include <map>
 #include <memory>
@@ -23,22 +24,22 @@ class StepPrograms {
   StepPrograms(const ScheduleConfig& config, int ranks, int replicas = 1,
                std::shared_ptr<SharedSearch> search = nullptr);
 
-  // Of the step that begins now.
+  // Returns the program of the step that begins now.
   std::shared_ptr<const PipelineProgram> get(int microbatches);
 
-  // What the step measures: an instruction that took so long on this rank; the tensors of `stage`'s F (or of
-  // its gradient) that came from another rank, so long after they were produced. Clocks of two hosts may
-  // differ by a constant: it cancels out, since tensors go both ways.
+  // Report measured times: of an instruction on this rank; of the tensors for `stage`'s F (or its gradient)
+  // from another rank, from their production to their arrival. Clocks of two hosts may differ by a constant,
+  // which cancels out, since tensors travel both ways.
   void add_action_time(const Instruction& instruction, double seconds);
   void add_transfer_time(bool gradient, int stage, double seconds);
 
-  // At the end of a step. After the last measured one: what this rank has measured, to be summed over all
-  // ranks of the job; the same size everywhere. Otherwise empty.
+  // Call it at the end of a step. After the last measured step it returns this rank's costs, to be summed
+  // over all ranks of the job (the same size on each); otherwise it returns nothing.
   std::vector<double> finish_step();
-  // `sums`: of what finish_step() returned, over all ranks. The next step searches and runs the result; a job
-  // that ends here does not.
+  // `sums`: of the results of finish_step() over all ranks. The search runs in
+  // the next step, if there is one.
   void use_summed_costs(const std::vector<double>& sums);
-  // What the first search found, once: a line for people.
+  // Returns a line for people on the result of the first search, once.
   std::string take_report() { return std::exchange(report_, {}); }
 
  private:
@@ -64,7 +65,7 @@ class StepPrograms {
   std::map<int, std::shared_ptr<const PipelineProgram>> full_, split_, searched_;  // by microbatches
 };
 
-// Every B becomes I W, and every I takes its W back. No program ever deadlocks by it or holds more.
+// Split every B into I and W, and join every I with its W. Neither makes a program deadlock or hold more.
 Program split_backwards(const Program& compute);
 Program join_backwards(const Program& compute);
 

@@ -55,7 +55,7 @@ ActionOrder order_of(const Program& compute, const ActionTable& table) {
   const auto stages = static_cast<std::size_t>(table.topology().num_stages());
   ActionOrder order{{}, std::vector<char>(static_cast<std::size_t>(table.cells()))};
   std::vector<int> forwards(stages), gradients(stages);
-  std::vector<std::deque<int>> pending(stages);  // microbatches whose W comes
+  std::vector<std::deque<int>> pending(stages);  // microbatches whose W has not come yet
   const auto id_of = [&](const Action& action) {
     const auto stage = static_cast<std::size_t>(action.stage);
     if (action.kind == ActionKind::forward)

@@ -1,8 +1,8 @@
 #pragma once
 // Programs in the compact form that the search of auto_schedule works on: numbered actions, an order per
-// rank, and their times in one linear pass without allocations. Every stage takes microbatches in ascending
-// order in F, in the gradient action G (an I, or a B where its W is not split off) and in W: gradients are
-// then summed in the same order by every program. Internal to program/.
+// rank, and times in one linear pass without allocations. Every stage takes microbatches in ascending order
+// in F, in the gradient action G (an I, or a B when W is not split off) and in W, so that every program sums
+// gradients in the same order. Internal to program/.
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace d9d {
 
-// Numbers of the actions of a pipeline, their costs and what they wait for.
+// The actions of a pipeline by number: their costs, and the actions for which they wait.
 class ActionTable {
  public:
   enum Kind { forward, gradient, weight };
@@ -32,13 +32,14 @@ class ActionTable {
   int microbatch(int id) const { return facts(id).microbatch; }
   int cell(int id) const { return cell(stage(id), microbatch(id)); }
   int rank(int id) const { return facts(id).rank; }
-  // Actions of one stage and kind keep their order.
+  // Whether two actions are of the same stage and kind. Such actions keep their order.
   bool same_queue(int a, int b) const { return kind(a) == kind(b) && stage(a) == stage(b); }
 
-  // The action on another stage whose output it needs, and the one that needs its; -1: none.
+  // The action on another stage whose output this one needs, and the one that
+  // needs this one's output; -1: none.
   int producer(int id) const { return facts(id).producer; }
   int consumer(int id) const { return facts(id).consumer; }
-  // From the end of its producer until it may begin.
+  // The time from the end of the producer until the action may begin.
   double transfer_before(int id) const { return facts(id).transfer_before; }
 
  private:
@@ -56,25 +57,25 @@ class ActionTable {
   std::vector<Facts> facts_;
 };
 
-// A program as the search moves it. W of a cell that is not split is not in it.
+// A program in the form that the search changes. It has no W for a cell that is not split.
 struct ActionOrder {
   std::vector<std::vector<int>> ranks;
   std::vector<char> split;  // by cell
 };
 
-// Microbatches are renamed so that they ascend in every
-// queue, which changes no time; composed actions come apart.
+// Converts a program. Renames microbatches so that they ascend in every queue, which changes no time, and
+// splits composed actions into single ones.
 ActionOrder order_of(const Program& compute, const ActionTable& table);
 Program program_of(const ActionOrder& order, const ActionTable& table);
 // The most cells that `rank` holds between F and the end of their B or W.
 int held_by(const ActionOrder& order, std::size_t rank, const ActionTable& table);
 
-// Times of an order; buffers are kept from call to call.
+// Computes the times of an order. Keeps its buffers from call to call.
 class OrderTimes {
  public:
   explicit OrderTimes(const ActionTable& table);
 
-  // False: the order deadlocks, and the rest means nothing.
+  // Returns false when the order deadlocks; the times are then invalid.
   bool compute(const ActionOrder& order);
 
   double makespan() const { return makespan_; }
@@ -85,7 +86,7 @@ class OrderTimes {
 
  private:
   const ActionTable* table_;
-  std::vector<double> cost_;  // by id; a G that is not split takes full_
+  std::vector<double> cost_;  // by id; a G that is not split costs full_
   std::vector<double> full_;  // by stage
   std::vector<double> start_, end_;
   std::vector<std::size_t> next_;

@@ -13,11 +13,12 @@
 namespace d9d {
 namespace {
 
-constexpr std::size_t num_starts = 3;   // orders that the local search goes on from
-constexpr std::int64_t list_cost = 12;  // a list-scheduled action takes as long as so many timed ones
-constexpr std::uint64_t search_seed = 0x6439640;  // any; the same on all ranks
+constexpr std::size_t num_starts = 3;             // orders from which the local search starts
+constexpr std::int64_t list_cost = 12;            // work of a list-scheduled action, in timed actions
+constexpr std::uint64_t search_seed = 0x6439640;  // arbitrary, but the same on all ranks
 
-// Those whose stages lie as here. One stage per rank lies alike in both topologies.
+// The fixed schedules with the same stages on the same ranks. With one stage per
+// rank the topologies do not differ.
 std::vector<ScheduleConfig> fixed_schedules(const Topology& topology) {
   const int stages = topology.stages_per_rank();
   if (topology.kind() == TopologyKind::v && stages > 2) return {};
@@ -26,7 +27,7 @@ std::vector<ScheduleConfig> fixed_schedules(const Topology& topology) {
           OneFOneBSchedule{stages, false, Warmup::deep}, LoopedBfsSchedule{stages}};
 }
 
-// A fixed schedule whose program exists for these numbers and keeps the limit.
+// A fixed schedule that has a program for these numbers and keeps the limit.
 struct Fixed {
   std::string name;
   Program compute;
@@ -70,7 +71,7 @@ std::vector<Fixed> fixed_candidates(const AutoProblem& problem, const ActionTabl
   return candidates;
 }
 
-// Warm-up depths by rank as the known schedules have them, in cells.
+// The warm-up depths of the known schedules, by rank, in cells.
 std::vector<std::vector<int>> depth_profiles(const AutoProblem& problem) {
   const int ranks = problem.topology.num_ranks();
   const int stages = problem.topology.stages_per_rank();
@@ -89,7 +90,7 @@ std::vector<std::vector<int>> depth_profiles(const AutoProblem& problem) {
   return profiles;
 }
 
-// How many W may wait before one goes first: none, as many as ZB-H1 lets, any.
+// How many W may wait before a W goes first: none, as many as in ZB-H1, any number.
 std::vector<std::vector<int>> pending_profiles(int ranks) {
   std::vector<std::vector<int>> profiles(3);
   for (int rank = 0; rank < ranks; ++rank) {
@@ -148,7 +149,8 @@ void offer(std::vector<Start>& starts, ActionOrder order, OrderTimes& times) {
   if (starts.size() > num_starts) starts.pop_back();
 }
 
-// No program can be faster: a rank's own work, from its first input to the last of its gradients' way back.
+// A makespan that no program can beat: the work of a rank, plus the way of its first
+// input and of its last gradient.
 double lower_bound(const AutoProblem& problem) {
   const Topology& topology = problem.topology;
   const int stages = topology.num_stages();

@@ -51,7 +51,7 @@ Topology topology_of(const ScheduleConfig& config, int ranks) {
 }
 
 bool composes_actions(const ScheduleConfig& config) {
-  const auto* searched = std::get_if<AutoSchedule>(&config);  // takes a fixed one where that is best
+  const auto* searched = std::get_if<AutoSchedule>(&config);  // may choose dual_pipe_v, on a V
   return std::holds_alternative<DualPipeVSchedule>(config) || std::holds_alternative<OwnSchedule>(config) ||
          (searched != nullptr && searched->topology == TopologyKind::v);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A schedule as programs for all ranks, ready to run: built, completed with communication, checked.
+// Turns a schedule into programs for all ranks: builds them, adds communication and checks them.
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@ namespace d9d {
 struct PipelineProgram {
   Topology topology;
   int num_microbatches;
-  Program compute;    // what the builder wrote
+  Program compute;    // as the builder made it
   Program full;       // with SEND and RECV
   bool has_backward;  // any rank runs anything backward
 };
@@ -22,32 +22,33 @@ Topology topology_of(const ScheduleConfig& config, int ranks);
 // Whether its programs may have composed actions.
 bool composes_actions(const ScheduleConfig& config);
 
-// The compute actions alone. Of `auto`: what the search finds for unit costs.
+// Builds the compute actions alone. For `auto`: those that the search finds for unit costs.
 Program build_compute(const ScheduleConfig& config, int ranks, int microbatches);
-// Forwards alone, over the stages where the topology puts them: stage after stage, breadth first. No rank waits for
-// itself, because a stage's forwards need earlier stages alone.
+// Builds forwards alone, stage after stage, breadth first. It cannot deadlock, because the forwards of a
+// stage need only earlier stages.
 Program build_forward(const Topology& topology, int microbatches);
-// Any compute program made ready to run. Of its first `forwards` microbatches it has the forward alone.
+// Completes any compute program. Its first `forwards` microbatches must have a forward alone.
 // Deadlocks and broken rules are bugs.
 PipelineProgram complete_program(Program compute, const Topology& topology, int microbatches,
                                  int forwards = 0);
-// A forward program so many times, microbatch numbers going on; a pass of a microbatch needs the one before. What is
-// proved of one pass holds for all: each rank is done with a pass before it begins the next one.
+// Repeats a forward program `passes` times, with ascending microbatch numbers. A pass of a
+// microbatch needs the pass before. The proof for one pass is valid for all, because each rank ends
+// a pass before it begins the next one.
 PipelineProgram in_passes(PipelineProgram program, int passes);
-// Input errors as the builders (builders.hpp) say.
-// Deadlocks and broken rules are bugs; of a plugin's schedule they are input errors.
+// Builds and completes the program of a schedule. Input errors as in builders.hpp. Deadlocks and broken
+// rules are bugs; in a plugin's schedule they are input errors.
 PipelineProgram build_program(const ScheduleConfig& config, int ranks, int microbatches);
 
-// `program` with so many further microbatches before its own, which are forward alone: they get the numbers from 0,
-// its own come behind them.
+// Puts `forwards` further microbatches with a forward alone before those of `program`. They get the numbers
+// from 0; the numbers of the program's own microbatches follow.
 std::shared_ptr<const PipelineProgram> behind_forwards(const PipelineProgram& program, int forwards);
 
-// The same with the parts of composed actions as instructions of their own, one after the other: the first
-// need not wait for the inputs of the second. For ranks where nothing of the two could overlap.
+// Splits composed actions into single instructions, so that the first part need not wait for the inputs of
+// the second. For ranks on which the parts cannot overlap anyway.
 std::shared_ptr<const PipelineProgram> parts_apart(std::shared_ptr<const PipelineProgram> program);
 
-// Programs by number of microbatches: a pack may have another size from step to step (reference PIPE-18).
-// Used by one thread; programs live as long as somebody holds them.
+// Keeps programs by number of microbatches, which may change from step to step (reference PIPE-18). Use it
+// on one thread. The programs are shared and may outlive the cache.
 class ProgramCache {
  public:
   ProgramCache(ScheduleConfig config, int ranks) : config_(config), ranks_(ranks) {}

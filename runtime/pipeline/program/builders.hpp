@@ -1,7 +1,7 @@
 #pragma once
-// The compute programs of the schedules, as data (reference, appendix C.2 to C.5). `ranks` = size of the pp
-// axis, `microbatches` = per step; both at least 1. Input errors where a schedule cannot serve these numbers.
-// Each builder has its own file of the same name.
+// Build the compute programs of the schedules (reference, appendix C.2 to C.5). `ranks`: size of the pp
+// axis. `microbatches`: per step. Both at least 1. Input error when a schedule has no program for these
+// numbers. Each builder has a file of the same name.
 
 #include "runtime/pipeline/action.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
@@ -13,9 +13,9 @@ namespace d9d {
 Program build_looped_bfs(int ranks, int stages_per_rank, int microbatches);
 
 // Loop topology. 1F1B (Narayanan et al. 2019), interleaved 1F1B with more stages per rank (Narayanan et al.
-// 2021), and with zero_bubble ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2023) and its interleaved
-// form. The rounds max(1, microbatches / ranks) need not divide the microbatches:
-// the first ones then take one more.
+// 2021), and with zero_bubble ZB-H1 (Qi et al., "Zero Bubble Pipeline Parallelism", 2023) and its
+// interleaved form. The number of rounds is max(1, microbatches / ranks). If it does not divide the
+// microbatches, the first rounds have one more.
 Program build_interleaved(int ranks, int microbatches, const OneFOneBSchedule& schedule);
 
 // V topology, two stages per rank. ZB-V of Qi et al., "Pipeline Parallelism with Controllable Memory", 2024.

@@ -12,7 +12,7 @@ namespace {
 constexpr int absent = -1;
 constexpr std::size_t num_kinds = 8;
 
-// Where each action stands in its rank's program.
+// The position of each action in its rank's program.
 class Positions {
  public:
   Positions(const Program& program, const Topology& topology, int microbatches) {
@@ -75,7 +75,7 @@ void check_cell(const Positions& at, int stage, int mb, bool backward) {
       "{} comes before its I", to_string(Action{ActionKind::backward_weight, stage, mb}));
 }
 
-// One transfer: `send` on stage `from` behind position `produced`, `receive` on stage `to` before `consumed`.
+// Checks one transfer: `send` after position `produced`, `receive` before position `consumed`.
 void check_transfer(const Positions& at, const Topology& topology, Action send, Action receive, int produced,
                     int consumed) {
   const int sent = at.of(send.kind, send.stage, send.microbatch);
@@ -85,7 +85,7 @@ void check_transfer(const Positions& at, const Topology& topology, Action send, 
     return;
   }
   D9D_CHECK(sent > produced, "{} is missing or before its producer", to_string(send));
-  D9D_CHECK(received != absent && received < consumed, "{} is missing or behind its consumer",
+  D9D_CHECK(received != absent && received < consumed, "{} is missing or comes after its consumer",
             to_string(receive));
 }
 
@@ -103,7 +103,7 @@ Action counterpart(const Action& action) {
   }
 }
 
-// Runs the program with blocking transfers; true if every rank comes to its end.
+// Runs the program with blocking transfers. Returns whether every rank reaches its end.
 bool ends_with_rendezvous(const Program& program, const Topology& topology) {
   std::vector<std::size_t> next(program.size());
   std::vector<std::size_t> awake;

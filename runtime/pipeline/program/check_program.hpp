@@ -1,20 +1,20 @@
 #pragma once
-// Properties every program must have, checked without knowing how it was built. All errors are bugs that name
-// the action and the rule it breaks.
+// Checks properties that every program must have, without knowing how it was built. All errors are bugs that
+// name the action and the rule that it breaks.
 
 #include "runtime/pipeline/action.hpp"
 #include "runtime/pipeline/program/topology.hpp"
 
 namespace d9d {
 
-// Every (stage, microbatch): exactly one F on its rank; when anything runs backward exactly one B or I,
-// behind the F; exactly one W, behind the I, if and only if there is an I. Of the first `forwards` microbatches
-// the F alone. Takes compute and full programs.
+// Checks every (stage, microbatch): exactly one F on the stage's rank. If anything runs backward, exactly
+// one B or I after the F, and one W after the I if and only if there is an I. The first `forwards`
+// microbatches must have an F alone. Accepts compute and full programs.
 void check_compute(const Program& program, const Topology& topology, int microbatches, int forwards = 0);
 
-// Full programs: every transfer between stages of different ranks appears once on each side, behind its
-// producer and before its consumer, none within a rank; and the program ends even when each transfer blocks
-// both of its ranks until the other side has come to it (rendezvous).
+// Checks full programs: every transfer between stages of different ranks appears once on each side, after
+// its producer and before its consumer; there is none within a rank. The program must end even if each
+// transfer blocks both ranks until both have reached it (rendezvous).
 void check_communication(const Program& program, const Topology& topology, int microbatches,
                          int forwards = 0);
 

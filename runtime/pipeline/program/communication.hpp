@@ -6,11 +6,11 @@
 
 namespace d9d {
 
-// Plays all ranks in ascending order, one instruction a visit, and writes each SEND behind its producer and
-// at the same instant the RECV into the peer's program. So all programs are projections of one global order:
-// the transfers of a pair of ranks come in the same order on both sides, and not
-// even blocking transfers can deadlock. Between two stages of one rank there is
-// no transfer. A bug error names the heads when nothing can go on (deadlock).
+// Adds SEND and RECV. Plays all ranks in ascending order, one instruction per visit. Writes each SEND
+// after its producer and, at the same time, the RECV into the peer's program. So all programs are
+// projections of one global order: two ranks have their transfers in the same order, and even blocking
+// transfers cannot deadlock. Two stages of one rank have no transfer between them. On a deadlock it throws
+// a bug error that names the heads of all ranks.
 Program insert_communication(const Program& compute, const Topology& topology, int microbatches);
 
 }  // namespace d9d

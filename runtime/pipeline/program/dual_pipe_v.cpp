@@ -8,8 +8,8 @@ namespace {
 constexpr auto down = VRankWriter::down;
 constexpr auto up = VRankWriter::up;
 
-// Step 6: the second half of the backwards leaves its weight work for steps 7 and 8. Where the switch falls
-// inside a pair alternates from rank to rank.
+// Step 6: the second half of the backwards leaves its weight work for steps 7 and 8. Whether the switch is
+// between or inside a pair alternates from rank to rank.
 void draining_backwards(VRankWriter& w, int rank) {
   bool split = false;
   const auto backward = [&](VRankWriter::Chunk chunk) {

@@ -9,8 +9,8 @@
 namespace d9d {
 namespace {
 
-// The local stage of the k-th forward: round after round, the microbatches of a round on one stage after the
-// other. Rounds are as even as can be, of at least `ranks` microbatches where there are as many.
+// The local stage of the k-th forward. A round runs its microbatches on one local stage after the other.
+// Rounds are as even as possible and have at least `ranks` microbatches, if there are so many.
 std::vector<int> local_stages(int ranks, int microbatches, int stages) {
   const int rounds = std::max(1, microbatches / ranks);
   std::vector<int> order;
@@ -56,8 +56,8 @@ class InterleavedRank {
     if (!schedule_.zero_bubble) return emit(ActionKind::backward, local, microbatch);
     emit(ActionKind::backward_input, local, microbatch);
     deferred_.push_back({ActionKind::backward_weight, rank_ + local * ranks_, microbatch});
-    // Rank r waits r steps before it spends weight work:
-    // later ranks have that much less to bridge at the end.
+    // Rank r keeps r W for the end, when it has nothing else to run: its last gradient still
+    // travels through the r ranks before it.
     if (k >= rank_) oldest_weight();
   }
 
@@ -78,8 +78,8 @@ class InterleavedRank {
   RankProgram program_;
 };
 
-// Forwards a later rank needs before the first gradient can come back. With several stages per rank every
-// textbook takes two per rank of distance; with one stage only the deep form does.
+// The number of warm-up forwards per rank of distance to the last rank. With several stages per rank every
+// textbook has two; with one stage only the deep form does.
 int warmup_per_rank(const OneFOneBSchedule& schedule) {
   if (schedule.zero_bubble) return 1;
   return schedule.num_stages_per_rank > 1 || schedule.warmup == Warmup::deep ? 2 : 1;

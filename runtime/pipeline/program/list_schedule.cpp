@@ -31,7 +31,7 @@ class Scheduler {
 
   ActionOrder run() {
     while (left_ > 0) {
-      D9D_CHECK(!events_.empty(), "list scheduling stands still with {} actions left", left_);
+      D9D_CHECK(!events_.empty(), "list scheduling cannot continue with {} actions left", left_);
       const auto [time, rank] = events_.top();
       events_.pop();
       if (time >= ranks_[rank].free) decide(rank, time);
@@ -73,7 +73,7 @@ class Scheduler {
            rank.live + rank.pending + reserve < rules_.held_max;
   }
 
-  // Smaller goes first.
+  // The priority of a forward: the smallest goes first.
   int forward_key(std::size_t local, std::size_t of, int microbatch) const {
     const int depth = static_cast<int>(of - 1 - local);
     if (rules_.forwards == ForwardOrder::depth_first) return depth;
@@ -111,7 +111,7 @@ class Scheduler {
     return best;
   }
 
-  // The oldest W by microbatch, of the later stage first.
+  // The W of the oldest microbatch; between stages, of the later one.
   Choice best_weight(const Rank& rank, double now) const {
     Choice best;
     int oldest = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Programs by list scheduling: time goes on, and each rank that is free takes
-// the best of what it could run now. Many rules, none best for all costs; the
-// search tries them and goes on from the good ones. Internal to program/.
+// Builds programs by list scheduling: it simulates time, and each free rank takes the best action that
+// it could run now. No set of rules is best for all costs; the search tries many and starts from the
+// good ones. Internal to program/.
 
 #include <vector>
 
@@ -9,12 +9,12 @@
 
 namespace d9d {
 
-enum class Prefer { gradient, forward, alternate };      // where both could run
+enum class Prefer { gradient, forward, alternate };      // when both could run
 enum class ForwardOrder { depth_first, breadth_first };  // among the stages of a rank
 
 struct ListRules {
   Prefer prefer = Prefer::gradient;
-  ForwardOrder forwards = ForwardOrder::depth_first;  // breadth: in groups of as many microbatches as ranks
+  ForwardOrder forwards = ForwardOrder::depth_first;  // breadth first: in groups of `ranks` microbatches
   bool split = false;                                 // I and W instead of B
   // By rank: a forward begins only while fewer cells than this are between F and the end of B or I ...
   std::vector<int> live_max;
@@ -25,7 +25,8 @@ struct ListRules {
   double patience = 0;
 };
 
-// Always comes to an end: a forward leaves room for one cell of every later stage of its rank.
+// Builds an order. It always ends, because a forward leaves room for one cell
+// of every later stage of its rank.
 ActionOrder list_schedule(const ActionTable& table, const ListRules& rules);
 
 }  // namespace d9d

@@ -10,13 +10,13 @@ namespace {
 
 constexpr std::size_t memory_length = 60;  // costs remembered by the late acceptance
 
-// Where an action stands.
+// The position of an action.
 struct Place {
   std::size_t rank;
   std::size_t index;
 };
 
-// Smaller is better; the second decides between equal makespans.
+// Smaller is better. The second number decides between equal makespans.
 using Cost = std::pair<double, double>;
 
 class Walk {
@@ -52,7 +52,7 @@ class Walk {
 
   static Cost cost_of(const OrderTimes& times) { return {times.makespan(), times.sum_of_ends()}; }
 
-  // From the end backwards: each action began when the one before it on the path ended.
+  // Walks back from the end: each action of the path began when the previous one ended.
   void find_critical_path() {
     index_places();
     std::size_t rank = 0;
@@ -90,7 +90,7 @@ class Walk {
     }
   }
 
-  // An action must stay behind `before` when they are of one cell or one queue.
+  // Whether `after` must stay after `before`: they are of one cell or one queue.
   bool tied(int before, int after) const {
     return table_.same_queue(before, after) || table_.cell(before) == table_.cell(after);
   }
@@ -103,7 +103,7 @@ class Walk {
     return true;
   }
 
-  // To a random place as far as its ties let it.
+  // Moves an action to a random place, as far as its ties allow.
   bool move_far(Place place) {
     std::vector<int>& ids = now_.ranks[place.rank];
     std::size_t low = place.index, high = place.index;
@@ -118,7 +118,7 @@ class Walk {
     return true;
   }
 
-  // A B becomes I W, an I takes its W back.
+  // Splits a B into I and W, or joins an I and its W.
   bool split_or_join(Place place) {
     std::vector<int>& ids = now_.ranks[place.rank];
     const int id = ids[place.index];
@@ -136,7 +136,7 @@ class Walk {
     return true;
   }
 
-  // Right behind its I, or behind the last W of an earlier microbatch.
+  // The place right after its I, or after the last W of an earlier microbatch.
   std::vector<int>::iterator behind_older_weights(std::vector<int>& ids, std::size_t gradient, int weight) {
     auto at = ids.begin() + static_cast<std::ptrdiff_t>(gradient) + 1;
     for (auto it = at; it != ids.end(); ++it) {
@@ -180,7 +180,7 @@ class Walk {
     split = !split;
   }
 
-  // A full B adds its weight gradients where it stands, so W and B of a stage ascend together.
+  // A full B adds weight gradients at its own place, so W and B of a stage have to ascend together.
   bool weights_ascend() const {
     std::vector<int> last(static_cast<std::size_t>(table_.topology().num_stages()), -1);
     for (const int id : now_.ranks[undo_rank_]) {

@@ -8,16 +8,15 @@
 namespace d9d {
 
 struct SearchLimits {
-  int held_max = 0;  // of every rank
-  std::int64_t actions_max =
-      0;              // to be timed in all: bounds the work, not the clock, so that all ranks agree
-  double enough = 0;  // stop at this makespan
+  int held_max = 0;              // of every rank
+  std::int64_t actions_max = 0;  // total number of timed actions; no clock, so that all ranks agree
+  double enough = 0;             // stop at this makespan
 };
 
-// The best order met on a walk from `order`: neighbours change one place of the critical path (two actions in
-// turn, a W that goes elsewhere, a B split or joined). Late-acceptance hill climbing (Burke and Bykov, "The
-// late acceptance hill-climbing heuristic", 2017) with numbers drawn from `seed`. Never worse than `order`,
-// which must run and keep the limit.
+// Returns the best order on a random walk from `order`. A step changes one place of the critical path: it
+// swaps two actions, moves a W, or splits or joins a B. Late-acceptance hill climbing (Burke and Bykov, "The
+// late acceptance hill-climbing heuristic", 2017) with numbers drawn from `seed`. The result is never worse
+// than `order`, which must not deadlock and must keep the limit.
 ActionOrder search_order(const ActionOrder& order, const ActionTable& table, const SearchLimits& limits,
                          std::uint64_t seed);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A pipeline schedule that a plugin registers (Registry::add_schedule): what it has to say, and how its programs are
-// taken. They get the checks of the built-in ones (check_program.hpp) and their transfers (communication.hpp).
+// A pipeline schedule that a plugin registers (Registry::add_schedule). Its programs are checked
+// (check_program.hpp) and completed with transfers (communication.hpp) like the built-in ones.
 
 #include <fmt/format.h>
 
@@ -18,17 +18,18 @@
 namespace d9d {
 
 struct PipelineSchedule {
-  // The compute actions alone: a program for each of `ranks` (size of the pp axis), for any number of microbatches
-  // from 1 on. A pure function, because every rank builds all programs. Input errors for other numbers.
+  // Builds the compute actions alone, a program for each of `ranks` (size of the pp axis), for any number of
+  // microbatches from 1 on. Must be a pure function, because every rank builds all programs. Throw an input
+  // error for numbers that the schedule does not support.
   std::function<Program(int ranks, int microbatches)> build;
-  // Stage i runs on the rank that this topology says, of ranks x stages_per_rank stages.
+  // There are ranks x stages_per_rank stages; `topology` says on which rank each runs.
   int stages_per_rank = 1;
   TopologyKind topology = TopologyKind::loop;
 };
 
-// `schedule: x` and the keys that the plugin's schedule x declares.
+// The choice `schedule: x` of a plugin's schedule x, with the keys that x declares.
 struct OwnSchedule : config::Named {
-  // Not inline, because GCC 12 warns of a variant's other alternatives where it sees how a string is copied.
+  // Not inline: if GCC 12 sees how the string is copied, it warns of other alternatives of the variant.
   OwnSchedule();
   OwnSchedule(const OwnSchedule& other);
   OwnSchedule& operator=(const OwnSchedule& other);
@@ -37,16 +38,17 @@ struct OwnSchedule : config::Named {
   std::shared_ptr<const PipelineSchedule> made = {};  // null until the plugin is loaded
 };
 
-// Input errors: a builder that throws, or makes another number of programs than there are ranks.
+// Builds the programs. Input error when the builder throws, or does not make one program per rank.
 Program build_own(const OwnSchedule& schedule, int ranks, int microbatches);
 
-// What `call` returns; its errors are the plugin's and become input errors that name the schedule.
+// Returns the result of `call`. Its errors are the plugin's, so they become
+// input errors that name the schedule.
 template <class Call>
 auto of_own(const OwnSchedule& schedule, Call&& call) {
   try {
     return call();
   } catch (const std::exception& error) {
-    // Where d9d found it is of no use to who wrote the schedule.
+    // Removes the place in d9d's source: it does not help the author of the schedule.
     std::string_view what = error.what();
     const auto* const ours = dynamic_cast<const Error*>(&error);
     if (ours != nullptr && !ours->where().empty() && what.starts_with(ours->where() + ": "))

@@ -99,7 +99,8 @@ PipelineProgram parse_program(std::string_view text, int forwards) {
   try {
     return complete_program(std::move(program), topology, extent.microbatches, forwards);
   } catch (const Error& error) {
-    // What a builder must never break is a rule for users here; where the code checks it is of no help.
+    // The rules that are bugs in a builder are input errors here, and the place in
+    // d9d's source does not help the user.
     std::string_view text = error.what();
     if (!error.where().empty()) text.remove_prefix(error.where().size() + 2);
     throw Error(ErrorKind::input, fmt::format("the program cannot run: {}", text));

@@ -1,5 +1,5 @@
 #pragma once
-// Programs and costs as people write them.
+// Parses programs and costs that people write.
 
 #include <string>
 #include <string_view>
@@ -9,14 +9,13 @@
 
 namespace d9d {
 
-// A line of mnemonics per pipeline rank, "0F0 0SEND_F0 0F3|3B1"; "rank N:" in front, empty lines and lines
-// that begin with # are passed over, and so are SEND and RECV: they are
-// put in anew. Which rank has which stage is read off. Input error: no
-// topology fits, or the program breaks a rule (check_program) or deadlocks.
-// Of its first `forwards` microbatches it has the forward alone.
+// Parses a program: a line of mnemonics per pipeline rank, "0F0 0SEND_F0 0F3|3B1". Ignores "rank N:" in
+// front, empty lines, lines that begin with #, and SEND and RECV, which are added anew. The topology follows
+// from the stages of the ranks. The first `forwards` microbatches must have a forward alone. Input error
+// when no topology fits, or when the program breaks a rule (check_program) or deadlocks.
 PipelineProgram parse_program(std::string_view text, int forwards = 0);
 
-// "F:I:W" or "F:I:W:B" for all stages, or for each of them, parted by commas.
+// Parses costs: "F:I:W" or "F:I:W:B", once for all stages or once per stage, separated by commas.
 std::vector<StageCosts> parse_costs(std::string_view text, int num_stages);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// The choice of a pipeline schedule: `trainer.pipelining.schedule` of the job file (reference A.5), whose keys
-// stand in runtime/job/section/pipeline_schedule_config.hpp. Plain structs, one per schedule; name is the value of
+// The choice of a pipeline schedule: `trainer.pipelining.schedule` of the job file (reference A.5). The keys
+// are in runtime/job/section/pipeline_schedule_config.hpp. Plain structs, one per schedule: `name` is the value of
 // the key `schedule`, the fields are the other keys.
 
 #include <cstdint>
@@ -43,8 +43,9 @@ struct DualPipeVSchedule {
   static constexpr std::string_view name = "dual_pipe_v";
 };
 
-// The program is searched for (auto_schedule.hpp), from costs that the first steps of a run measure. The
-// stages of a rank are fixed when the model is built; the search chooses order and split backwards.
+// A search chooses the program (auto_schedule.hpp), by costs that the first steps of a run
+// measure. The stages of a rank are fixed when the model is built; the search chooses the
+// order, and which backwards are split.
 struct AutoSchedule {
   static constexpr std::string_view name = "auto";
   int num_stages_per_rank = 1;
@@ -60,14 +61,15 @@ struct InferenceSchedule {
 using ScheduleConfig = std::variant<GpipeSchedule, LoopedBfsSchedule, OneFOneBSchedule, ZeroBubbleVSchedule,
                                     DualPipeVSchedule, AutoSchedule, InferenceSchedule, OwnSchedule>;
 
-// In the order of the variant; those of plugins have names of their own.
+// The names of the built-in schedules, in the order of the variant.
 const std::vector<std::string_view>& schedule_names();
 std::string_view name_of(const ScheduleConfig& config);
-// The schedule of that name with the defaults of its fields.
-// Input error: an unknown name; it lists the known ones.
+// Returns the schedule of that name with default fields. Input error, with a list of
+// known names, for an unknown one.
 ScheduleConfig schedule_named(std::string_view name);
 int stages_per_rank(const ScheduleConfig& config);
-// Whether the schedule has a program for these numbers. Of a plugin's only its builder knows.
+// Whether the schedule has a program for these numbers. True for a plugin's
+// schedule: only its builder knows.
 bool serves(const ScheduleConfig& config, std::int64_t ranks, std::int64_t microbatches);
 
 }  // namespace d9d

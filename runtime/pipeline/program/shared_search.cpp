@@ -3,7 +3,7 @@
 namespace d9d {
 namespace {
 
-// Everything that the answer depends on.
+// All numbers on which the result depends: the key of equal problems.
 std::vector<double> numbers_of(const AutoProblem& problem) {
   const Topology& topology = problem.topology;
   const CostModel& costs = problem.costs;
@@ -37,6 +37,7 @@ SharedSearch::Found SharedSearch::find(const AutoProblem& problem) {
       search = promise.get_future().share();
     }
   }
+  // Searches, or waits for another rank's search, without the lock, so that other problems are not held up.
   if (found.valid()) return found.get();
   try {
     auto choice = std::make_shared<const AutoChoice>(search_schedule(problem));

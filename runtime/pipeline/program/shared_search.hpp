@@ -1,6 +1,6 @@
 #pragma once
-// The searches of schedule `auto` that the ranks of a process share. All ranks of a job get the same costs, so they
-// look for the same program: the first one searches, the others wait for what it finds.
+// Shares the searches of schedule `auto` between the ranks of a process. All ranks of a job have the same
+// costs, so they search for the same program: the first rank searches, the others wait for its result.
 
 #include <future>
 #include <map>
@@ -16,7 +16,8 @@ class SharedSearch {
  public:
   using Found = std::shared_ptr<const AutoChoice>;
 
-  // Thread-safe. Equal problems are searched once. Throws as search_schedule() does, for everyone who asked.
+  // Returns the result of search_schedule(), which runs once for equal problems. Every caller
+  // gets its error, too. Any thread.
   Found find(const AutoProblem& problem);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A value per (stage, microbatch); an index outside is a bug.
+// A value per (stage, microbatch). It is a bug to use an index outside.
 
 #include <cstddef>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Which rank of the pp axis runs which pipeline stage (reference PIPE-16).
+// The placement of pipeline stages on the ranks of the pp axis (reference PIPE-16).
 
 #include <vector>
 

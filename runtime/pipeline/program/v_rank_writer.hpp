@@ -1,6 +1,6 @@
 #pragma once
-// What the builders of the V topology share: counts microbatches per stage and direction, keeps deferred
-// weight work. Internal to program/.
+// Writes the program of one rank for the builders of the V topology. Counts microbatches per stage and
+// direction, and keeps a queue of deferred weight work. Internal to program/.
 
 #include <array>
 #include <deque>
@@ -17,13 +17,13 @@ class VRankWriter {
 
   Action forward(Chunk chunk) { return {ActionKind::forward, stages_[chunk], forwards_[chunk]++}; }
   Action backward(Chunk chunk) { return {ActionKind::backward, stages_[chunk], backwards_[chunk]++}; }
-  // Leaves its W in the queue.
+  // Puts its W into the queue.
   Action backward_input(Chunk chunk) {
     const int microbatch = backwards_[chunk]++;
     deferred_.push_back({ActionKind::backward_weight, stages_[chunk], microbatch});
     return {ActionKind::backward_input, stages_[chunk], microbatch};
   }
-  // Takes the oldest W of a chunk, or of both; the queue must have one.
+  // Take the oldest W of a chunk, or of both, from the queue, which must have one.
   Action weight(Chunk chunk);
   Action weight();
   bool has_weight(Chunk chunk) const;

@@ -49,7 +49,8 @@ RankProgram write_zero_bubble(int ranks, int rank, int simulated) {
 Program build_zero_bubble_v(int ranks, int microbatches) {
   D9D_REQUIRE(ranks >= 1 && microbatches >= 1,
               "a pipeline of {} ranks and {} microbatches; each must be at least 1", ranks, microbatches);
-  // Too few microbatches for the pattern: written for enough, then the surplus is dropped.
+  // The pattern needs at least 2 * ranks - 1 microbatches. With fewer, it is written for that many, and
+  // actions of surplus microbatches are dropped.
   const int simulated = std::max(2 * ranks - 1, microbatches);
   Program program;
   for (int rank = 0; rank < ranks; ++rank) {

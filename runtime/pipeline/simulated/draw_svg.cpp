@@ -21,7 +21,7 @@ constexpr int footer_height = 34;
 constexpr int legend_height = 26;
 constexpr int ticks_max = 10;
 constexpr double text_width_min = 14;         // narrowest box that gets its microbatch written in
-constexpr const char* ink_color = "#24292f";  // of a file; in a page that of the text around it
+constexpr const char* ink_color = "#24292f";  // in a file of its own; in a page the colour of the page's text
 constexpr std::array drawn_kinds{ActionKind::forward, ActionKind::backward, ActionKind::backward_input,
                                  ActionKind::backward_weight};
 
@@ -42,7 +42,7 @@ Color color_of(ActionKind kind) {
   }
 }
 
-// `depth` = the how-manieth stage of its rank.
+// `depth`: the stage's index among the stages of its rank.
 std::string fill_of(ActionKind kind, int depth) {
   const Color c = color_of(kind);
   const double shade = 1.0 / (1.0 + 0.25 * depth);
@@ -54,7 +54,7 @@ struct Lane {
   double y, height;
 };
 
-// Half a row for an action that overlaps with the one before or behind it.
+// An action that overlaps with the previous or the next one gets half a row.
 Lane lane_of(const std::vector<SimulatedAction>& actions, std::size_t i, double y, double height) {
   const auto overlap = [&](std::size_t first) {
     return actions[first + 1].start < actions[first].end && actions[first + 1].end > actions[first].start;
@@ -64,7 +64,7 @@ Lane lane_of(const std::vector<SimulatedAction>& actions, std::size_t i, double 
   return {y, height};
 }
 
-// Around the parts of each composed action.
+// Draws a frame around the parts of each composed action.
 void draw_frames(std::string& svg, const std::vector<SimulatedAction>& actions, double row_y,
                  double row_height, double scale) {
   for (std::size_t first = 0; first < actions.size();) {
@@ -112,10 +112,10 @@ void draw_rank(std::string& svg, const std::vector<SimulatedAction>& actions, do
   draw_frames(svg, actions, row_y, row_height, scale);
 }
 
-// What the pictures have, for the legend.
+// The things that appear in the pictures, for the legend.
 struct Contents {
   std::set<ActionKind> kinds;
-  std::size_t stages = 1;  // of a rank, at most
+  std::size_t stages = 1;  // the most of any rank
   bool composed = false;
 };
 

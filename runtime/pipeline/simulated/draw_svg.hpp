@@ -1,5 +1,5 @@
 #pragma once
-// A simulated (or measured) program as a picture: a row per rank, time to the right, a box per action.
+// Draws a simulated (or measured) program: a row per rank, time to the right, a box per action.
 
 #include <string>
 #include <vector>
@@ -12,17 +12,17 @@ struct SvgOptions {
   int width = 1200;  // pixels of the time axis
   int row = 28;      // pixels of a rank
   std::string title;
-  std::string unit;       // of the times, with its space: " ms"
-  bool embedded = false;  // within a page: its colour of text and ground, as wide as there is room
+  std::string unit;       // of the times, with a space in front: " ms"
+  bool embedded = false;  // for use in a page: has the page's colours, and its width
 };
 
-// F blue, B green, I teal, W amber; later stages of a rank are darker; the parts of a composed action have a frame
-// around them. Each box has its mnemonic, times and length as tooltip, and its microbatch as text where that fits.
-// Under the rows a time axis, at the end a legend of what is there.
+// F is blue, B green, I teal, W amber. Later stages of a rank are darker. The parts of a composed action
+// have a frame. The tooltip of a box has mnemonic, times and length; its text, where it fits, is the
+// microbatch. Below the rows there are a time axis and a legend.
 std::string draw_svg(const Simulation& simulation, const SvgOptions& options);
 
-// Several above one another on one scale of time; options.title
-// is not used. Actions that overlap on a rank share its row.
+// Draws several panels one above the other on the same time scale. Ignores options.title. Actions that
+// overlap on a rank share its row.
 struct SvgPanel {
   std::string title;
   const Simulation* simulation = nullptr;

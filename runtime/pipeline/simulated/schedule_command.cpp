@@ -47,8 +47,8 @@ Scheduled searched(const AutoSchedule& schedule, const ScheduleCommandOptions& o
   return result;
 }
 
-// Where nothing is said about stages, and so nothing about their costs: one stage per rank, or two on a V if
-// that is faster. Both hold as many activations at most.
+// For a command that says nothing about stages or their costs: one stage per rank, or two on a V if that is
+// faster. Both have the same limit of activations.
 Scheduled best_searched(const AutoSchedule& given, const ScheduleCommandOptions& options) {
   Scheduled best = searched(given, options);
   if (!options.chooses_stages || options.ranks == 1) return best;

@@ -23,13 +23,13 @@ int microbatches_of(const Program& program) {
   return count;
 }
 
-// What runs as one.
+// Parts that run as one.
 struct Work {
   Instruction instruction;
   bool joined = false;  // with the one before it
 };
 
-// The compute parts of a rank's program; those of a composed instruction together only where they overlap.
+// The compute parts of a rank's program. Parts of a composed instruction stay together only if they overlap.
 std::vector<Work> compute_of(const RankProgram& program, bool together) {
   std::vector<Work> compute;
   for (const Instruction& instruction : program) {
@@ -75,7 +75,7 @@ class Simulator {
   bool done(std::size_t rank) const { return next_[rank] == todo_[rank].size(); }
   const Instruction& head(std::size_t rank) const { return todo_[rank][next_[rank]].instruction; }
 
-  // The stage whose action must have ended before, or nothing.
+  // The stage whose action must have ended before this one can begin, or nothing.
   std::optional<int> upstream(const Action& action) const {
     if (action.kind == ActionKind::forward && !topology_.is_first(action.stage)) return action.stage - 1;
     const bool needs_gradient =
@@ -84,7 +84,7 @@ class Simulator {
     return {};
   }
 
-  // When its input is there; never_done while nobody knows.
+  // The time at which the action's input arrives; never_done while its producer has not run.
   double arrival(const Action& action) const {
     const auto from = upstream(action);
     if (!from) return 0;
@@ -92,7 +92,7 @@ class Simulator {
     return ends.at(*from, action.microbatch) + costs_.transfer_between(*from, action.stage, topology_);
   }
 
-  // Nothing when the rank is at its end or its head waits for another rank.
+  // Returns nothing when the rank is at its end, or its head waits for another rank.
   std::optional<double> start_of_head(std::size_t rank) const {
     if (done(rank)) return {};
     double start = clock_[rank];

@@ -1,8 +1,8 @@
 #pragma once
-// What a program costs, without running it: start and end of every action, makespan, bubble, live
-// activations. Each rank runs one instruction at a time in program order; a transfer to another rank runs
-// beside the compute and arrives that long after its producer ended. Times have the unit of the costs. Linear
-// in the number of actions.
+// Computes the costs of a program without running it: start and end of every action, makespan, bubble, live
+// activations. Each rank runs one instruction at a time in program order. A transfer to another rank does
+// not block it; it arrives `transfer` after its producer has ended. Times have the unit of the costs.
+// Linear in the number of actions.
 
 #include <optional>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace d9d {
 
-// Of one microbatch.
+// The times of one microbatch on one stage.
 struct StageCosts {
   double forward = 1;
   double backward_input = 1;
@@ -27,14 +27,14 @@ struct CostModel {
   std::vector<StageCosts> stages;  // one per stage
   double transfer = 0;             // between stages of different ranks; 0 within a rank
   double overhead = 0;             // added to every compute action; counts as bubble
-  // Of each boundary between stage i and i + 1, both ways alike; empty: `transfer` for all.
+  // One for each boundary between stage i and i + 1, the same both ways; empty: `transfer` for all.
   std::vector<double> transfers = {};
   // None: the parts of a composed instruction run one after the other, each as soon as it can. A share in
-  // [0, 1]: they begin together once all are ready, the shorter hides that share of itself behind the longer,
-  // and all of them hand on at the end.
+  // [0, 1]: the parts begin together once all are ready, the longer one hides this share of the shorter one,
+  // and the results of all are sent at the end.
   std::optional<double> overlap = std::nullopt;
 
-  // From one stage to its neighbour.
+  // The time of a transfer from one stage to its neighbour.
   double transfer_between(int stage, int other, const Topology& topology) const;
 };
 // F = I = W = 1 / stages per rank for every stage: a rank's whole forward of one microbatch takes 1.
@@ -59,8 +59,8 @@ struct Simulation {
   std::vector<int> peak_held;
 };
 
-// Takes compute or full programs; communication instructions are skipped (their time is in the transfers).
-// Deadlock: a bug error that names what each stuck rank waits for.
+// Simulates a compute or a full program. Skips communication instructions; the costs have their time as
+// transfers. On a deadlock it throws a bug error that names the action for which each rank waits.
 Simulation simulate(const Program& program, const Topology& topology, const CostModel& costs);
 
 }  // namespace d9d

@@ -14,7 +14,8 @@ bool is_elsewhere(const at::Tensor& tensor, Device& device) {
   return tensor.device() != device.place() && !tensor.is_cpu();
 }
 
-// The sender's memory is used again behind the copy.
+// Copies the tensor to `device` if it is on another one. use_until() keeps the
+// sender's memory until the copy is done.
 at::Tensor brought(const at::Tensor& there, Device& device) {
   if (!is_elsewhere(there, device)) return there;
   const at::Tensor from = there.detach().contiguous();
@@ -26,7 +27,7 @@ at::Tensor brought(const at::Tensor& there, Device& device) {
   return here.requires_grad_(there.requires_grad());
 }
 
-// From here on, where some tensor is elsewhere.
+// Starts to time the copies, if some tensor is on another device.
 WorkTimer timed_copies(const TensorMap& tensors, Device& device) {
   LoggedWork copies{.kind = LoggedWork::Kind::transfer, .name = WorkName::current()};
   for (const auto& [name, tensor] : tensors)
@@ -39,7 +40,8 @@ WorkTimer timed_copies(const TensorMap& tensors, Device& device) {
 
 Ticket hand_over(TensorTable& table, TensorMap tensors, Device& device) {
   if (!device.is_cpu()) {
-    // What is taken is copied as a whole, which has to be in one piece: made so here, on its own stream.
+    // A copy between devices needs a contiguous tensor. Makes it contiguous
+    // here, on the sender's own stream.
     for (auto& [name, tensor] : tensors) {
       if (!tensor.is_contiguous()) {
         tensor = tensor.detach().contiguous().requires_grad_(tensor.requires_grad());

@@ -1,6 +1,7 @@
 #pragma once
-// How stages hand tensors to each other, also from one device to another: the ticket's parcel carries the event by
-// which they are filled, and the taker's stream waits for it. The host waits on neither side.
+// Hands tensors from stage to stage, also from one device to another. The ticket's parcel carries
+// an event that is recorded when the tensors are filled, and the stream of the receiving stage
+// waits for it. The host never waits.
 
 #include "runtime/device/device.hpp"
 #include "runtime/tensor/tensor_map.hpp"
@@ -8,10 +9,10 @@
 
 namespace d9d {
 
-// Tensors that the current stream fills.
+// Puts tensors that the current stream fills into the table.
 Ticket hand_over(TensorTable& table, TensorMap tensors, Device& device);
-// On `device`, to be used on its current stream: the sender's tensors, or copies of those that are on another device.
-// Tensors of the host stay there. requires_grad stays as it was. A ticket that was taken before is a bug.
+// Takes the tensors, for use on the current stream of `device`. Copies those that are on another device.
+// Tensors of the host stay there. requires_grad does not change. It is a bug to take a ticket twice.
 TensorMap take_over(TensorTable& table, Ticket ticket, Device& device);
 
 }  // namespace d9d

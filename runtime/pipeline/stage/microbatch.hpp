@@ -1,6 +1,6 @@
 #pragma once
-// What a stage holds for one microbatch, from begin_step to its last action. Internal to the stage core;
-// needs torch.
+// The tensors of a stage for one microbatch, from begin_step() to its last action. Internal
+// to the stage core; needs torch.
 
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace d9d {
 
-// Where the backward of a microbatch begins. An edge instead of a tensor: the data of an activation that was
-// handed on may go as soon as the next stage is done with it.
+// A starting point of a microbatch's backward. It has a graph edge and not the tensor, so that the next
+// stage can free the data of an activation that was handed on.
 struct Root {
   std::string name;
   kernels::BackwardRoot at;
@@ -22,23 +22,23 @@ struct Microbatch {
   enum class Phase { waiting, forwarded, input_done, finished };
 
   Phase phase = Phase::waiting;
-  bool trains = true;                            // or F is its only action
+  bool trains = true;                            // false: F is its only action
   MicrobatchTensors given;                       // until F
-  Ticket activation, gradient;                   // facts that arrived, until used
-  TensorMap leaves;                              // inputs that want a gradient, until B or I
+  Ticket activation, gradient;                   // of neighbouring stages; from arrival until use
+  TensorMap leaves;                              // inputs that need a gradient, until B or I
   std::vector<Root> roots;                       // until the backward ran
   c10::intrusive_ptr<kernels::WeightWork> work;  // until B or W
   at::Tensor loss;                               // detached, one element; until finish_step
   double weight = 0;
 
-  // Holds anything large.
+  // Whether it holds tensors.
   bool cached() const {
     return activation || gradient || !leaves.empty() || !roots.empty() || work || !given.inputs.empty() ||
            !given.shared.empty() || !given.state.empty();
   }
 };
 
-// The backward from the roots, as the mode of the work says; the roots and the graph are gone afterwards.
+// Runs the backward from the roots, in the mode of the work. Frees the roots and the graph.
 void run_backward(Microbatch& mb);
 
 }  // namespace d9d

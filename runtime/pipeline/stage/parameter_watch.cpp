@@ -35,8 +35,8 @@ ParameterWatch::ParameterWatch(const std::vector<StageParameter>& parameters, in
     if (!parameters[i].tensor.requires_grad()) continue;
     auto entry = std::make_unique<Entry>();
     entry->index = i;
-    // The tensor itself holds its accumulator only weakly:
-    // without this the hook would die with the first graph.
+    // The tensor has only a weak reference to its accumulator, so without this one the hook
+    // would die with the first graph.
     entry->accumulator = torch::autograd::impl::grad_accumulator(parameters[i].tensor);
     entry->hook =
         entry->accumulator->add_post_hook(std::make_unique<Hook>([this, e = entry.get()] { passed(*e); }));
@@ -79,10 +79,10 @@ void ParameterWatch::end_microbatch(bool last) {
 }
 
 void ParameterWatch::passed(Entry& entry) {
-  if (!in_step_) return;  // somebody else's backward
+  if (!in_step_) return;  // a backward that does not belong to a step
   entry.reached = true;
-  // A second pass means a backward inside the backward
-  // (recomputation) uses a parameter that another part uses too.
+  // Autograd passes twice when a backward inside the backward (recomputation) uses a parameter that
+  // another part of the model uses, too.
   D9D_CHECK(!entry.complete, "the gradient of parameter {} grew after it was declared complete", entry.index);
   if (in_full_backward_ && reports()) report(entry);
 }

@@ -1,10 +1,9 @@
 #pragma once
-// Tells when a parameter's gradient has seen its last addition
-// of a step. Internal to the stage core; needs torch.
+// Reports when the gradient of a parameter is complete for a step. Internal to the stage core; needs torch.
 //
-// How: a hook behind the AccumulateGrad node of each trainable parameter.
-// Autograd runs that node once per backward, when every use of the parameter is
-// through, also when the gradient went another way (weight work returns none).
+// It puts a hook after the AccumulateGrad node of each trainable parameter. Autograd runs this node
+// once per backward, after every use of the parameter, even when the node gets no gradient (weight
+// work adds gradients by itself).
 
 #include <ATen/core/Tensor.h>
 
@@ -22,22 +21,23 @@ namespace d9d {
 
 class ParameterWatch {
  public:
-  // Watches those that require a gradient; indices are those of `parameters`. The observer hears of each
-  // microbatch, too, if `each_microbatch`; it may be null, and outlives this object.
+  // Watches the parameters that require a gradient, and reports them by their index in
+  // `parameters`. `observer` may be null; it must outlive this object. With `each_microbatch` it is
+  // called for each microbatch, too.
   ParameterWatch(const std::vector<StageParameter>& parameters, int stage, GradientObserver* observer,
                  bool each_microbatch);
   ~ParameterWatch();
   ParameterWatch(const ParameterWatch&) = delete;
   ParameterWatch& operator=(const ParameterWatch&) = delete;
 
-  // A new step: nothing is complete.
+  // Begins a step: no gradient is complete.
   void begin_step();
-  // From here on a parameter is complete, of its microbatch
-  // or of the step, as soon as autograd is through with it.
+  // Call it before a full backward. In it a parameter is complete, for the microbatch or (`last`) for the
+  // step, as soon as autograd has finished with it.
   void begin_full_backward(bool last);
-  // A microbatch's last action ended: whatever is not complete yet is now.
+  // Call it after a microbatch's last action. Reports the parameters that are not complete yet.
   void end_microbatch(bool last);
-  // Those that no backward of the step has come to, by their index: no loss depends on them.
+  // Returns the indices of parameters that no backward of the step has reached: no loss depends on them.
   std::vector<std::size_t> unreached() const;
 
  private:

@@ -67,7 +67,7 @@ void SplitWatch::name_users(const Nodes& roots) {
     for (const std::string& name : users[entry->accumulator.get()]) {
       entry->found.nodes += (entry->found.nodes.empty() ? "" : ", ") + name;
     }
-    // Its use is not in this graph: a block that is recomputed in the backward.
+    // No node of this graph uses the parameter, so a block that is recomputed in the backward does.
     if (entry->found.nodes.empty()) entry->found.nodes = "an operator of a recomputed block";
   }
 }

@@ -1,9 +1,10 @@
 #pragma once
-// Finds the parameters whose gradients a split backward already computes in I, because an operator that uses
-// them cannot leave them to W, and names that operator. Internal to the stage core; needs torch.
+// Finds the parameters whose gradients a split backward computes in I already, because an operator that uses
+// them cannot defer them to W, and names that operator. Internal to the stage core; needs torch.
 //
-// How: a hook behind the AccumulateGrad node of each trainable parameter. Of what is left to W it gets no
-// gradient, of all else it does; the operators are those with an edge to it.
+// It puts a hook after the AccumulateGrad node of each trainable parameter. The hook sees no
+// gradient when all of it was deferred to W, and sees one when an operator computed it in I. This
+// operator has an edge to the node.
 
 #include <ATen/core/Tensor.h>
 
@@ -23,7 +24,7 @@ class SplitWatch {
  public:
   using Nodes = std::vector<std::shared_ptr<torch::autograd::Node>>;
 
-  // Before the backward from `roots`; one backward is watched.
+  // Watches one backward. Construct it before the backward from `roots`.
   SplitWatch(const std::vector<StageParameter>& parameters, const Nodes& roots);
   ~SplitWatch();
   SplitWatch(const SplitWatch&) = delete;
@@ -31,9 +32,9 @@ class SplitWatch {
 
   struct Found {
     std::size_t parameter;  // index into `parameters`
-    std::string nodes;      // of autograd, as it prints them; several parted by ", "
+    std::string nodes;      // the names of autograd nodes, separated by ", "
   };
-  // After the backward, in the order of the parameters.
+  // Call it after the backward. The results are in the order of the parameters.
   std::vector<Found> not_split() const;
 
  private:

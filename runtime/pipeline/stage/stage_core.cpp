@@ -25,7 +25,8 @@ using kernels::WeightWork;
 
 namespace {
 
-// Parameters in units are left out: their values are there only while the unit computes.
+// The parameters whose weight work torch's own ops may defer. None if the stage has units: their parameters
+// have values only while the unit computes.
 std::shared_ptr<const WeightWork::Leaves> leaves_for_later(const StageCoreOptions& options) {
   if (options.before_weight_job) return nullptr;
   auto leaves = std::make_shared<WeightWork::Leaves>();
@@ -47,7 +48,7 @@ StageCore::StageCore(StageCoreOptions options, TensorTable& table)
   D9D_CHECK(!is_last() || (options_.training ? bool(options_.compute_loss) : bool(options_.consume_outputs)),
             "the last stage has no {} function", options_.training ? "loss" : "output");
 }
-// A step may be abandoned between I and W.
+// A step may be abandoned between I and W, so microbatches may still hold weight work here.
 StageCore::~StageCore() {
   for (const Microbatch& mb : microbatches_) {
     if (mb.work) mb.work->discard();
@@ -58,7 +59,7 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
   D9D_CHECK(microbatches_.empty(), "step {} begins on stage {} before step {} is finished", step, stage(),
             step_);
   D9D_REQUIRE(!microbatches.empty(), "step {} has no microbatches", step);
-  set_training(options_.training);  // the module may be another core's, too
+  set_training(options_.training);  // another core may share the module and have changed its mode
   D9D_CHECK((options_.passes == 1 || !options_.training) &&
                 static_cast<int>(microbatches.size()) % options_.passes == 0,
             "{} microbatches in {} passes", microbatches.size(), options_.passes);
@@ -67,8 +68,8 @@ void StageCore::begin_step(std::uint64_t step, const std::vector<MicrobatchTenso
   for (const MicrobatchTensors& given : microbatches) {
     Microbatch mb;
     mb.trains = options_.training && !given.forward_only;
-    D9D_CHECK(mb.trains || !is_last() || options_.consume_outputs, "nobody takes the outputs of stage {}",
-              stage());
+    D9D_CHECK(mb.trains || !is_last() || options_.consume_outputs,
+              "consume_outputs is missing for the outputs of stage {}", stage());
     if (is_first()) mb.given.inputs = given.inputs;
     mb.given.shared = given.shared;
     if (is_last()) mb.given.state = given.state;
@@ -164,7 +165,7 @@ Microbatch& StageCore::at(int microbatch) {
   return microbatches_[static_cast<std::size_t>(microbatch)];
 }
 
-// Of several passes the last one's outputs.
+// Whether the outputs are handed over: on the last stage, for microbatches of the last pass.
 bool StageCore::consumes(int microbatch) const {
   return is_last() && microbatch + microbatches_of_pass() >= static_cast<int>(microbatches_.size());
 }
@@ -197,7 +198,8 @@ ActionResult StageCore::dispatch(const Action& action) {
   }
 }
 
-// The action's inputs are there: a device's time for it has no part of those that it waited for.
+// Starts the timer of an action after its inputs have arrived, so that the device's time
+// for it contains no wait for them.
 void StageCore::begin_work(const Action& action) {
   if (options_.device->is_cpu()) return;
   timer_ = {WorkLog::current(),
@@ -234,7 +236,7 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
   return result;
 }
 
-// The tensors of the stage before; those that want a gradient become leaves of this stage's graph.
+// Takes the tensors of the previous stage. Those that need a gradient become leaves of this stage's graph.
 TensorMap StageCore::take_activation(Microbatch& mb) {
   TensorMap inputs = take_over(table_, std::exchange(mb.activation, {}), *options_.device);
   for (auto& [name, tensor] : inputs) {
@@ -247,7 +249,7 @@ TensorMap StageCore::take_activation(Microbatch& mb) {
   return inputs;
 }
 
-// requires_grad of a tensor that is handed on says that this stage wants its gradient back.
+// Hands the outputs on. requires_grad of a tensor asks the next stage for its gradient.
 Ticket StageCore::put_outputs(Microbatch& mb, const TensorMap& outputs) {
   TensorMap activation;
   for (const auto& [name, output] : outputs) {
@@ -281,7 +283,7 @@ void StageCore::take_gradients(Microbatch& mb) {
     root.at.gradient = tensor_at(gradients, root.name, "the gradient of the next stage");
 }
 
-// The input half. The first stage has no inputs to give gradients for: its whole backward waits for W.
+// Runs the input half. The first stage has no inputs that need gradients, so its whole backward waits for W.
 ActionResult StageCore::backward_input(Microbatch& mb) {
   mb.phase = Microbatch::Phase::input_done;
   if (is_first()) return {};
@@ -349,7 +351,7 @@ Ticket StageCore::put_input_gradients(Microbatch& mb) {
   return hand_over(table_, std::move(gradients), *options_.device);
 }
 
-// The last action of a microbatch ran.
+// Ends a microbatch after its last action.
 void StageCore::finish(Microbatch& mb) {
   mb.work.reset();
   mb.phase = Microbatch::Phase::finished;

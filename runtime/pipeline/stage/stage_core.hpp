@@ -1,16 +1,16 @@
 #pragma once
-// One pipeline stage on one rank: its module, the tensors that its
-// microbatches keep, and the actions F, B, I and W.
-// All calls come from the rank's compute thread; see run() for the second lane.
+// One pipeline stage on one rank: its module, the tensors of its microbatches, and the actions F, B, I and
+// W. Call it on the rank's compute thread; see run() for the second lane.
 //
 //   F  forward. The activation for the next stage is detached; the last stage computes the loss.
 //   B  backward of inputs and weights.
-//   I  the input half of backward: gradients for the stage before. Weight gradients are left for W, but for
-//      those that their operators cannot leave (kernels/graph/split_backward.hpp); these are computed here already.
+//   I  the input half of backward: gradients for the stage before. Weight gradients are left for W, except
+//      those that their operators cannot defer (kernels/graph/split_backward.hpp).
 //   W  the weight half. The first stage defers its whole backward to W, because no stage waits for the
 //      gradients of its inputs.
 //
-// An exception inside an action is rethrown with stage, action and step; the step cannot go on after it.
+// An exception inside an action is rethrown with stage, action and step in its text.
+// The step cannot continue after it.
 
 #include <cstdint>
 #include <memory>
@@ -32,7 +32,7 @@ namespace d9d {
 
 class StageCore {
  public:
-  // `table` outlives the core. Gradients are added into each parameter's grad(), which should be defined.
+  // Keeps a reference to `table`. Gradients are added to each parameter's grad(), which should be defined.
   StageCore(StageCoreOptions options, TensorTable& table);
   ~StageCore();
   StageCore(const StageCore&) = delete;
@@ -40,28 +40,28 @@ class StageCore {
 
   int stage() const { return options_.stage; }
 
-  // One entry per microbatch, at least one; shapes may differ between them. The step before must be finished.
+  // Begins a step; the previous one must be finished. `microbatches`: at least one; shapes may differ.
   void begin_step(std::uint64_t step, const std::vector<MicrobatchTensors>& microbatches);
 
-  // In any order, once each: the activation of the stage before, the gradients of the stage after.
+  // Take activations of the previous and gradients of the next stage: once per microbatch, in any order.
   void put_activation(int microbatch, Ticket ticket);
   void put_gradient(int microbatch, Ticket ticket);
 
-  // Whether the inputs of an action are there and the actions that it depends on have run.
+  // Whether the inputs of an action have arrived, and the actions on which it depends have run.
   bool ready(const Action& action) const;
-  // Runs a ready action; one that is not ready is a bug. On the compute thread or on that of lane 1; two
-  // actions of one stage never run at a time (run_instruction.hpp).
+  // Runs an action. It is a bug if the action is not ready. Call it on the compute thread or on lane 1's,
+  // but never for two actions of this stage at once (run_instruction.hpp).
   ActionResult run(const Action& action);
 
   // Whether every action of the step has run.
   bool step_done() const { return unfinished_ == 0; }
   // Ends the step. A microbatch that still holds tensors is a bug.
   StageLosses end_step();
-  // The same, and the host waits for the losses.
+  // Ends the step and waits on the host for the losses.
   StageTotals finish_step();
-  // Of the last step: trainable parameters that its backwards did not come to, by their index.
+  // Returns the indices of trainable parameters that no backward of the last step has reached.
   std::vector<std::size_t> unreached() const { return watch_.unreached(); }
-  // How many microbatches hold tensors now.
+  // The number of microbatches that hold tensors now.
   int num_cached() const;
 
  private:
@@ -95,7 +95,7 @@ class StageCore {
   const std::shared_ptr<const kernels::WeightWork::Leaves> leaves_;
   ParameterWatch watch_;
   std::uint64_t step_ = 0;
-  bool module_trains_ = true;  // what the module was told last
+  bool module_trains_ = true;  // the last argument of the module's set_training()
   std::vector<Microbatch> microbatches_;
   bool split_watched_ = false, leaves_named_ = false;
   WorkTimer timer_;     // of the action that runs

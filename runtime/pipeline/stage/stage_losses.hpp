@@ -1,5 +1,5 @@
 #pragma once
-// The losses of a stage's step, before and after the host has seen them.
+// The losses of a stage's step, on the device and on the host.
 
 #include <ATen/core/Tensor.h>
 
@@ -7,7 +7,7 @@
 
 namespace d9d {
 
-// Of the microbatches with a loss that counts, in their order; none but on the last stage.
+// The losses that count, in the order of their microbatches. Empty on all stages but the last.
 struct StageLosses {
   std::vector<at::Tensor> losses;  // one element each, on the stage's device
   std::vector<double> weights;

@@ -1,6 +1,6 @@
 #pragma once
-// Which tensors a backward comes to beside those that are known: what a model computes with and never registered as its
-// parameters, so that it is neither trained nor saved. Needs torch.
+// Finds tensors that a backward reaches and that are not known: a model computes with them but did not
+// register them as parameters, so they are neither trained nor saved. Needs torch.
 
 #include <ATen/core/Tensor.h>
 
@@ -13,7 +13,7 @@ struct Node;
 
 namespace d9d {
 
-// Of the graph behind `roots`, in the order in which it is walked from them.
+// Returns the unknown leaves of the graph of `roots`, in the order of a walk from the roots.
 std::vector<at::Tensor> other_leaves(const std::vector<std::shared_ptr<torch::autograd::Node>>& roots,
                                      const std::vector<at::Tensor>& known);
 

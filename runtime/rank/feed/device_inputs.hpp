@@ -6,8 +6,8 @@
 
 namespace d9d {
 
-// Inputs and shared tensors as they are on the device; the host goes on knowing their integers (device/upload.hpp).
-// The state stays on the host: it is what a task wants to know without a wait.
+// Copies inputs and shared tensors to the device. The host still knows their integers (device/upload.hpp).
+// The state stays on the host, so that a task can read it without a wait.
 MicrobatchTensors on_device(MicrobatchTensors given, const Device& device);
 
 }  // namespace d9d

@@ -17,7 +17,7 @@
 namespace d9d {
 namespace {
 
-// int64 [B]; undefined where nothing is filled up.
+// The number of tokens in each row, int64 [B]; undefined when no row is filled up.
 at::Tensor row_tokens(const TensorMap& batch) {
   const auto mask = batch.find("token_mask");
   const auto ids = batch.find("input_ids");
@@ -31,7 +31,7 @@ at::Tensor row_tokens(const TensorMap& batch) {
   return given.sum(1);
 }
 
-// A plugin's task need not know that its model may count tokens.
+// Passes token_mask on to the model when the task did not, because a plugin's task need not know of it.
 void hand_on_token_mask(const TensorMap& batch, ForwardInputs& made) {
   const auto mask = batch.find("token_mask");
   const auto ids = made.inputs.find("input_ids");
@@ -58,7 +58,8 @@ class SourceFeed final : public MicrobatchFeed {
     const bool may_be_short = options_.numbers_samples || options_.shortens_last;
     const std::uint64_t needed = may_be_short ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
-    // What fills up the last step is no sample: a start with more data begins with the first that came to it.
+    // Filling rows of the last step are no samples: a later start with more data
+    // begins at the first new sample.
     if (options_.numbers_samples && options_.end_sample)
       inputs.next_sample = std::min(inputs.next_sample, *options_.end_sample);
     inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
@@ -67,7 +68,7 @@ class SourceFeed final : public MicrobatchFeed {
   }
 
  private:
-  // Each microbatch is read once, for all phases that see it. They lie phase after phase.
+  // Reads each microbatch once for all phases that use it. Microbatches are stored phase after phase.
   void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) {
     const std::uint64_t begin =
         step_begin + static_cast<std::uint64_t>(number * options_.maths.global_batch_size);
@@ -85,15 +86,15 @@ class SourceFeed final : public MicrobatchFeed {
 
   struct Read {
     TensorMap batch;        // this rank's part
-    at::Tensor row_tokens;  // int64 [B], of whole rows, where some are filled up; else undefined
-    std::int64_t rows = 0;  // of which so many, the first ones, are samples
+    at::Tensor row_tokens;  // int64 [B], tokens of whole rows; undefined when no row is filled up
+    std::int64_t rows = 0;  // so many of the first rows are samples, the others fill the batch up
     bool is_filler = false;
   };
 
-  // This rank's tokens of sequences, which may be cut to the longest of the microbatch, without what fills them up. A
-  // token costs what it does in a row of its tokens alone.
+  // Counts this rank's tokens without filling positions; rows may have been cut to the longest of the
+  // microbatch. A token counts as many operations as in a row of its own sequence's length.
   void count_tokens(const Read& read, StepInputs& inputs) const {
-    const auto found = read.batch.find("input_ids");  // a plugin's collation may make none
+    const auto found = read.batch.find("input_ids");  // absent in batches of some plugins
     if (found == read.batch.end() || read.is_filler) return;
     const at::Tensor& ids = found->second;
     if (ids.dim() < 2) {

@@ -1,6 +1,6 @@
 #pragma once
-// The MicrobatchFeed of a job: samples of a source become tensors, each rank keeps its part of the sequence, and the
-// task makes the model's inputs of it. No torch in this header.
+// The MicrobatchFeed of a job. It makes tensors from samples of a source and keeps this rank's part of each
+// sequence; the task makes the model's inputs from them. No torch in this header.
 
 #include <functional>
 #include <memory>
@@ -27,31 +27,34 @@ struct SourceFeedOptions {
   // The first step that this process computes and its first sample, of all data ranks: from the checkpoint.
   std::uint64_t first_step = 1;
   std::uint64_t first_sample = 0;
-  // No step reaches beyond this sample; nothing: the data has no end.
+  // The samples before this one are used; nothing: the data has no end.
   std::optional<std::uint64_t> end_sample{};
-  // Of a feed with one phase, an evaluation's: the number that the task is told.
+  // The phase number that the task gets, in a feed with one phase (of an evaluation).
   int phase = 0;
-  // After so many steps the samples begin anew, as every evaluation has the same ones; 0: never.
+  // Start again with the first sample after so many steps, because every evaluation
+  // has the same samples; 0: never.
   std::uint64_t cycle_steps = 0;
-  // The last batch of data that ends has the samples that are left, however few. A microbatch for which none is left is
-  // computed and counts nowhere: it is marked (microbatch_parcel.hpp).
+  // The last batch before end_sample has only the samples that are left. A microbatch without any is
+  // computed, but its results are dropped: it is marked (microbatch_parcel.hpp).
   bool shortens_last = false;
-  // Of an inference job: the state of a microbatch gets the numbers of its samples, -1 for those from end_sample on,
-  // which fill up the last step.
+  // In an inference job: the state of a microbatch gets the numbers of its samples. Samples from end_sample
+  // on, which fill up the last step, have number -1.
   bool numbers_samples = false;
   std::shared_ptr<const TrainTask> task;
-  // Those of the RankWorker that takes the microbatches; what the task counts in build_forward_inputs goes with them.
+  // Must be the same as the RankWorker's: updates that the task makes in
+  // build_forward_inputs travel with the microbatches.
   std::function<void(Compose&)> declare_metrics{};
-  bool counts = true;  // one of the ranks with the same samples does
+  bool counts = true;  // true on one of the ranks with the same samples
   ContextPlace place{};
   std::int64_t prediction_depths = 0;  // further tokens that the model predicts (next_tokens.hpp)
-  // Of the model for a token in a sequence of `length`, for StepInputs::flops; empty: 0.
+  // The model's operations for a token in a sequence of `length`, for StepInputs::flops; empty: 0.
   std::function<double(std::int64_t length)> flops_per_token{};
   int threads = 1;  // for the tensor operations of the calling thread
   TensorTable* table = nullptr;
 };
 
-// Call this and load() on one thread. An exception of the task's build_forward_inputs names step and microbatch.
+// Call this and load() on the same thread. An exception of the task's build_forward_inputs is rethrown with
+// step and microbatch in its text.
 std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options);
 
 }  // namespace d9d

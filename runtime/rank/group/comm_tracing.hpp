@@ -6,8 +6,8 @@
 namespace d9d {
 
 struct CommTracing {
-  TraceHook background;  // jobs of the communication thread, beside compute
-  TraceHook stalls;      // wherever an action's compute waits for other ranks
+  TraceHook background;  // jobs of the communication thread, which overlap with compute
+  TraceHook stalls;      // times in which an action's compute waits for other ranks
   TraceHook in_compute;  // collectives that modules call inside an action, on the computing thread
 };
 

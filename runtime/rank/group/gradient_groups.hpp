@@ -1,6 +1,6 @@
 #pragma once
-// Over which ranks a rank may have to reduce gradients: known from the mesh and the options alone, so that
-// the Collectives are there before any model is. No torch.
+// The groups of ranks over which a rank may have to reduce gradients. They follow from mesh and options
+// alone, so that the Collectives can be made before the model. No torch.
 
 #include <string>
 #include <vector>
@@ -17,10 +17,10 @@ struct GradientGroup {
   std::vector<std::string> axes;     // then what is replicated is summed over these
 };
 
-// In this order: the groups of replicated dense parameters, of those in tensor-parallel
-// blocks, of sharded ones, of both, of experts. No group comes twice.
+// Returns the groups in this order: for replicated dense parameters, for those in tensor-parallel blocks,
+// for sharded ones, for both, for experts. No group comes twice.
 std::vector<GradientGroup> gradient_groups(const MeshDomains& domains, const ParallelOptions& options);
-// The index of the group whose axes are these, in any order; a bug when there is none.
+// Returns the index of the group with these axes, in any order. It is a bug when there is none.
 int gradient_group_index(const std::vector<GradientGroup>& groups, const std::vector<std::string>& scatter,
                          const std::vector<std::string>& axes);
 

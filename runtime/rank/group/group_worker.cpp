@@ -36,7 +36,8 @@ class GroupWorker final : public CollectiveWorker,
 
   double reduce_bucket(int bucket) override {
     const GradientBucket& reduced = bucket_at(bucket);
-    // Launched already; its share of the norm stays there.
+    // The rank has launched the sum already (rank_gradients.hpp), and its share
+    // of the norm stays on the device.
     if (!device_of(reduced.grad.device()).is_cpu()) return 0;
     const bool whole = sum(reduced);
     return whole && !reduced.tied ? share_of_norm(reduced, options_.norm) : 0;
@@ -46,7 +47,7 @@ class GroupWorker final : public CollectiveWorker,
     const GradientBucket& reduced = bucket_at(bucket);
     Device& device = device_of(reduced.grad.device());
     const WorkName work(fmt::format("reduction of bucket {}", bucket));
-    const Event complete = device.record();
+    const Event complete = device.record();  // the gradients that the current stream has queued so far
     const WaitPlace place("gradients");
     const StreamScope scope(device, StreamRole::communicate);
     device.wait(complete);
@@ -72,7 +73,7 @@ class GroupWorker final : public CollectiveWorker,
   }
 
  private:
-  // Whether the bucket's gradient is whole with it.
+  // Sums the bucket. Returns whether its gradient is complete now, so that it counts in the norm.
   bool sum(const GradientBucket& reduced) const {
     const bool whole = !scatter_ || reduced.unit->reduce_gradient(reduced.grad, *scatter_);
     if (whole && sum_) reduce_gradients(reduced, *sum_);

@@ -1,6 +1,6 @@
 #pragma once
-// What a rank adds to the communicators of its modules: one for each compute lane, and spans of their calls.
-// No torch in this header.
+// Wraps the communicators of a rank's modules: with one for each compute lane, and with spans of their
+// calls. No torch in this header.
 
 #include <functional>
 
@@ -15,11 +15,10 @@ class ComputeLanes;
 // lane. `lanes` is called when the first group of more than one rank is opened, and must outlive the result.
 OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes);
 
-// Opens communicators whose calls are measured. Calls from the thread that calls
-// with_tracing(), or from lane 1, are reported to `tracing.in_compute`. Unless both lanes
-// run, they are reported to `tracing.stalls` as well: with two lanes the other one computes
-// meanwhile. Calls from other threads are not reported; these threads measure themselves.
-// `lanes` may return null. If the functions of `tracing` are empty, the result is `open`.
+// Opens communicators whose calls are measured. Calls from the thread that calls with_tracing(), or from
+// lane 1, are reported to `tracing.in_compute`, and unless both lanes run also to `tracing.stalls`: while
+// two lanes run, the other one computes. Calls from other threads are not reported; these threads measure
+// themselves. `lanes` may return null. If the functions of `tracing` are empty, the result is `open`.
 OpenGroup with_tracing(OpenGroup open, CommTracing tracing, std::function<const ComputeLanes*()> lanes);
 
 }  // namespace d9d

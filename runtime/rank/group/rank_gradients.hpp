@@ -1,11 +1,11 @@
 #pragma once
-// What the RankExecutor and the Collectives of a rank share: the gradient buckets. The
-// RankExecutor makes them before it says Ready. Between ReduceBucket and BucketReduced
-// a bucket belongs to the Collective, at all other times to the RankExecutor.
+// The gradient buckets, which the RankExecutor and the Collectives of a rank share. The RankExecutor makes
+// them before it says Ready. Between ReduceBucket and BucketReduced a bucket belongs to the Collective, at
+// all other times to the RankExecutor.
 //
-// On a device the RankExecutor gives the sum itself to the stream, before it says ReduceBucket: what a rank launches has
-// to be in one order on all ranks, over all of its groups, or collectives wait for each other. The Collective then has
-// nothing to wait for: the host does, once, at the end of the step.
+// On a device the RankExecutor itself queues the sum, before it says ReduceBucket: all ranks have to queue
+// collectives in the same order over all of their groups, or the collectives deadlock. The Collective then
+// waits for nothing. The host waits once, at the end of the step.
 
 #include <map>
 #include <memory>
@@ -25,21 +25,22 @@ class NormParts;
 class BucketReduction {
  public:
   virtual ~BucketReduction() = default;
-  // Behind what the current stream of the rank's device has to do; ends with set_reduced().
+  // Queues the sum, ordered after the current stream of the rank's device, and
+  // calls set_reduced() with its event.
   virtual void launch(int bucket) = 0;
-  // The error that a sum has ended with, after the host has waited for it.
+  // Throws the error of a failed sum. Call it after the host has waited for the sums.
   virtual void check() const = 0;
 };
 
-// Of devices; any thread.
+// The sums of all groups of a rank, on a device. Any thread.
 class BucketReductions {
  public:
-  // The Collective, before it says Ready.
+  // The Collective calls it before it says Ready.
   void add(int group, std::weak_ptr<BucketReduction> reduction) {
     const std::lock_guard lock(mutex_);
     groups_[group] = std::move(reduction);
   }
-  // The RankExecutor, before it says ReduceBucket.
+  // The RankExecutor calls it before it says ReduceBucket.
   void launch(int group, int bucket) {
     std::shared_ptr<BucketReduction> reduction;
     {
@@ -62,7 +63,7 @@ class BucketReductions {
     const std::lock_guard lock(mutex_);
     events_[bucket] = std::move(event);
   }
-  // Those since the last call.
+  // Returns the events that were set since the last call.
   std::vector<Event> take_events() {
     const std::lock_guard lock(mutex_);
     std::vector<Event> events;
@@ -78,7 +79,7 @@ class BucketReductions {
 
 struct RankGradients {
   std::shared_ptr<const FlatParameters> parameters;
-  // On a device: shares of the norm that stay there, instead of being said with BucketReduced.
+  // On a device: shares of the norm. They stay on the device instead of travelling with BucketReduced.
   std::shared_ptr<NormParts> norm_parts = {};
   BucketReductions reductions = {};
 };

@@ -1,5 +1,6 @@
 #pragma once
-// What the actions of a rank take on its device, for what decides by it: the search of `auto`, and the dynamic order.
+// Measures how long the actions of a rank take on its device, for the search of
+// schedule `auto` and the dynamic order.
 
 #include "runtime/device/work_log.hpp"
 #include "runtime/pipeline/order/rank_order.hpp"
@@ -9,12 +10,12 @@ namespace d9d {
 
 class ActionTimes {
  public:
-  // `programs` outlives this object. `detailed` is of the log.
+  // Keeps a reference to `programs`. `detailed`: see WorkLog.
   ActionTimes(bool detailed, StepPrograms& programs);
 
   WorkLog& log() { return log_; }
-  // The host has waited for what the step computed: its actions and transfers are told to `programs`, what an action
-  // took in the mean to `order`.
+  // Reports the times of the step's actions and transfers to `programs`, and the mean time of an action to
+  // `order`. Call it after the host has waited for the step's work.
   void end_step(RankOrder& order);
 
  private:

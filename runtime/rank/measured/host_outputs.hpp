@@ -8,11 +8,11 @@
 
 namespace d9d {
 
-// Detached; copies of what is on a device, which are filled when its current stream gets there (device/host_numbers.hpp).
-// A tensor of more bytes stays where it is, and who looks at it waits.
+// Returns detached tensors on the host. Copies from a device are filled when its current stream reaches them
+// (device/host_numbers.hpp). A tensor of more than `bytes_max` bytes stays on the device; reading it waits.
 TensorMap host_outputs(const TensorMap& outputs,
                        std::size_t bytes_max = std::numeric_limits<std::size_t>::max());
-// For a task's metrics.
+// The limit for a task's metrics.
 inline constexpr std::size_t counted_bytes_max = std::size_t{16} << 20;
 
 }  // namespace d9d

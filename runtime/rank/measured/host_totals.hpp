@@ -1,5 +1,5 @@
 #pragma once
-// What the host has to know of a rank's step, with one wait for its device.
+// The numbers of a rank's step on the host, read with one wait for the device.
 
 #include <vector>
 
@@ -11,8 +11,8 @@
 
 namespace d9d {
 
-// Losses of the rank's stages, and the norm's share of its own buckets (those without a reduction, and tied ones) and of
-// `reduced`, which are taken: added up in the order of the CPU.
+// Adds up the losses of the rank's stages, and the share of the norm: of buckets without a reduction, of
+// tied ones, and of `reduced`, which it empties. The order of the sums is the same as on the CPU.
 StepTotals host_totals(const std::vector<StageLosses>& stages, const FlatParameters& parameters,
                        NormParts& reduced, NormType norm);
 

@@ -24,8 +24,8 @@ void RankExperts::count(ExpertLoad& load) const {
   }
 }
 
-// Every rank of a stage routes tokens of its own: replicas and shards of the batch, of sequences, and tensor
-// parallelism, which shards the sequence. One sum for all stages of the rank.
+// Sums over all ranks of a stage, because each routes other tokens: other samples, other parts of a
+// sequence, and with tensor parallelism other shards of the sequence. One sum serves all stages of the rank.
 void RankExperts::balance() {
   std::vector<std::vector<RoutedTokens>> counted;
   std::vector<at::Tensor> parts;

@@ -1,6 +1,6 @@
 #pragma once
-// The experts of a rank's stages over a step: how many tokens each got, for the metric of it, and the balancing
-// of routers by the counts of all ranks (RoutedStage). Used on the stage's compute thread. Needs torch.
+// Counts the tokens of each expert of a rank's stages in a step, for the metric, and balances routers by the
+// counts of all ranks (RoutedStage). Use it on the stage's compute thread. Needs torch.
 
 #include <memory>
 #include <vector>
@@ -15,16 +15,17 @@ class StageModule;
 
 class RankExperts {
  public:
-  // Keeps a reference to `domains`. `open`: for end_step(), called when a router balances itself only.
+  // Keeps a reference to `domains`. end_step() calls `open` if a router balances itself.
   RankExperts(const MeshDomains& domains, int rank, OpenGroup open)
       : groups_(domains, rank, std::move(open)) {}
 
-  // A module without experts is left out. It outlives this object.
+  // Ignores a module without experts. `module` must outlive this object.
   void add(StageModule& module);
   // Adds this rank's tokens of the step.
   void count(ExpertLoad& load) const;
-  // Balances the routers where the step ended with an `update`, and starts the counts anew. All ranks of a
-  // stage call it at the same point of their work, and wait for each other there if routers balance themselves.
+  // Balances the routers if the step ended with an `update`, and sets the counts to zero. All
+  // ranks of a stage must call it at the same point of their work; if routers balance
+  // themselves, they wait for each other.
   void end_step(bool update);
 
  private:

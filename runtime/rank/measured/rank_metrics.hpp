@@ -1,5 +1,5 @@
 #pragma once
-// The metrics that a rank's task declares, until the job takes them. Needs torch.
+// Collects the metrics that a rank's task declares, until the job takes them. Needs torch.
 
 #include <functional>
 #include <memory>
@@ -14,22 +14,23 @@ namespace d9d {
 class RankMetrics {
  public:
   using Declare = std::function<void(Compose&)>;
-  // `counts_loss`: one of the ranks that compute the same loss of the same samples does; what the task counts with the
-  // losses of the others is dropped.
+  // `counts_loss`: true on one of the ranks that compute the same loss of the same samples. On the others
+  // the updates that the task makes with its loss are dropped.
   RankMetrics(const Declare& declare, bool counts_loss);
 
-  // Goes on counting from the JSON of a checkpoint. Returns the metrics in it that the task no longer declares.
+  // Continues from the JSON of a checkpoint. Returns the metrics in it that the task no longer declares.
   std::vector<std::string> load(const std::vector<std::string>& states);
-  // Where the task counts beside its losses, and with them.
+  // here(): for updates made outside compute_loss. of_losses(): for updates made inside it; dropped on
+  // ranks whose loss does not count.
   Compose& here() { return here_; }
   Compose& of_losses() { return counts_loss_ ? here_ : dropped_; }
   Compose& dropped() { return dropped_; }
-  // What the task counts from any thread, in all() from then on; it may outlive this.
+  // For updates from any thread; all() includes them. May outlive this object.
   const std::shared_ptr<TaskCounts>& beside() const { return beside_; }
 
-  // With what the task counted from other threads.
+  // Merges the updates from other threads and returns all metrics.
   Compose& all();
-  // Compose::state() of what was counted since the last call.
+  // Returns Compose::state() of all updates since the last call.
   std::vector<double> take();
 
  private:

@@ -17,14 +17,14 @@ constexpr std::int64_t small_bin =
     num_powers;  // between the bins of negative numbers and those of positive ones
 constexpr std::int64_t num_bins = 2 * num_powers + 1;
 
-// |x| = m 2^e with m in [0.5, 1): e is smallest_power + 1 in the bin next to the small one.
+// |x| = m 2^e with m in [0.5, 1). The bin next to that of small numbers has e = smallest_power + 1.
 at::Tensor bins_of(const at::Tensor& values) {
   const at::Tensor exponents = std::get<1>(at::frexp(values)).to(at::kLong);
   const at::Tensor steps = exponents.sub(smallest_power).clamp(0, num_powers);
   return at::bincount(steps.mul(values.sign().to(at::kLong)).add(small_bin), {}, num_bins);
 }
 
-// The elements of a bucket that this rank counts, of one of its parameters.
+// The elements of one parameter of a bucket that this rank counts.
 at::Tensor counted_part(const GradientBucket& bucket, const FlatSegment& segment, const at::Tensor& of) {
   const comm::Range mine = comm::part_of(bucket.grad.numel(), bucket.replicas, bucket.replica);
   const std::int64_t begin = std::max<std::int64_t>(mine.begin, segment.begin - bucket.begin);

@@ -10,15 +10,15 @@
 
 namespace d9d {
 
-// Group and the pattern of its parameters' names (parameter_rules.hpp).
+// The pattern of the parameters' names (parameter_rules.hpp) of each group.
 using WatchedGroups = std::map<std::string, std::string>;
 
-// Adds this rank's share: of what several ranks hold, each counts another part, as for the norm. Gradients are reduced;
-// `gradient_scale` times them is what is counted.
+// Adds this rank's share to the statistics: of parameters that several ranks hold, each rank counts another
+// part, as for the norm. The gradients must be reduced; they are counted times `gradient_scale`.
 void watch_tensors(const FlatParameters& parameters, const WatchedGroups& groups, double gradient_scale,
                    TensorStatistics& statistics);
 
-// Of all elements, times `scale`.
+// Counts all elements of the tensor, each times `scale`.
 TensorCounts counts_of(const at::Tensor& tensor, double scale);
 
 }  // namespace d9d

@@ -12,7 +12,8 @@ void AwakeRanks::add() {
   ++ranks_;
 }
 
-// All end together.
+// Does not ask whether the rank slept: all ranks of a process end together, so the
+// count only has to stay in bounds.
 void AwakeRanks::remove() {
   const std::lock_guard lock(mutex_);
   --ranks_;

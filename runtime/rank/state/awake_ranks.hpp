@@ -1,7 +1,7 @@
 #pragma once
-// Which ranks of a process sleep. What the allocators of their devices keep of freed memory goes back when all of them
-// do: on CUDA that waits for all GPUs of the process, and a collective that another rank has yet to give to its GPU would
-// then never begin on it. Any thread.
+// Knows which ranks of a process sleep. Returns memory that the allocators of devices have cached only when
+// all ranks sleep: a trim on CUDA waits for all GPUs of the process, and a collective that an awake rank has
+// not queued yet would never end. Any thread.
 
 #include <mutex>
 #include <set>
@@ -12,20 +12,21 @@ class Device;
 
 class AwakeRanks {
  public:
-  // A rank of the process begins, awake; it ends, awake or asleep.
+  // Call add() when a rank of the process begins, and remove() when it ends. A rank
+  // begins awake and may end asleep.
   void add();
   void remove();
-  // It has given the memory of its tensors back to these devices. The last one to do so trims all of them.
+  // Call it after a rank has freed its tensors on `devices`. The last rank to fall asleep trims all devices.
   void fall_asleep(const std::set<Device*>& devices);
-  // Before it takes memory again; waits for one that trims.
+  // Call it before the rank allocates again. Waits for a rank that trims.
   void wake();
-  // Of a process that has ranks.
+  // False in a process without ranks.
   bool all_sleep();
 
  private:
   std::mutex mutex_;
   int ranks_ = 0, asleep_ = 0;
-  std::set<Device*> devices_;  // of those that sleep
+  std::set<Device*> devices_;  // of the ranks that sleep; not trimmed yet
 };
 
 }  // namespace d9d

@@ -36,7 +36,7 @@ void require_storable(const StageBuffer& buffer) {
       buffer.name, to_text(buffer.tensor.sizes().vec()), to_text(block));
 }
 
-// Copies of all tensors behind each other, because a collective takes one tensor of one type.
+// Copies all tensors into one: a collective takes one tensor of one dtype.
 at::Tensor packed_bytes(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> parts;
   for (const at::Tensor& tensor : tensors) parts.push_back(tensor.contiguous().view({-1}).view(at::kByte));
@@ -47,7 +47,7 @@ void unpack_bytes(const at::Tensor& bytes, const std::vector<at::Tensor>& tensor
   std::int64_t begin = 0;
   for (const at::Tensor& tensor : tensors) {
     const auto count = static_cast<std::int64_t>(tensor.nbytes());
-    // A copy, because a view as a wider type has to begin at a multiple of its size.
+    // Needs a copy: a view as a wider dtype has to begin at a multiple of that dtype's size.
     const at::Tensor part = bytes.narrow(0, begin, count).clone();
     tensor.copy_(part.view(tensor.scalar_type()).view(tensor.sizes()));
     begin += count;
@@ -62,7 +62,8 @@ std::string domain_of_axes(const std::vector<std::string>& axes) {
                                                                                   : expert_domain;
 }
 
-// Parameters that no strategy has split are placed in the same way.
+// Adds the axes that the buffer's layout lacks as replicated, as
+// parallelize_replicate() does for parameters.
 StageBuffer RankBuffers::placed(StageBuffer buffer) const {
   const MeshDomains& domains = groups_.domains();
   const Layout own = buffer.layout.value_or(Layout::local(buffer.tensor.sizes().vec()));
@@ -98,6 +99,7 @@ std::vector<StageBuffer> RankBuffers::all() const {
 
 void RankBuffers::make_equal() {
   const c10::NoGradGuard no_grad;
+  // Ordered by axes, so that all ranks broadcast in the same order.
   std::map<std::vector<std::string>, std::vector<at::Tensor>> by_axes;
   for (const StageBuffer& buffer : all()) {
     by_axes[buffer.layout->replicate_axes()].push_back(buffer.tensor.detach());
@@ -106,7 +108,8 @@ void RankBuffers::make_equal() {
     if (axes.empty()) continue;
     const auto group = groups_.open(domain_of_axes(axes), axes, "buffers");
     at::Tensor bytes = packed_bytes(tensors);
-    if (bytes.numel() == 0) continue;  // the same on all ranks of the group: they hold the same blocks
+    // No rank waits for this one: all ranks of the group hold the same blocks, so all of them skip it.
+    if (bytes.numel() == 0) continue;
     group->broadcast(bytes, /*root=*/0).wait();
     if (group->rank() != 0) unpack_bytes(bytes, tensors);
   }

@@ -6,7 +6,8 @@
 namespace d9d {
 namespace {
 
-// The thread of a rank may not be told of the error any more, so this is no disk that is full.
+// Turns a device's error into a bug error, which ends the job. The rank's thread may never wait for this
+// event, so the error would otherwise look like one of the disk, after which training goes on.
 void wait_for_copies(const Event& copied) {
   try {
     copied.wait("a snapshot");

@@ -1,7 +1,7 @@
 #pragma once
-// How a snapshot gets to disk: the RankExecutor hands a
-// ShardParcel to the CheckpointWriter, which writes it here.
-// The Coordinator then commits the files of all ranks (state/checkpoint_commit.hpp). No torch in this header.
+// Writes snapshots to disk. The RankExecutor hands a ShardParcel to the CheckpointWriter, which writes
+// it with this function; the Coordinator then commits the files of all ranks
+// (state/checkpoint_commit.hpp). No torch in this header.
 
 #include <cstdint>
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace d9d {
 
-// Writes the ShardParcel of ticket `shard` to directory/file and returns the report as JSON. Waits for a device that
-// copies it; if the device has failed, that is a bug error and no environment error of the disk.
+// Writes the ShardParcel of ticket `shard` to directory/file. Waits for the copies of a device. Returns the
+// report as JSON. A failed device is a bug error, not an environment error as of the disk.
 std::string write_shard_file(Disk& disk, TensorTable& table, const std::string& directory,
                              const std::string& file, Ticket shard);
 

@@ -1,5 +1,6 @@
 #pragma once
-// A snapshot of what one rank writes, on the host: training goes on while a device copies it and while it is written.
+// A snapshot of one rank's part of a checkpoint, on the host. Training continues while a device
+// copies it and while it is written.
 
 #include <utility>
 #include <vector>
@@ -14,7 +15,7 @@ struct ShardParcel final : Parcel {
   explicit ShardParcel(std::vector<NamedSlice> copies, Event when = {})
       : slices(std::move(copies)), copied(std::move(when)) {}
   std::vector<NamedSlice> slices;
-  Event copied;  // by which they have their values
+  Event copied;  // recorded when the slices have their values
 };
 
 }  // namespace d9d

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t copied_at_once = std::int64_t{64} << 20;
 
-// The whole pages of the bytes: at their ends other objects may lie.
+// Drops only pages that the bytes fill: the first and the last page may contain other objects.
 void drop_pages(const at::Tensor& bytes) {
   auto* const begin = static_cast<char*>(bytes.mutable_data_ptr());
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -35,7 +35,7 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
   return bytes.set_(tensor.storage(), 0, {count}, {1});
 }
 
-// f(chunk) of what is copied at once.
+// Calls f(chunk) for chunks that are small enough for a copy on the host.
 template <class F>
 void for_chunks(const at::Tensor& bytes, F&& f) {
   for (std::int64_t first = 0; first < bytes.numel(); first += copied_at_once)
@@ -93,6 +93,7 @@ std::uint64_t SleptMemory::sleep(const std::string& file) {
   for (Device* const device : devices()) device->finish();
   try {
     write(file);
+    // The open file keeps the bytes without a name, so that no file is left however the process ends.
     written_ = disk_.open(file);
     disk_.remove_all(file);
   } catch (...) {
@@ -136,9 +137,9 @@ void SleptMemory::wake() {
   }
   if (checksum != checksum_) {
     throw Error(ErrorKind::environment,
-                fmt::format("{}: what is read is not what was written when the job fell asleep; the disk is "
-                            "damaged or somebody wrote to the file. Start the job again: it goes on from its "
-                            "last checkpoint",
+                fmt::format("{}: its content is not what was written when the job fell asleep; the disk is "
+                            "damaged or another process wrote to the file. Start the job again: it goes on "
+                            "from its last checkpoint",
                             in->path()));
   }
 }

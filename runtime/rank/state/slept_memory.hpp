@@ -1,9 +1,9 @@
 #pragma once
-// Memory of tensors that is handed back to the system or the device and taken again with the same bytes (reference CORE-50
-// to 52). Every view of it (parameters, shards, buckets, moments) stays as it is: on the host because its addresses stay
-// and only its pages go, on a device because views ask their storage for the address, which is another one afterwards.
-// While it sleeps, to read or write it is a mistake: on the host nothing reports it. The bytes are in
-// a file without a name meanwhile, which goes with the process, however it ends.
+// Gives the memory of tensors back to the system or the device, and takes it again with the same bytes
+// (reference CORE-50 to 52). Every view of it (parameters, shards, buckets, moments) stays valid: on the
+// host the addresses stay and only the pages go; on a device the address changes, but views ask their
+// storage for it. Do not read or write sleeping memory; on the host nothing reports it. The bytes are kept
+// in a file without a name, which disappears with the process, however it ends.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,22 +22,23 @@ class Device;
 
 class SleptMemory {
  public:
-  // `disk` outlives it.
+  // Keeps a reference to `disk`.
   explicit SleptMemory(Disk& disk) : disk_(disk) {}
 
-  // The whole storage of the tensor, once for all tensors that share it. `zero`: all bytes are zero, so that the file
-  // needs none of them; what is not is a bug.
+  // Adds the whole storage of the tensor, once for all tensors that share it. `zero`: all bytes are zero
+  // when it falls asleep, so the file need not hold them; other bytes are a bug.
   void add(const at::Tensor& tensor, bool zero = false);
 
-  // Writes the bytes into a new file and takes its name away, then gives the memory back. Returns how many bytes went. Environment error of
-  // the disk: then nothing has gone, and nothing is asleep. Twice without wake() is a bug. The host waits for a device,
-  // whose allocator keeps the memory until it is trimmed (awake_ranks.hpp).
+  // Writes the bytes to a new file, removes its name, then frees the memory. Waits for the devices first.
+  // Returns the number of freed bytes. After an environment error of the disk all memory is kept and
+  // awake. It is a bug to call it twice without wake(). The allocator of a device keeps the memory until
+  // it is trimmed (awake_ranks.hpp).
   std::uint64_t sleep(const std::string& file);
-  // Reads them back and lets the file go. Environment error when they are not what was written, c10::OutOfMemoryError
-  // when somebody else has taken the memory of the device.
+  // Reads the bytes back and closes the file. Environment error when they are not what was written,
+  // c10::OutOfMemoryError when another user has taken the memory of the device.
   void wake();
   bool is_asleep() const { return written_ != nullptr; }
-  // But the CPU.
+  // The devices of the memory, without the CPU.
   std::set<Device*> devices() const;
 
  private:
@@ -53,7 +54,7 @@ class SleptMemory {
   std::uint64_t checksum_ = 0;
 };
 
-// Gives freed memory that the allocator keeps back to the system.
+// Returns freed memory that the host's allocator has cached to the system.
 void trim_allocator();
 
 }  // namespace d9d

@@ -13,11 +13,11 @@ SnapshotCopies::~SnapshotCopies() {
   try {
     before_state_changes();
   } catch (const std::exception& error) {
-    log::warn("a snapshot: {}", error.what());
+    log::warn("cannot wait for the copies of a snapshot: {}", error.what());
   }
 }
 
-// Buffers are the first to change, in the next forward.
+// Copies buffers first, because the next forward already changes them; parameters wait for the next update.
 SnapshotCopies::Copied SnapshotCopies::copy(const std::vector<StateEntry>& entries) {
   Copied copied;
   if (device_->is_cpu()) {
@@ -50,7 +50,7 @@ void SnapshotCopies::before_buffers_change() {
 }
 
 void SnapshotCopies::before_state_changes() {
-  buffers_ = {};  // they are copied first
+  buffers_ = {};  // copied before the state, so the wait below covers them
   device_->wait(StreamRole::compute, std::exchange(state_, {}));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The copies of a rank's state on the host that a checkpoint is written from. On a device they run beside training, on the
-// stream `copy_out` into pinned memory: the host that writes the file waits for them, the rank's does not, and what
-// changes the state next waits on the device. The rank's thread.
+// Copies a rank's state to the host for a checkpoint. On a device the copies run on the stream `copy_out`
+// into pinned memory, while training continues. The thread that writes the file waits for them; the rank's
+// thread does not; the next work that changes the state waits on the device. Call it on the rank's thread.
 
 #include <ATen/core/Tensor.h>
 
@@ -18,23 +18,24 @@ class SnapshotCopies {
  public:
   explicit SnapshotCopies(std::shared_ptr<Device> device)
       : device_(std::move(device)), memory_(device_, 1, "a snapshot") {}
-  // The state's memory, if it is freed next, is not used again before it has been copied.
+  // Orders later work on the device after the copies, so that memory of the
+  // state may be freed and used again.
   ~SnapshotCopies();
   SnapshotCopies(const SnapshotCopies&) = delete;
   SnapshotCopies& operator=(const SnapshotCopies&) = delete;
 
   struct Copied {
-    std::vector<at::Tensor> tensors;  // of the entries, on the host
-    Event when;                       // by which they have their values
+    std::vector<at::Tensor> tensors;  // one per entry, on the host
+    Event when;                       // recorded when the tensors have their values
   };
-  // As the stream `compute` leaves them now; on the CPU at once. On a device two snapshots have the same memory, unless
-  // tensors of the first are held while the second begins.
+  // Copies the entries as all work that is queued on `compute` leaves them; on the CPU at once. On a device
+  // two snapshots use the same memory, unless tensors of the first still exist when the second begins.
   Copied copy(const std::vector<StateEntry>& entries);
 
-  // What `compute` is given next may change buffers, or any of the state.
+  // Call these before work that changes buffers, or any of the state, is queued on `compute`.
   void before_buffers_change();
   void before_state_changes();
-  // The host's memory between two snapshots goes back to the system.
+  // Returns the pinned memory that is kept between two snapshots to the system.
   void give_memory_back() { memory_.give_back(); }
 
  private:

@@ -16,13 +16,13 @@ namespace d9d {
 
 namespace {
 
-// Of all ranks that hold a part of a tensor, the one with coordinate 0 on every axis.
+// Of all ranks that hold a part of a tensor, the one with coordinate 0 on every axis answers for it.
 bool answers_for(const Layout& layout) {
   return std::all_of(layout.axes().begin(), layout.axes().end(),
                      [](const LayoutAxis& axis) { return axis.index == 0; });
 }
 
-// The optimizer and `buffers` outlive the entries.
+// The entries refer to the optimizer and to `buffers`, which must outlive them.
 std::vector<StateEntry> entries_of(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers) {
   std::vector<StateEntry> entries = optimizer.state_entries();
   for (const StageBuffer& buffer : buffers) {
@@ -31,7 +31,8 @@ std::vector<StateEntry> entries_of(const Optimizer& optimizer, const std::vector
   return entries;
 }
 
-// A parameter is converted to the type that the job says; a buffer has the type that its module gave it.
+// Parameters may have another dtype in the checkpoint and are converted. Buffers may
+// not: their module chose the dtype.
 void require_stored(const CheckpointReader& reader, const std::string& checkpoint, const StateEntry& entry) {
   const bool is_buffer = entry.kind == buffer_kind;
   const std::string what = entry.kind + (is_buffer ? " " : " of ") + entry.name;
@@ -82,12 +83,12 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     const Slice mine = entry.layout->local_slice();
     if (only_trainable && entry.frozen && !reader->has(entry.kind, entry.name)) continue;
     if (entry.kind == master_weight_kind && !reader->has(entry.kind, entry.name)) {
-      // Of a checkpoint whose parameters are not narrow: they are the master weights.
+      // The checkpoint has fp32 parameters and no master weights, so its parameters are the master weights.
       if (entry.tensor.numel() > 0) load_values(entry, reader->read("param", entry.name, mine));
       continue;
     }
     require_stored(*reader, checkpoint, entry);
-    // A parameter that needs none is what the master weight was.
+    // An fp32 parameter needs no master weight here, but the checkpoint has the more exact value in one.
     const bool from_master = entry.kind == "param" && entry.tensor.scalar_type() == at::kFloat &&
                              !with_masters.contains(entry.name) && reader->has(master_kind, entry.name);
     if (entry.tensor.numel() > 0)

@@ -1,6 +1,6 @@
 #pragma once
-// Copies the parameters, optimizer state and buffers of a rank to a
-// snapshot, and loads them from a checkpoint of any mesh.
+// Copies the parameters, optimizer state and buffers of a rank to a snapshot, and loads
+// them from a checkpoint of any mesh.
 
 #include <string>
 #include <vector>
@@ -15,19 +15,20 @@ namespace d9d {
 
 // `buffers`: RankBuffers::all().
 
-// Begins to copy what this rank has to write to the host, as a ShardParcel; a replicated parameter or buffer is
-// written by one rank. No ticket when other ranks write all of it. Who writes the state asks `copies` first.
-// With `only_trainable` frozen parameters are left out.
+// Begins to copy the state that this rank has to write to the host, as a ShardParcel. One rank writes a
+// replicated parameter or buffer. Returns no ticket when other ranks write everything. Before the state is
+// changed again, call before_buffers_change() or before_state_changes() of `copies`. With `only_trainable`
+// frozen parameters are left out.
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
                                SnapshotCopies& copies, TensorTable& table, bool only_trainable = false);
 
-// Fills every parameter, state tensor and buffer from a committed checkpoint and sets the step count: that
-// of the checkpoint less `skipped_steps`, which made no update. Master
-// weights that it lacks begin as its parameters are stored, and fp32 parameters without master weights as those that it
-// has. Input error: it lacks another tensor, has it in another
-// shape, or has a buffer of another type. Returns how many of its tensors this rank answers for (each one
-// exactly one rank does), so that the sum over all ranks can be held against the whole. With `only_trainable`
-// frozen parameters that it lacks keep their values.
+// Fills every parameter, state tensor and buffer from a committed checkpoint. Sets the step count to the
+// checkpoint's minus `skipped_steps`, which made no update. Master weights that the checkpoint lacks are
+// filled from its parameters; fp32 parameters without master weights are filled from the checkpoint's master
+// weights if it has them. Input error when another tensor is missing or has another shape, or when a buffer
+// has another dtype. With `only_trainable` frozen parameters that are missing keep their values. Returns how
+// many of the checkpoint's tensors this rank answers for. Exactly one rank answers for each tensor, so the
+// sum over all ranks must be the number of tensors.
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
                                   const std::vector<StageBuffer>& buffers, std::uint64_t skipped_steps = 0,
                                   bool only_trainable = false);

@@ -29,8 +29,8 @@ std::string unreached_text(int stage, const std::vector<StageParameter>& paramet
       parameters.begin(), parameters.end(), [](const auto& each) { return each.tensor.requires_grad(); }));
   return fmt::format(
       "stage {}: {} of {} got no gradient in the first step and cannot train: {}. Is the loss computed "
-      "without them, "
-      "or behind detach() or NoGradGuard? What is meant to stay as it is: freeze it (requires_grad_(false))",
+      "without them, or under detach() or NoGradGuard? If they are not meant to train, freeze them "
+      "(requires_grad_(false))",
       stage, names.size(), counted(trainable, "trainable parameter"), listed(names));
 }
 
@@ -40,10 +40,8 @@ std::string unregistered_text(int stage, const std::vector<at::Tensor>& tensors)
     shapes.push_back(fmt::format("[{}]", fmt::join(tensor.sizes(), ", ")));
   return fmt::format(
       "stage {}: the loss depends on {} that {} no parameter of the model, so no optimizer changes and no "
-      "checkpoint "
-      "has {}: of the shape {}. Register the layers that hold them (register_module, register_parameter), or "
-      "detach "
-      "what is a constant",
+      "checkpoint has {}: of the shape {}. Register the layers that hold them (register_module, "
+      "register_parameter), or detach them if they are constants",
       stage, counted(tensors.size(), "tensor"), tensors.size() == 1 ? "is" : "are",
       tensors.size() == 1 ? "it" : "them", listed(shapes));
 }

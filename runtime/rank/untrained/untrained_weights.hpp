@@ -8,10 +8,11 @@
 
 namespace d9d {
 
-// Of the stage's parameters those with these indices, which no backward of a step came to; empty for none.
+// The warning on parameters that no backward of a step reached. `unreached`: their
+// indices; no text when it is empty.
 std::string unreached_text(int stage, const std::vector<StageParameter>& parameters,
                            const std::vector<std::size_t>& unreached);
-// Of tensors that a backward came to and that are no parameters.
+// The warning on tensors that a backward reached, but that are no parameters of the model.
 std::string unregistered_text(int stage, const std::vector<at::Tensor>& tensors);
 
 }  // namespace d9d

@@ -1,7 +1,8 @@
 #pragma once
-// A gradient hook of users' code: sees, and may change, the gradients of a step after their reduction and before norm,
-// clipping and update; or says that the step makes no update. A step in which no label counts has none. Named in the job file under `gradient_hooks`, each
-// called in that order. Without one a step costs nothing more.
+// A gradient hook is users' code that reads, and may change, the gradients of a step: after their
+// reduction, before norm, clipping and update. It may also refuse the update. The job file names hooks
+// under `gradient_hooks`; they are called in that order, but not in a step in which no label counts. A
+// job without hooks pays nothing.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,24 +16,24 @@ namespace d9d {
 
 class Compose;  // metric/compose.hpp
 
-// The gradient of one trainable parameter as far as this rank holds it. Replicated parameters (data and pipeline
-// replicas, most of those of tensor parallelism) are on several ranks with the same bits: a hook has to do the same to
-// each copy. Of sharded ones (FSDP, tensor and expert parallelism) each rank sees its block only.
+// This rank's part of the gradient of one trainable parameter. Replicated parameters (of data and
+// pipeline replicas, and most of those in tensor parallelism) have the same bits on several
+// ranks; a hook must change all copies alike. Of sharded parameters (FSDP, tensor and expert
+// parallelism) each rank sees only its block.
 struct NamedGradient {
   const std::string& name;  // global: the same on every mesh
-  const Layout& layout;     // global_shape(); local_slice(): which block `gradient` is
-  at::Tensor value;         // the parameter's block; not for writing
+  const Layout& layout;     // global_shape(); local_slice() is the block of `gradient`
+  at::Tensor value;         // the parameter's block; do not write to it
   at::Tensor gradient;  // the mean over the step's weights, in gradient_manager.grad_dtype; write in place
 };
 
 struct GradientContext {
   std::uint64_t step = 0;
-  std::uint64_t seed =
-      0;            // of the job, for draws by RandomStream that are the same on each mesh and after a resume
-  double loss = 0;  // of the step, over all ranks; may be infinite or NaN, as gradients then are
+  std::uint64_t seed = 0;  // of the job; use it with RandomStream for numbers that repeat on any mesh
+  double loss = 0;         // of the step, over all ranks; may be infinite or NaN, and gradients then are, too
   std::vector<NamedGradient> gradients;  // of this rank's stages, in the order of the model's definition
-  // What the job's task and the hooks declare; counts on each rank: a mean of what all copies of a gradient say is
-  // that of one of them, a sum has each copy. Null only where a test makes this context.
+  // The metrics that the job's task and the hooks declare. Every rank counts: a mean over all copies of a
+  // gradient equals that of one copy, but a sum contains each copy. Null only in tests.
   Compose* metrics = nullptr;
 };
 
@@ -41,11 +42,12 @@ enum class HookVerdict { update, skip };
 class GradientHook {
  public:
   virtual ~GradientHook() = default;
-  // Declares metrics, as TrainTask::create_metrics: the same on every rank, under names that the task does not take.
+  // Declares metrics, as TrainTask::create_metrics. They must be the same on every rank, with
+  // names that the task does not use.
   virtual void create_metrics(Compose& /*metrics*/) const {}
-  // On the compute thread of every rank. If any hook of any rank says skip, the step makes no update on any rank and
-  // counts as skipped. A hook keeps no state in checkpoints: what it does must follow from the context, or a resumed
-  // job goes another way. An exception ends the job with its text.
+  // Called on the compute thread of every rank. If any hook of any rank returns skip, no rank makes an
+  // update and the step counts as skipped. Checkpoints hold no state of hooks: base decisions on the context
+  // alone, or a resumed job computes something else. An exception ends the job with its text.
   virtual HookVerdict gradients_reduced(const GradientContext& context) = 0;
 };
 

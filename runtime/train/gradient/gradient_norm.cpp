@@ -37,7 +37,7 @@ at::Tensor share_of_norm_later(const GradientBucket& bucket, NormType type) {
   return type == NormType::l2 ? sum_of_squares(part) : largest_value(part);
 }
 
-// A maximum loses NaN, and a sum keeps it.
+// Turns NaN into infinity for the infinity norm: a sum over ranks keeps NaN, but a maximum would lose it.
 double share_of_number(double number, NormType type) {
   return type == NormType::inf && std::isnan(number) ? std::numeric_limits<double>::infinity() : number;
 }

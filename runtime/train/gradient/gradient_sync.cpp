@@ -8,7 +8,8 @@
 namespace d9d {
 namespace {
 
-// Scattered over, summed over, and the unit where it is alone.
+// Buckets with the same key are reduced in one order: axes to scatter over, axes to sum over, and the
+// unit if it has an order of its own.
 using GroupKey = std::tuple<std::vector<std::string>, std::vector<std::string>, const ShardedUnit*>;
 
 bool each_microbatch(const GradientBucket& bucket) {
@@ -44,6 +45,7 @@ void GradientSync::begin_step() {
   }
 }
 
+// Lets the parameters of a unit that reduces each microbatch complete once more, for the next microbatch.
 void GradientSync::begin_round(const GradientBucket& bucket) {
   for (const FlatSegment& segment : bucket.segments) complete_[segment.parameter] = false;
   const int index = parameters_.bucket_of(bucket.segments.front().parameter);

@@ -1,8 +1,8 @@
 #pragma once
-// Decides when to reduce which gradient bucket, in an order that is the same on all ranks: a bucket is
-// reduced when it and all buckets before it with the same reduction are complete. The order in which
-// parameters complete may differ between ranks; the order of reductions does not. A unit that reduces each
-// microbatch has a separate order: its ranks gather together and therefore run the same actions in one order.
+// Decides when to reduce which gradient bucket. A bucket is reduced when it and all buckets before it with
+// the same reduction are complete. So the order of reductions is the same on all ranks, although parameters
+// may complete in different orders. A unit that reduces each microbatch has an order of its own: its ranks
+// gather at the same points, and therefore run the same actions in the same order anyway.
 
 #include <vector>
 
@@ -16,13 +16,13 @@ class GradientSync {
   // Keeps a reference to `parameters`.
   explicit GradientSync(const FlatParameters& parameters);
 
-  // Nothing is complete.
+  // Marks all gradients as incomplete.
   void begin_step();
-  // Call it when the gradient of parameters()[parameter] is complete for the step (`last`) or, for units that
-  // reduce each microbatch, for the microbatch. Returns the buckets to reduce now, ascending, without those
-  // that need no reduction. Twice for the same parameter in a step (or microbatch) is a bug.
+  // Call it when the gradient of parameters()[parameter] is complete for the step (`last`) or, for units
+  // that reduce each microbatch, for the microbatch. Returns the buckets to reduce now, ascending, without
+  // those that need no reduction. It is a bug to call it twice for a parameter in one step (or microbatch).
   std::vector<int> mark_complete(std::size_t parameter, bool last = true);
-  // Parameters that are not complete yet.
+  // The number of parameters that are not complete yet.
   int pending() const { return pending_; }
   // Names of up to `most` parameters that are not complete, for an error.
   std::vector<std::string> incomplete(std::size_t most) const;
@@ -40,7 +40,8 @@ class GradientSync {
   int pending_ = 0;
 };
 
-// Sums the bucket's gradients over the group, in place. From any thread, if no other thread uses the bucket.
+// Sums the bucket's gradients over the group, in place. Call it on any thread while
+// no other thread uses the bucket.
 void reduce_gradients(const GradientBucket& bucket, Communicator& communicator);
 
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #pragma once
-// Shares of the gradient norm that a device has still to compute: the host waits once for all of a step.
+// Collects shares of the gradient norm that a device computes later, so that the
+// host waits once per step for all.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,12 +12,12 @@ namespace d9d {
 
 class NormParts {
  public:
-  // fp64 [1], as share_of_norm_later() gives it. Any thread.
+  // `share`: the result of share_of_norm_later(), fp64 [1]. Any thread.
   void add(at::Tensor share) {
     const std::lock_guard lock(mutex_);
     shares_.push_back(std::move(share));
   }
-  // Those since the last call, in their order.
+  // Returns the shares that were added since the last call, in their order.
   std::vector<at::Tensor> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(shares_, {});

@@ -33,7 +33,7 @@ void TiedGradients::sum() const {
   if (!other_) {
     for (std::size_t i = 0; i < first.size(); ++i) {
       first[i].add_(last[i]);
-      last[i].copy_(first[i]);
+      last[i].copy_(first[i]);  // and no second sum, so that both copies have the same bits
     }
     return;
   }

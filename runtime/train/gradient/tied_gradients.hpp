@@ -1,6 +1,6 @@
 #pragma once
-// The gradients of weights that the first and the last stage of a pipeline share (tensor/tied.hpp). Each
-// stage finds the gradient of its own use of the weight: of the embedding, of the head.
+// Adds up the gradients of weights that the first and the last stage of a pipeline share (tensor/tied.hpp).
+// Each stage computes the gradient of its own use of the weight: as the embedding, or as the head.
 
 #include <array>
 #include <functional>
@@ -15,18 +15,19 @@ class Communicator;
 
 class TiedGradients {
  public:
-  // `open_other`: to the rank that holds the other copies of what this one holds; called where this rank has
-  // trainable copies of one stage only. Input error where the copies of both stages are here and not alike.
+  // `open_other`: opens a communicator with the rank that holds the other copies; called when this rank has
+  // trainable copies of one stage only. Input error when this rank has the copies of both stages and they
+  // differ in size, dtype or in what trains.
   TiedGradients(const FlatParameters& parameters,
                 const std::function<std::shared_ptr<Communicator>()>& open_other);
 
-  // Makes both copies' gradients their sum, with the same bits. Call it on both ranks, when all other
-  // reductions of the step are done.
+  // Replaces both copies' gradients by their sum, with the same bits. Call it on both ranks, after
+  // all other reductions of the step.
   void sum() const;
 
  private:
   std::array<std::vector<at::Tensor>, 2> copies_;  // flat gradients, in the order of the parameters
-  std::shared_ptr<Communicator> other_;            // null where this rank holds both copies, or none
+  std::shared_ptr<Communicator> other_;            // null when this rank holds both copies, or none
 };
 
 }  // namespace d9d

@@ -22,14 +22,15 @@ struct AddPhase {
 
 constexpr double default_decay = 0.1;
 
-// Rounded up, but for the last digits of a share that is no binary fraction: 0.07 of 100 is 7, not 7.000000000000001.
+// Rounds up, but first drops the error of a share that is no binary fraction: 0.07 of
+// 100 is 7, not 7.000000000000001.
 std::int64_t steps_of_ratio(double ratio, std::int64_t steps) {
   const double exact = ratio * static_cast<double>(steps), whole = std::round(exact);
   const double noise = 4 * std::numeric_limits<double>::epsilon() * exact;
   return static_cast<std::int64_t>(std::abs(exact - whole) <= noise ? whole : std::ceil(exact));
 }
 
-// `otherwise`: the ratio where neither key is given.
+// `otherwise`: the ratio when neither key is given.
 std::int64_t length_of(const char* what, const std::optional<std::int64_t>& steps,
                        const std::optional<double>& ratio, std::optional<std::int64_t> total_steps,
                        double otherwise) {
@@ -63,7 +64,8 @@ class Phases {
     return config_;
   }
   PiecewiseLrConfig end() {
-    // The end value of the last phase stays; there has to be one.
+    // A schedule needs a phase. This one keeps the multiplier at 1, because the
+    // end value of the last phase stays.
     if (config_.phases.empty()) config_.phases.emplace_back(LrStepsPhase{1, 1, LinearCurve{}});
     return config_;
   }

@@ -27,13 +27,13 @@ BOOST_DESCRIBE_STRUCT(PiecewiseLrProvider, (), (scheduler))
 using LrSchedulerConfig =
     std::variant<PiecewiseLrProvider, ConstantLr, LinearLr, CosineLr, WsdLr, config::Named>;
 
-// The phases that a section means: its own, or those of a short form. Input errors: two keys that say the same, a share
-// without the number of steps. Not of a plugin's schedule.
+// Returns the phases of a section: its own, or those of a short form. Input error for two keys that say the
+// same, and for a share without the number of steps. Do not call it for a plugin's schedule.
 PiecewiseLrConfig as_phases(const LrSchedulerConfig& config, std::optional<std::int64_t> total_steps);
 
-// The same input errors as PiecewiseLrBuilder.
+// Builds the schedule. Input errors as in PiecewiseLrBuilder.
 PiecewiseLr build_lr(const PiecewiseLrConfig& config, std::optional<std::int64_t> total_steps);
-// Without a section the multiplier is 1 at every step.
+// The schedule of a job without the section: the multiplier is 1 at every step.
 PiecewiseLr constant_lr();
 
 constexpr auto keys_of(config::Tag<PiecewiseLrConfig>) {

@@ -1,10 +1,10 @@
 #pragma once
-// How the learning-rate multiplier goes from one value to
-// the next within a phase (LR-03). `progress` p in [0, 1):
+// The way of the learning-rate multiplier from one value to the next within a phase
+// (LR-03). `progress` p in [0, 1):
 //   linear       start + (end - start) p
 //   cosine       end + (start - end) (1 + cos(pi p)) / 2
 //   poly         start + (end - start) p^power
-//   exponential  exp of the linear way between the logarithms; both ends are raised to at least 1e-8
+//   exponential  exp of the straight line between the logarithms; smaller ends are raised to 1e-8
 
 #include <boost/describe/class.hpp>
 

@@ -9,7 +9,8 @@
 namespace d9d {
 namespace {
 
-// Rounded down, but for the last digits of a share that is no binary fraction: 0.29 of 100 is 29, not 28.999999999999996.
+// Rounds down, but first drops the error of a share that is no binary fraction: 0.29 of
+// 100 is 29, not 28.999999999999996.
 std::int64_t steps_of_share(double share, std::int64_t steps) {
   const double exact = share * static_cast<double>(steps), whole = std::round(exact);
   const double noise = 4 * std::numeric_limits<double>::epsilon() * exact;

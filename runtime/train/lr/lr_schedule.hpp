@@ -1,7 +1,7 @@
 #pragma once
 // The learning rate over time. A plugin derives from LrSchedule and registers its name
-// (runtime/plugin/registry.hpp). Piecewise learning-rate schedules (LR-01, LR-02): a multiplier of the optimizer's learning rate as a pure
-// function of the step. Steps count from 0: multiplier(0) is that of the first optimizer step.
+// (runtime/plugin/registry.hpp). PiecewiseLr (LR-01, LR-02) is a multiplier of the optimizer's learning rate
+// as a pure function of the step. Steps count from 0: multiplier(0) is that of the first optimizer step.
 
 #include <cstdint>
 #include <functional>
@@ -15,12 +15,14 @@ namespace d9d {
 class LrSchedule {
  public:
   virtual ~LrSchedule() = default;
-  // The multiplier of the optimizer's learning rate for a step from 0, at least 0: a pure function, called from
-  // any thread. Called before the job starts, too; input errors where a job of that length is impossible.
+  // Returns the multiplier of the optimizer's learning rate, at least 0, as a pure function of the step
+  // (from 0) that any thread may call. Is called before the job starts, too. Throw an input error when a
+  // job of this length is impossible.
   virtual std::function<double(std::int64_t step)> over(std::int64_t total_steps) const = 0;
 };
 
-// Steps [start_step, end_step). The end value is reached at end_step, so by the next phase.
+// Steps [start_step, end_step). The end value is reached at end_step, which is
+// the first step of the next phase.
 struct LrPhase {
   std::int64_t start_step = 0;
   std::int64_t end_step = 0;
@@ -31,10 +33,10 @@ struct LrPhase {
 
 class PiecewiseLr {
  public:
-  // Phases in order of their steps. None at all is an input error.
+  // `phases`: in the order of their steps. Input error when there is none.
   explicit PiecewiseLr(std::vector<LrPhase> phases);
 
-  // Before the first phase its start value, after the last one its end value.
+  // Before the first phase it is that phase's start value, after the last one that phase's end value.
   double multiplier(std::int64_t step) const;
   const std::vector<LrPhase>& phases() const { return phases_; }
 
@@ -42,16 +44,16 @@ class PiecewiseLr {
   std::vector<LrPhase> phases_;
 };
 
-// Each phase starts at the target of the one before. Of a phase that ends beyond total_steps the job sees the begin;
-// phases of mode percentage and rest that follow are left out. Input errors: a share of the whole without total_steps,
-// a share outside of [0, 1] or before the end of the last phase.
+// Adds phases one after the other. Each starts at the target of the one before. When a phase ends beyond
+// total_steps, the job sees only its beginning, and later phases by percentage or rest are left out. Input
+// error for a share without total_steps, a share outside of [0, 1], or one before the end of the last phase.
 class PiecewiseLrBuilder {
  public:
   explicit PiecewiseLrBuilder(double initial_multiplier,
                               std::optional<std::int64_t> total_steps = std::nullopt);
 
   PiecewiseLrBuilder& for_steps(std::int64_t steps, double target, LrCurve curve);
-  // Until step floor(percentage * total_steps); `percentage` is a share in [0, 1].
+  // Adds a phase until step floor(percentage * total_steps). `percentage`: a share in [0, 1].
   PiecewiseLrBuilder& until_percentage(double percentage, double target, LrCurve curve);
   PiecewiseLrBuilder& fill_rest(double target, LrCurve curve);
   PiecewiseLr build() const;

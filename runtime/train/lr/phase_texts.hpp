@@ -9,10 +9,10 @@
 
 namespace d9d {
 
-// "0 to 1 linear until step 50, 1 to 0.1 cosine until step 700".
+// Describes the schedule: "0 to 1 linear until step 50, 1 to 0.1 cosine until step 700".
 std::string text_of(const PiecewiseLr& lr);
 
-// The first phase that a job of `total_steps` does not see the end of, in words; none where all of them end in it.
+// Describes the first phase that does not end within a job of `total_steps`; none when all phases end.
 std::optional<std::string> cut_phase(const PiecewiseLr& lr, std::int64_t total_steps);
 
 }  // namespace d9d

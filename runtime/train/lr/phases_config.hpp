@@ -1,5 +1,5 @@
 #pragma once
-// The phases of a piecewise learning rate, as the job file says them.
+// The phases of a piecewise learning rate in the job file.
 
 #include <boost/describe/class.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
-// Learning-rate schedules by name: `lr_scheduler: {name: cosine, warmup_steps: 50}`. Each stands for phases of the
-// piecewise schedule (as_phases() in lr_config.hpp), with the values of transformers' get_..._schedule_with_warmup.
+// Learning-rate schedules by name: `lr_scheduler: {name: cosine, warmup_steps: 50}`.
+// as_phases() (lr_config.hpp) turns each into phases of the piecewise schedule, with the
+// values of transformers' get_..._schedule_with_warmup.
 
 #include <boost/describe/class.hpp>
 

@@ -1,7 +1,7 @@
-// AdamW with moments of 8 bits (Dettmers and others 2022, arXiv 2110.02861, section 2): read into float32,
-// updated as by AdamW, used for the update, then rounded to bytes again. Checkpoints hold what the bytes stand
-// for, in float32, as those of AdamW. So any mesh reads them, whose blocks are others, and AdamW itself; the
-// same mesh gets the same bytes back.
+// AdamW with moments of 8 bits (Dettmers and others 2022, arXiv 2110.02861, section 2). A step reads the
+// moments into float32, updates them as AdamW does, uses them for the update and rounds them to bytes again.
+// Checkpoints hold the float32 values, like AdamW's, so AdamW and every mesh (whose blocks differ) can read
+// them. The same mesh gets the same bytes back.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -20,13 +20,14 @@ namespace {
 
 using kernels::CodeBook;
 
-// Whole blocks of about so many elements are updated at once, so that what is read stays in the cache.
+// The number of elements, rounded to whole blocks, that are updated at once, so that
+// float32 moments stay in the cache.
 constexpr std::int64_t elements_at_once = std::int64_t{1} << 17;
 
 // A moment of a parameter on this rank.
 class ByteMoment final : public NarrowState {
  public:
-  // `codes`: its bytes [n] in the optimizer's buffer, zero.
+  // `codes`: the moment's bytes [n] in the optimizer's buffer, all zero.
   ByteMoment(at::Tensor codes, std::int64_t block, CodeBook book)
       : codes_(std::move(codes)),
         scales_(at::zeros({(codes_.numel() + block - 1) / block}, codes_.options().dtype(at::kFloat))),
@@ -44,7 +45,7 @@ class ByteMoment final : public NarrowState {
 
   std::vector<at::Tensor> memory() const override { return {codes_, scales_}; }
 
-  // Elements begin .. begin + values.numel(), from the start of a block.
+  // Reads the elements from `begin`, the start of a block, to begin + values.numel().
   void read(std::int64_t begin, const at::Tensor& values) const {
     kernels::dequantize_blocks(codes_.narrow(0, begin, values.numel()), scales_of(begin, values), block_,
                                book_, values);

@@ -10,7 +10,7 @@ kernels::BlockPlace block_place(const std::vector<std::int64_t>& global_shape, c
   const std::vector<std::int64_t> shape = slice.shape();
   kernels::BlockPlace place;
   std::int64_t stride = 1;
-  bool whole_so_far = true;  // all dimensions behind this one are whole
+  bool whole_so_far = true;  // all later dimensions are whole
   for (std::size_t dim = shape.size(); dim-- > 0;) {
     place.base += slice.begin[dim] * stride;
     if (whole_so_far) {

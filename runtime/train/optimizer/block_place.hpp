@@ -1,5 +1,5 @@
 #pragma once
-// Where the elements of a rank's block lie in the global tensor, row-major.
+// Computes where the elements of a rank's block are in the global tensor, row-major.
 
 #include <cstdint>
 #include <vector>

@@ -22,7 +22,7 @@ void ElementwiseOptimizer::step(const UpdateScale& scale) {
                          .settings = run.settings,
                          .step = step_count_};
     for (std::size_t i = 0; i < options_.states.size(); ++i) update.states.push_back(state(i, run));
-    // Bfloat16 gradients are scaled in the type of the arithmetic.
+    // Converts bfloat16 gradients before the scale, so that the product is not rounded to bfloat16.
     update.gradients = grad(run).to(update.values.scalar_type()) * scale.grad;
     options_.update(update);
     round_masters(run);

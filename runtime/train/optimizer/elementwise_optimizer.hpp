@@ -1,7 +1,8 @@
 #pragma once
-// An optimizer of a plugin as one function: how a stretch of parameters changes. The class has what a job file and
-// checkpoints need: rules for single parameters, float32 masters of bfloat16 weights, states that any mesh reads. The
-// function works on each element alone, so it works on every shard. For other optimizers derive from FlatOptimizer.
+// An optimizer of a plugin as one function that updates a run of elements. This class adds the rest: rules
+// for single parameters, float32 masters of bfloat16 weights, states that a checkpoint holds and any mesh
+// reads. The function must treat each element by itself; then it works on every shard. For other
+// optimizers derive from FlatOptimizer.
 
 #include <functional>
 #include <string>
@@ -11,12 +12,12 @@
 
 namespace d9d {
 
-// Parameters that lie side by side in memory and have the same settings; all tensors are flat, of one length.
+// Parameters that are adjacent in memory and have the same settings. All tensors are flat and of one length.
 struct ElementUpdate {
   at::Tensor values;               // changed in place
   at::Tensor gradients;            // scaled, in the dtype of the states; zeroed afterwards
   std::vector<at::Tensor> states;  // fp32 (fp64 for fp64 parameters), zero at first; changed in place
-  double lr = 0;                   // of this step; schedule and rules are in it
+  double lr = 0;                   // of this step, with schedule and rules applied
   ParameterSettings settings;      // weight decay and betas after the rules
   std::int64_t step = 0;           // from 1
 };

@@ -12,8 +12,8 @@ namespace {
 std::vector<FlatRun> runs_of(const FlatParameters& parameters, const std::vector<ParameterRule>& rules,
                              double weight_decay, const ParameterFilter& filter) {
   std::vector<FlatRun> runs;
-  bool goes_on = false;  // the parameter before in memory is updated too
-  // Buckets go backwards through memory; runs go forwards.
+  bool goes_on = false;  // the previous parameter in memory is updated by this optimizer, too
+  // Buckets are numbered from the end of memory to its beginning; runs follow memory.
   for (auto bucket = parameters.buckets().rbegin(); bucket != parameters.buckets().rend(); ++bucket) {
     for (const FlatSegment& segment : bucket->segments) {
       const StageParameter& parameter = parameters.parameters()[segment.parameter];

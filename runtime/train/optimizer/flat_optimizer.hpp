@@ -1,6 +1,6 @@
 #pragma once
-// What all optimizers share, those of plugins too: the ranges of the flat buffers with their settings, and the
-// state buffers beside the parameters, which checkpoints keep and any mesh reads.
+// The base of all optimizers, including those of plugins. It has the ranges of the flat buffers with their
+// settings, and the state buffers, which checkpoints hold and any mesh reads.
 
 #include <functional>
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace d9d {
 
-// A stretch of a family with the same settings; gaps between its parameters are zero and stay zero.
+// A range of a family whose parameters have the same settings. Gaps between
+// parameters are zero and stay zero.
 struct FlatRun {
   std::size_t family = 0;
   std::int64_t begin = 0;
@@ -19,13 +20,13 @@ struct FlatRun {
   ParameterSettings settings;
 };
 
-// A state tensor beside every family's data, of the same length; undefined beside one that has no such state.
+// A state tensor for each family, of the length of its data; undefined for a family without this state.
 struct StateBuffers {
   std::string kind;
   std::vector<at::Tensor> of_family;
 };
 
-// Which parameters an optimizer updates, where two of them share a stage.
+// Selects the parameters that an optimizer updates, when two optimizers share a stage.
 using ParameterFilter = std::function<bool(const StageParameter&)>;
 
 class FlatOptimizer : public Optimizer {
@@ -33,23 +34,24 @@ class FlatOptimizer : public Optimizer {
   std::vector<StateEntry> state_entries() const override;
 
  protected:
-  // Without a filter it updates all parameters. Runs and state are only those of what it updates.
+  // Without a filter it updates all parameters. Makes runs and state only for parameters that it updates.
   FlatOptimizer(const FlatParameters& parameters, const std::vector<ParameterRule>& rules,
                 double weight_decay, ParameterFilter filter = {});
 
-  // `dtype`: none means fp32, or fp64 for a family of fp64.
+  // Adds a state of zeros. `dtype`: none means fp32, or fp64 for a family of fp64.
   void add_state(const std::string& kind, std::optional<at::ScalarType> dtype = {});
-  // Index into the states in the order they were added.
+  // Returns a run of the state with this index, in the order of add_state() and add_masters().
   at::Tensor state(std::size_t index, const FlatRun& run) const {
     return part(states_[index].of_family, run);
   }
-  // Float32 copies of the parameters of 16 bits, as they are now. They are updated instead of the parameters.
+  // Adds float32 copies of the 16-bit parameters as they are now. They are
+  // updated in place of the parameters.
   void add_masters();
   at::Tensor data(const FlatRun& run) const;
   at::Tensor grad(const FlatRun& run) const;
-  // What an update changes: the masters, or the parameters where there are none.
+  // Returns the values that an update must change: the masters, or the parameters if there are none.
   at::Tensor values(const FlatRun& run) const;
-  // After an update: the masters, rounded to nearest, are the parameters.
+  // Rounds the masters to nearest into the parameters. Call it after an update.
   void round_masters(const FlatRun& run) const;
 
   bool updates(const StageParameter& parameter) const { return !filter_ || filter_(parameter); }

@@ -49,7 +49,7 @@ MatrixExchange::MatrixExchange(const std::vector<Layout>& layouts, std::shared_p
   share_out();
 }
 
-// Told by each rank, because their places in the group follow from the mesh, which is not known here.
+// Gathers the slices of all ranks: they depend on each rank's place in the mesh, which is not known here.
 std::vector<std::vector<Slice>> MatrixExchange::slices_of_all(const std::vector<Layout>& layouts) const {
   std::vector<std::int64_t> own;
   for (const Layout& layout : layouts) {
@@ -98,11 +98,13 @@ void MatrixExchange::add_matrices(std::size_t parameter, const Layout& layout,
   }
 }
 
-// The costliest first, each to the rank with the least so far: all ranks find the same.
+// Gives the most expensive matrix first, each to the rank with the least work so far.
+// All ranks find the same result.
 void MatrixExchange::share_out() {
   std::vector<std::size_t> order(matrices_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto cost = [&](std::size_t i) { return cost_of(matrices_[i].rows, matrices_[i].columns); };
+  // Stable, so that all ranks order equally expensive matrices alike.
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return cost(a) > cost(b); });
   work_.resize(static_cast<std::size_t>(size()));
@@ -130,7 +132,7 @@ MatrixBlock MatrixExchange::block_of(const Matrix& matrix) const {
   return {matrix.parameter, matrix.index - first_index_[matrix.parameter]};
 }
 
-// Elements from and to each rank -> what came.
+// Sends and receives so many elements to and from each rank; returns the received ones.
 at::Tensor MatrixExchange::exchange(const at::Tensor& flat, const Counts& from, const Counts& to) const {
   if (!group_) return flat;
   at::Tensor received = at::empty({sum_of(from)}, flat.options());
@@ -138,7 +140,7 @@ at::Tensor MatrixExchange::exchange(const at::Tensor& flat, const Counts& from, 
   return received;
 }
 
-// The matrix of this rank in a round, put together; undefined if it has none.
+// Collects the blocks of this rank's matrix in a round and returns the matrix; undefined if it has none.
 at::Tensor MatrixExchange::collect(std::size_t round, const at::TensorOptions& options,
                                    const Get& get) const {
   Counts to(work_.size(), 0), from(work_.size(), 0);
@@ -166,7 +168,7 @@ at::Tensor MatrixExchange::collect(std::size_t round, const at::TensorOptions& o
   return whole;
 }
 
-// `whole`: what this rank computed in the round, undefined if nothing.
+// `whole`: the result of this rank in the round; undefined if it had no matrix.
 void MatrixExchange::give_back(std::size_t round, const at::TensorOptions& options, const at::Tensor& whole,
                                const Put& put) const {
   Counts to(work_.size(), 0), from(work_.size(), 0);

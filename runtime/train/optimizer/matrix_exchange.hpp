@@ -1,10 +1,11 @@
 #pragma once
-// Work on whole matrices whose blocks lie on many ranks: each matrix goes to one rank of the group, which computes,
-// and every rank gets the blocks of the result that it holds. A parameter [.., R, C] is a stack of matrices (experts
-// one by one); its blocks may be cut in any dimension, and replicated.
+// Computes with whole matrices whose blocks are on many ranks. Each matrix is sent to one rank of the group,
+// which computes with it and sends each rank its blocks of the result. A parameter [.., R, C] is a stack of
+// matrices (for example of experts). It may be cut in any dimension, and replicated.
 //
-// Each rank works on a share of the matrices, by their size. Of replicas the first one sends its block, and all get
-// the same bits back. It goes in rounds of at most one matrix per rank, so that a rank holds one at a time.
+// The matrices are shared out over the ranks by size. The first of several replicas sends its
+// block; all get the same bits back. A round has at most one matrix per rank, so that a rank
+// holds one whole matrix at a time.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,7 +18,7 @@
 
 namespace d9d {
 
-// This rank's block of a matrix: matrix `index` (in the rank's slice) of a parameter.
+// This rank's block of a matrix: matrix number `index` of a parameter, counted in the rank's slice.
 struct MatrixBlock {
   std::size_t parameter = 0;  // into the layouts
   std::int64_t index = 0;
@@ -25,23 +26,24 @@ struct MatrixBlock {
 
 class MatrixExchange {
  public:
-  // `layouts`: of the parameters, [R, C] or [E, R, C], in one order on all ranks of the group, which agree on their
-  // slices here. `group`: all ranks that hold a block; null for one rank alone.
+  // `layouts`: of the parameters [R, C] or [E, R, C], in the same order on all ranks of the group. The ranks
+  // exchange their slices here. `group`: all ranks that hold a block; null for a single rank.
   MatrixExchange(const std::vector<Layout>& layouts, std::shared_ptr<Communicator> group);
 
   using Get = std::function<at::Tensor(const MatrixBlock&)>;               // [r, c], the block as it is sent
   using Compute = std::function<at::Tensor(const at::Tensor&)>;            // [R, C] -> [R, C]
   using Put = std::function<void(const MatrixBlock&, const at::Tensor&)>;  // [r, c], the block of the result
-  // `options`: dtype and device of the blocks. All ranks of the group call it at the same point. put() is called once
-  // for each block of this rank.
+  // Calls get() and put() for the blocks of this rank, and compute() for its matrices. put() is
+  // called once for each block. All ranks of the group must call run() at the same point. `options`:
+  // dtype and device of the blocks.
   void run(const at::TensorOptions& options, const Get& get, const Compute& compute, const Put& put) const;
 
  private:
-  // A block of a matrix on a rank of the group; rows and columns of the whole matrix.
+  // A block of a matrix on a rank of the group.
   struct Part {
     int rank = 0;
-    Slice slice;
-    bool sends = false;  // the first rank that has it
+    Slice slice;         // rows and columns of the whole matrix
+    bool sends = false;  // true on the first rank that has the block
   };
   struct Matrix {
     std::size_t parameter = 0;

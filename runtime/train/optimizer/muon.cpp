@@ -1,7 +1,7 @@
 // Muon (Jordan and others 2024; with decay as in Liu and others 2025, algorithm 1, and as torch.optim.Muon):
 //   m = mu m + (1 - mu) g;  u = (1 - mu) g + mu m with nesterov, else m
 //   w -= lr (decay w + scale orthogonalized(u))
-// Momentum is element by element, on whatever block a rank has; what is orthogonalised is the whole matrix.
+// Momentum is computed per element, on the block that a rank has. Orthogonalisation needs the whole matrix.
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
@@ -37,16 +37,17 @@ AdamWOptions adamw_of(const MuonOptions& options) {
 struct MuonParameter {
   FlatRun run;
   std::vector<std::int64_t> block_shape;
-  double reach = 1;  // of a step, times the learning rate (MuonScale)
+  double reach = 1;  // the factor of a step (MuonScale)
 };
 
-// Those whose blocks lie on the same ranks, and have the same type.
+// Parameters whose blocks are on the same ranks and have the same dtype.
 struct MuonGroup {
   std::vector<MuonParameter> parameters;
   std::unique_ptr<MatrixExchange> exchange;
 };
 
-// Of more than one rank, in any order. Each stage has a copy of a tied matrix, and finds the same bits.
+// The axes of more than one rank over which a matrix is spread or replicated. Without the axis of tied
+// weights: both stages have a copy and compute the same bits.
 std::vector<std::string> axes_of(const Layout& layout) {
   std::vector<std::string> axes;
   for (const LayoutAxis& axis : layout.axes()) {
@@ -148,7 +149,8 @@ void MuonMatrices::make_groups(const OptimizerContext& context) {
   }
   for (auto& [key, pair] : members) {
     const std::vector<std::string>& axes = key.first;
-    D9D_CHECK(axes.empty() || context.open, "matrices lie on several ranks, and muon cannot reach them");
+    D9D_CHECK(axes.empty() || context.open,
+              "matrices are spread over several ranks, but muon has no communicator");
     auto group = axes.empty() ? nullptr : context.open(axes);
     groups_.push_back(
         {std::move(pair.first), std::make_unique<MatrixExchange>(pair.second, std::move(group))});

@@ -1,5 +1,6 @@
 #pragma once
-// The options of Muon, as plain values; its keys stand in runtime/job/section/optimizer_config.hpp. No torch in this header.
+// The options of Muon, as plain values. The keys are in
+// runtime/job/section/optimizer_config.hpp. No torch in this header.
 
 #include <array>
 #include <cstdint>
@@ -12,14 +13,16 @@
 
 namespace d9d {
 
-// How far a step of Muon goes in a matrix [R, C]: lr times this and the orthogonalised momentum.
+// The factor of a step in a matrix [R, C]: the step is lr times this factor
+// times the orthogonalised momentum.
 //   original         sqrt(max(1, R / C)), Jordan and others 2024
-//   match_rms_adamw  0.2 sqrt(max(R, C)): as far as AdamW does (Liu and others 2025, "Muon is Scalable for LLM
-//                    Training", section 2.2), so that learning rate and decay of AdamW serve
+//   match_rms_adamw  0.2 sqrt(max(R, C)): steps of AdamW's size, so that its learning rate and decay can be
+//                    used (Liu and others 2025, "Muon is Scalable for LLM Training", section 2.2)
 enum class MuonScale { original, match_rms_adamw };
 
-// Momentum, orthogonalised (newton_schulz.hpp), for weights that are matrices; experts one by one. AdamW for all
-// others: vectors, and embeddings and output layers or, in their place, what `adamw_for` names.
+// Weights that are matrices (each expert's by itself) are updated with orthogonalised momentum
+// (newton_schulz.hpp). All others are updated by AdamW: vectors, embeddings and output layers. `adamw_for`
+// replaces embeddings and output layers by the matrices that it names.
 struct MuonOptions {
   double lr = 0;
   double momentum = 0.95;
@@ -34,7 +37,7 @@ struct MuonOptions {
   bool master_weights = true;
   std::vector<ParameterRule> rules;
 };
-// Whether Muon updates the matrices of a parameter of this name, global shape and role.
+// Whether a parameter with this name, global shape and role is updated by Muon, not by AdamW.
 bool is_muon_matrix(const MuonOptions& options, const std::string& name,
                     const std::vector<std::int64_t>& shape, ParameterRole role);
 

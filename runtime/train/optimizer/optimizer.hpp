@@ -1,7 +1,7 @@
 #pragma once
-// Optimizers over flat parameters: one pass over each family's buffers scales the gradients, updates and
-// clears them. State is kept in fp32 (fp64 for fp64 parameters) unless asked otherwise, and arithmetic is
-// done in it. A trainable parameter that got no gradient is updated as with gradient zero.
+// Optimizers over flat parameters. One pass over each family's buffers scales the gradients, updates the
+// parameters and clears the gradients. State and arithmetic are fp32 (fp64 for fp64 parameters) unless
+// options say otherwise. A trainable parameter that got no gradient is updated as with gradient zero.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,18 +17,18 @@
 
 namespace d9d {
 
-// The float32 copy of a parameter of 16 bits.
+// The kind of a state entry: the float32 copy of a 16-bit parameter.
 inline constexpr std::string_view master_weight_kind = "master_weight";
 
-// State that is kept in a narrower type than it is saved in.
+// State that is kept in a narrower dtype than checkpoints have.
 class NarrowState {
  public:
   virtual ~NarrowState() = default;
-  // What is saved, flat; a new tensor.
+  // Returns the values to save, as a new flat tensor.
   virtual at::Tensor unpack() const = 0;
-  // Takes what was saved. What unpack() gave becomes the same state again, bit for bit.
+  // Takes saved values. The result of unpack() must become the same state again, bit for bit.
   virtual void pack(const at::Tensor& values) const = 0;
-  // The tensors that hold it.
+  // The tensors that hold the state.
   virtual std::vector<at::Tensor> memory() const { return {}; }
 };
 
@@ -37,11 +37,11 @@ struct StateEntry {
   std::string kind;  // "param", "master_weight", "exp_avg", "exp_avg_sq", "max_exp_avg_sq", "momentum_buffer"
   std::string name;  // of the parameter
   const Layout* layout = nullptr;
-  at::Tensor tensor;    // this rank's block, a view; of packed state its shape and the type it is saved in
+  at::Tensor tensor;    // a view of this rank's block; for packed state only its shape and saved dtype
   bool frozen = false;  // a parameter that does not train
   std::shared_ptr<const NarrowState> packed = nullptr;  // null: `tensor` holds the values
 };
-// A copy of what it holds, on the device of its values; and the way back, from any device.
+// Copy the entry's values to a new tensor on their device, and back into the entry from any device.
 at::Tensor saved_values(const StateEntry& entry);
 void load_values(const StateEntry& entry, const at::Tensor& values);
 
@@ -49,7 +49,7 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // One update. Gradients are zero afterwards.
+  // Makes one update. Gradients are zero afterwards.
   virtual void step(const UpdateScale& scale) = 0;
 
   // Updates made so far; part of the state.
@@ -63,8 +63,9 @@ class Optimizer {
   std::int64_t step_count_ = 0;
 };
 
-// `parameters` outlives the optimizer and has its values: masters begin as copies of them. Input errors for impossible options, and for stochastic AdamW on parameters that are
-// not bf16 on the CPU.
+// Makes an optimizer. `parameters` must outlive it and must have its values already: masters
+// begin as copies of them. Input error for impossible options, and for stochastic AdamW on
+// parameters that are not bf16 on the CPU.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, const FlatParameters& parameters,
                                           const OptimizerContext& context = {});
 

@@ -69,7 +69,7 @@ void check(const AdamW8BitOptions& options) {
               options.float32_below);
 }
 
-// Tensors of state beside the masters, and their type for parameters of fp32 and less.
+// The number of state tensors without the masters, and their dtype for parameters of at most fp32.
 struct Moments {
   int count;
   Dtype dtype = Dtype::float32;

@@ -1,6 +1,6 @@
 #pragma once
-// What an optimizer is, as plain values (reference A.6; OPT-01, OPT-05): section `optimizer` of the job file,
-// whose keys stand in runtime/job/section/optimizer_config.hpp. No torch in this header.
+// The options of optimizers, as plain values (reference A.6; OPT-01, OPT-05): section `optimizer` of the job
+// file. The keys are in runtime/job/section/optimizer_config.hpp. No torch in this header.
 
 #include <array>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct AdamOptions {
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.01;
-  bool decoupled_weight_decay = false;  // as AdamW; false: decay is added to the gradient
+  bool decoupled_weight_decay = false;  // true: as AdamW; false: decay is added to the gradient
   bool amsgrad = false;
   bool maximize = false;
   bool master_weights = true;
@@ -65,22 +65,23 @@ using OptimizerOptions = std::variant<AdamWOptions, AdamOptions, SgdOptions, Sto
 
 struct UpdateScale {
   double lr_multiplier = 1;  // of the schedule
-  double grad = 1;           // every gradient is multiplied by it: StepScale::grad
+  double grad = 1;           // multiplies every gradient: StepScale::grad
 };
 
-// Input errors with the key and what is allowed.
+// Input error, with the key and the allowed values, for an impossible option.
 void validate(const OptimizerOptions& options);
 
-// Whether it keeps parameters of 16 bits in float32 besides, updates those and rounds them into the
-// parameters: what is smaller than a parameter's last digit then adds up instead of being lost.
+// Whether the optimizer has float32 masters for parameters of this dtype. It updates the masters and rounds
+// them into the parameters, so that updates below a parameter's last digit add up instead of being lost.
 bool keeps_masters(const OptimizerOptions& options, Dtype parameters);
-// Bytes of its state for each element of a parameter of that type, masters included. Of Muon: of those that AdamW
-// updates; a matrix has one moment less. Of AdamW with bytes: of the parameters that have them, without scales.
+// Bytes of state per element of a parameter of this dtype, masters included. For Muon: of
+// parameters that AdamW updates (a matrix has one moment less). For AdamW with bytes: of parameters
+// with byte moments, without the scales.
 std::int64_t state_bytes(const OptimizerOptions& options, Dtype parameters);
-// The same of what a checkpoint takes.
+// The same for the state in a checkpoint.
 std::int64_t saved_state_bytes(const OptimizerOptions& options, Dtype parameters);
 
-// What the rules are tried on, and what holds where none matches.
+// The rules for single parameters, and the weight decay of parameters that no rule matches.
 const std::vector<ParameterRule>& rules_of(const OptimizerOptions& options);
 double weight_decay_of(const OptimizerOptions& options);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Two optimizers that share a stage's buffers, each with parameters of its own (ParameterFilter).
+// Two optimizers that share a stage's buffers. Each updates other parameters (ParameterFilter).
 
 #include <memory>
 #include <utility>

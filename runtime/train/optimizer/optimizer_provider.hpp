@@ -1,6 +1,6 @@
 #pragma once
-// An optimizer as a job names it. A plugin derives from this and registers its name (runtime/plugin/registry.hpp);
-// those that come with d9d are made of OptimizerOptions.
+// The factory of the optimizer that a job names. A plugin derives from it and registers a name
+// (runtime/plugin/registry.hpp). provider_of() makes that of d9d's own optimizers.
 
 #include <functional>
 #include <memory>
@@ -15,26 +15,27 @@ class Communicator;
 class FlatParameters;
 class Optimizer;
 
-// What an optimizer may need of its rank.
+// The things that an optimizer may need from its rank.
 struct OptimizerContext {
   std::uint64_t seed = 0;  // of the job
-  // The ranks of this rank's stage along these mesh axes (names of a layout's axes). Opens a communicator, so all
-  // ranks of the stage call it in the same order, in make(). Empty on one rank alone.
+  // Opens a communicator of the ranks of this rank's stage along these mesh axes (names of a layout's axes).
+  // All ranks of the stage must call it in the same order, in make(). Empty when the job has one rank.
   std::function<std::shared_ptr<Communicator>(const std::vector<std::string>& axes)> open = {};
 };
 
 class OptimizerProvider {
  public:
   virtual ~OptimizerProvider() = default;
-  // At multiplier 1, for what the job reports.
+  // The learning rate at multiplier 1, for reports of the job.
   virtual double learning_rate() const = 0;
-  // Once per rank, on the thread that will call step(). `parameters` outlives the optimizer and has its first
-  // values. Input errors for what it cannot update.
+  // Makes the optimizer. Called once per rank, on the thread that will call step().
+  // `parameters` outlives the optimizer and has its first values. Throw an input error for
+  // parameters that the optimizer cannot update.
   virtual std::unique_ptr<Optimizer> make(const FlatParameters& parameters,
                                           const OptimizerContext& context) const = 0;
-  // A rule that no parameter of the model follows is refused.
+  // The job is refused when a rule matches no parameter of the model.
   virtual std::vector<ParameterRule> rules() const { return {}; }
-  // Of one that comes with d9d; null for a plugin's.
+  // The options of d9d's own optimizer; null for a plugin's.
   virtual const OptimizerOptions* built_in() const { return nullptr; }
 };
 

@@ -7,7 +7,7 @@ namespace d9d {
 bool matches(const std::string& pattern, const std::string& name) {
   std::size_t p = 0;
   std::size_t n = 0;
-  std::size_t star = std::string::npos;  // the last `*` seen, and where its run would end
+  std::size_t star = std::string::npos;  // the last `*` seen; run_end: where its run ends in this attempt
   std::size_t run_end = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
@@ -28,7 +28,7 @@ bool matches(const std::string& pattern, const std::string& name) {
 
 namespace {
 
-// In the names of every family.
+// norms_and_biases is recognised by the parameter names of all families.
 bool follows(const ParameterRule& rule, const std::string& name) {
   if (rule.match != norms_and_biases) return matches(rule.match, name);
   return matches("*norm.weight", name) || matches("*bias", name);

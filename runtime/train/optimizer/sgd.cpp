@@ -1,5 +1,5 @@
-// Stochastic gradient descent with momentum (Sutskever,
-// Martens, Dahl and Hinton 2013), as torch.optim.SGD writes it.
+// Stochastic gradient descent with momentum (Sutskever, Martens, Dahl and Hinton 2013),
+// in the form of torch.optim.SGD.
 #include <ATen/core/grad_mode.h>
 
 #include "runtime/train/optimizer/flat_optimizer.hpp"

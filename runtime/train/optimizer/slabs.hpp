@@ -1,5 +1,5 @@
 #pragma once
-// Walks flat tensors a slab at a time, so that the temporaries of plain tensor arithmetic stay in the cache.
+// Walks flat tensors slab by slab, so that the temporaries of plain tensor arithmetic stay in the cache.
 
 #include <ATen/core/Tensor.h>
 
@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// f(views) with the same stretch of each tensor; they are flat and of one length.
+// Calls f(views) for each slab, with the same range of each tensor. The tensors are flat and of one length.
 template <class F>
 void for_slabs(const std::vector<at::Tensor>& tensors, F&& f) {
   constexpr std::int64_t slab_elements = std::int64_t{1} << 16;
