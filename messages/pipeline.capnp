@@ -3,24 +3,22 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
-struct Pass {
-  # What runs through the stages of all ranks, forward and, to train, backward. A part of other messages.
-  kind @0 :Kind;
-  number @1 :UInt32;  # of an evaluation's batches from 1, of the texts that actors ask for from 1; else 0
-  enum Kind {
-    train @0;     # a step of training
-    evaluate @1;  # one batch of the evaluation that follows a step, forward alone
-    infer @2;     # a step of an inference job, forward alone
-    texts @3;     # the model goes on with prompts
-  }
-}
-
 struct BeginStep {
   # Trainer -> RankExecutor, with the inputs of a step. The RankExecutor walks its program while
   # activations and gradients arrive. Reply: StepComputed. A second one for the same step is a bug.
   step @0 :UInt64;
   microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
   pass @2 :Pass;                  # of any kind but texts
+  struct Pass {
+    kind @0 :Kind;
+    number @1 :UInt32;  # of an evaluation's batches from 1, of the texts that actors ask for from 1; else 0
+    enum Kind {
+      train @0;     # a step of training: forward and backward
+      evaluate @1;  # one batch of the evaluation that follows a step, forward alone
+      infer @2;     # a step of an inference job, forward alone
+      texts @3;     # the model goes on with prompts
+    }
+  }
 }
 
 struct ActivationReady {
@@ -31,7 +29,7 @@ struct ActivationReady {
   microbatch @2 :UInt32;
   ticket @3 :UInt64;      # TensorParcel: the transfer of stage - 1
   producedNs @4 :Int64;   # when its action ended, on the clock of the rank that ran it
-  pass @5 :Pass;          # in work where it comes from
+  pass @5 :BeginStep.Pass; # in work where it comes from
 }
 
 struct GradientReady {
@@ -54,7 +52,7 @@ struct SendTensors {
   ticket @3 :UInt64;      # TensorParcel
   gradient @4 :Bool;      # false: activation
   producedNs @5 :Int64;   # as in ActivationReady
-  pass @6 :Pass;          # as in ActivationReady
+  pass @6 :BeginStep.Pass; # as in ActivationReady
 }
 
 struct TensorsAnnounced {
@@ -74,7 +72,7 @@ struct TensorsAnnounced {
     onHost @4 :Bool;             # stays on the host; false: goes to the receiving rank's device
   }
   producedNs @5 :Int64;
-  pass @6 :Pass;
+  pass @6 :BeginStep.Pass;
 }
 
 struct StepComputed {
@@ -86,7 +84,7 @@ struct StepComputed {
   normShare @3 :Float64;   # this rank's share; over all ranks together, each gradient element counts once
   computeSeconds @4 :Float64;
   costs @5 :List(Float64);   # schedule `auto` only, sent once: the times that this rank measured, 0 for those of others
-  pass @6 :Pass;             # that was computed; only training has a norm and something to apply
+  pass @6 :BeginStep.Pass;    # that was computed; only training has a norm and something to apply
 }
 
 struct LeadAction {

@@ -4,11 +4,11 @@
 
 namespace d9d {
 
-Pass pass_of(wire::Pass::Reader message) {
+Pass pass_of(wire::BeginStep::Pass::Reader message) {
   return {message.getKind(), message.getNumber()};
 }
 
-void fill_pass(wire::Pass::Builder message, const Pass& pass) {
+void fill_pass(wire::BeginStep::Pass::Builder message, const Pass& pass) {
   message.setKind(pass.kind);
   message.setNumber(pass.number);
 }

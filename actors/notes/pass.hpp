@@ -1,5 +1,5 @@
 #pragma once
-// What runs through the stages of a rank (messages/pipeline.capnp, Pass), as actors keep and compare it.
+// What runs through the stages of a rank (BeginStep.Pass in messages/pipeline.capnp), as actors keep and compare it.
 
 #include <compare>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace d9d {
 
-using PassKind = wire::Pass::Kind;
+using PassKind = wire::BeginStep::Pass::Kind;
 
 struct Pass {
   PassKind kind = PassKind::TRAIN;
@@ -22,8 +22,8 @@ struct Pass {
   auto operator<=>(const Pass&) const = default;
 };
 
-Pass pass_of(wire::Pass::Reader message);
-void fill_pass(wire::Pass::Builder message, const Pass& pass);
+Pass pass_of(wire::BeginStep::Pass::Reader message);
+void fill_pass(wire::BeginStep::Pass::Builder message, const Pass& pass);
 std::string to_string(const Pass& pass);  // "batch 3 of the evaluation"
 
 }  // namespace d9d
