@@ -1,5 +1,5 @@
 #pragma once
-// Time is handed in, never reached for: the same code runs under a virtual clock.
+// A clock that callers pass in, so that the same code also runs under a virtual clock in tests.
 
 #include <cstdint>
 

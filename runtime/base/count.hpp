@@ -9,7 +9,8 @@
 
 namespace d9d {
 
-// "1 step", "2 epochs", "3 batches". `noun` is a word that takes an s, or es behind "tch".
+// Writes "1 step", "2 epochs", "3 batches". `noun` must form its plural with s, or
+// with es after "tch".
 std::string counted(std::integral auto number, std::string_view noun) {
   const std::string_view several = noun.ends_with("tch") ? "es" : "s";
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : several);

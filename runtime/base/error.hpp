@@ -1,6 +1,7 @@
 #pragma once
-// One error type, three kinds: who has to act. A text says what was given, what was expected, what to try next.
-// Inside an actor these are ordinary exceptions; between actors they travel as the message `Failed`.
+// One error type of three kinds; the kind says who has to act. A text says what was given, what was
+// expected and what to try next. Inside an actor these are ordinary exceptions; between actors they
+// travel as the message `Failed`.
 
 #include <fmt/format.h>
 
@@ -42,13 +43,13 @@ Caught describe_current_exception();
 
 }  // namespace d9d
 
-// The caller or the user gave something impossible.
+// Throws an input error: the caller or the user gave something impossible.
 #define D9D_REQUIRE(condition, ...)                                                                  \
   do {                                                                                               \
     if (!(condition)) throw ::d9d::Error(::d9d::ErrorKind::input, fmt::format(__VA_ARGS__));         \
   } while (false)
 
-// Our own invariant; a failure is a bug of d9d and carries file and line.
+// Checks an invariant of d9d. A failure is a bug of d9d and carries file and line.
 #define D9D_CHECK(condition, ...)                                                                    \
   do {                                                                                               \
     if (!(condition))                                                                                \

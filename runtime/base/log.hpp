@@ -20,7 +20,8 @@ Level level_from(std::string_view text);
 bool enabled(Level level);
 void write(Level level, std::string_view text);
 
-// While alive, lines of this thread carry this place. The handler wrapper of an actor makes one.
+// Stamps a place on the lines of this thread while it is alive. The handler wrapper of
+// an actor makes one.
 class Place {
  public:
   explicit Place(std::string place);
@@ -32,8 +33,8 @@ class Place {
   std::string before_;
 };
 
-// A hook that runs before each line is printed, so that a progress bar can leave the line. Empty to remove.
-// Lines of other threads wait while the hook runs.
+// Sets a hook that runs before each line is printed, so that a progress bar can leave the line. An
+// empty hook removes it. Lines of other threads wait while it runs.
 void set_before_line(std::function<void()> hook);
 
 template <class... Args>

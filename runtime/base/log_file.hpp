@@ -1,5 +1,5 @@
 #pragma once
-// A copy of the log in a file, for who looks after the terminal is gone.
+// Copies the log to a file, for reading after the terminal is gone.
 
 #include <cstdint>
 #include <filesystem>
@@ -8,11 +8,12 @@ namespace d9d::log {
 
 inline constexpr std::uint64_t log_file_bytes_max = 32 << 20;
 
-// From now on each line goes to this file as well, at its end and at once, after those that this process has said before (the
-// first 1000 of them). Makes its folder. A file that has grown beyond `bytes_max` becomes `name.1.log`, in the place of an
-// earlier one. Environment error: the file cannot be opened. Lines that the disk does not take later are left out.
+// Appends each further line to this file at once, after the first 1000 lines that this process has
+// written before. Makes the file's folder. A file that has grown beyond `bytes_max` is renamed to
+// `name.1.log` and replaces an earlier one. Lines that the disk refuses later are lost. Environment
+// error: the file cannot be opened.
 void copy_to(const std::filesystem::path& file, std::uint64_t bytes_max = log_file_bytes_max);
-// Nothing more is written there.
+// Stops copying.
 void stop_copying();
 
 }  // namespace d9d::log

@@ -1,13 +1,13 @@
 #pragma once
-// The place that lines of this thread carry, readable, and the step in it.
+// Reads the place that lines of this thread carry, and sets the step in it.
 
 #include <cstdint>
 #include <string>
 
 namespace d9d::log {
 
-// While alive, the innermost Place (log.hpp) of this thread has this step; it is read when a line is written,
-// so it may change meanwhile, on this thread. 0: none yet.
+// Gives the innermost Place (log.hpp) of this thread a step while it is alive. The step is read
+// when a line is written, so this thread may change it meanwhile. 0: no step yet.
 class StepOfPlace {
  public:
   explicit StepOfPlace(const std::uint64_t& step);

@@ -6,7 +6,8 @@
 
 namespace d9d {
 
-// What XML and HTML show as `text`, also within quotes. Control characters but newlines become blanks: XML has none.
+// Escapes a text for XML and HTML, also within quotes. Control characters except newlines become
+// spaces, because XML has none.
 std::string xml_text(std::string_view text);
 
 }  // namespace d9d

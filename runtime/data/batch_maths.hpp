@@ -1,6 +1,6 @@
 #pragma once
-// How a step's global batch is cut: by data rank into equal blocks of consecutive samples, and each block
-// into microbatches, in order (LOOP-92). Pure integers.
+// Cuts a step's global batch: each data rank gets an equal block of consecutive samples, and each
+// block is cut into microbatches, in order (LOOP-92). Pure integers.
 
 #include <cstdint>
 
@@ -11,11 +11,13 @@ struct BatchMaths {
   std::int64_t microbatch_size = 0;    // samples
   std::int64_t num_data_ranks = 0;     // dp
   std::int64_t num_microbatches = 0;   // a step, on each data rank
-  // A microbatch is as long as its longest sample, rounded up to a multiple of this; 0: as long as the source says.
+  // A microbatch is cut to the length of its longest sample, rounded up to a multiple of this
+  // number of tokens. 0: it keeps the length that the source has.
   std::int64_t cut_unit = 0;
 
   std::int64_t samples_per_rank() const { return num_microbatches * microbatch_size; }
-  // The first sample of `data_rank` in the step whose first sample, of all ranks, is `step_begin`.
+  // Returns the first sample of `data_rank` in a step. `step_begin` is the first sample of that
+  // step over all ranks.
   std::uint64_t first_sample(std::uint64_t step_begin, std::int64_t data_rank) const {
     return step_begin + static_cast<std::uint64_t>(data_rank * samples_per_rank());
   }
@@ -25,7 +27,7 @@ struct BatchMaths {
   }
 };
 
-// A size below 1 or a global batch that is not a multiple of dp x microbatch is an input error.
+// Input error: a size below 1, or a global batch that is not a multiple of dp x microbatch.
 BatchMaths batch_maths(std::int64_t global_batch_size, std::int64_t microbatch_size,
                        std::int64_t num_data_ranks);
 

@@ -14,18 +14,19 @@ namespace d9d {
 
 struct SourceNeeds {
   std::uint64_t base_seed = 0;  // chooses the shuffled orders where a section has no seed
-  // The model's vocabulary, where it is known: other ids are an input error, when the source is built or, for
-  // files of ids, when they are read.
+  // The size of the model's vocabulary, where it is known. An id that is not below it is an input
+  // error: when the source is built or, for files of ids, when the id is read.
   std::optional<std::int64_t> ids_below{};
-  // Of samples that are rows of a stream: evaluation and inference look at all of it.
+  // Keeps or drops the tokens after the last whole row, where samples are rows of a stream.
+  // Evaluation and inference keep them.
   RestOfRows rest = RestOfRows::left_out;
   CorpusWishes wishes{};
-  // Makes what a plugin registered.
+  // Makes the source of a section whose `source` a plugin has registered.
   std::function<std::shared_ptr<const SampleSource>(const OwnDataConfig&)> make_own{};
 };
 
-// The source that a job's `data` section asks for; `text` tokenises everything here. Share it between the
-// loaders of a process.
+// Builds the source that a job's `data` section asks for. With `source: text` all text is tokenised
+// during this call. Build one source for each process and share it between its loaders.
 std::shared_ptr<const SampleSource> build_source(const DataConfig& config, const SourceNeeds& needs);
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #pragma once
-// How the samples of a microbatch become its tensors. A job without `collation` stacks them (make_microbatch in
-// read_microbatch.hpp); a plugin registers others.
+// Turns the samples of a microbatch into its tensors. A job without `collation` stacks them
+// (make_microbatch() in read_microbatch.hpp); a plugin may register another way.
+// Immutable once built; any number of threads may call it.
 
 #include <span>
 
@@ -13,10 +14,12 @@ namespace d9d {
 class Collation {
  public:
   virtual ~Collation() = default;
-  // The batch that the task sees, on the CPU. A pure function of the samples, so that a run may go on with other
-  // ranks. Where the mesh splits sequences (context parallelism), input_ids int64 [B, S] is among the tensors, and all
-  // tensors that begin with B and S are cut by token. Where it fills rows up: token_mask bool [B, S], false for what
-  // fills them up, so that routers, throughput and the like do not count it. Nested batches: tensor_tree.hpp.
+  // Returns the batch that the task sees, on the CPU. Must be a pure function of the samples,
+  // because a run may be resumed on other ranks.
+  // Where the mesh splits sequences (context parallelism), the batch must have input_ids int64 [B,
+  // S], and every tensor whose shape begins with B and S is cut by token.
+  // Where samples are padded, add token_mask bool [B, S], false for padding, so that routers,
+  // throughput and the like do not count it. Nested batches: tensor_tree.hpp.
   virtual TensorMap collate(std::span<const Sample> samples) const = 0;
 };
 

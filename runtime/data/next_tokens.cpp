@@ -18,7 +18,7 @@
 namespace d9d {
 namespace {
 
-// x [B, S] moved to the left by `count`, with `rest` [B, S] behind its end.
+// Shifts x [B, S] to the left by `count` and fills its end with `rest` [B, S].
 at::Tensor moved(const at::Tensor& x, std::int64_t count, const at::Tensor& rest) {
   const std::int64_t length = x.size(1);
   const std::int64_t gone = std::min(count, length);

@@ -1,5 +1,6 @@
 #pragma once
-// What multi-token prediction (nn/model/multi_token_prediction.hpp) reads of a batch: the tokens behind each.
+// Prepares a batch for multi-token prediction (nn/model/multi_token_prediction.hpp), which reads
+// the tokens after each position.
 
 #include <cstdint>
 
@@ -7,13 +8,14 @@
 
 namespace d9d {
 
-// With `depths` > 0: adds to a batch with input_ids and labels, int64 [B, S], three tensors [B, S, depths],
-//   next_ids [b, i, k - 1] = input_ids [b, i + k]; behind the end of the sequence its last token,
-//   next_labels [b, i, k - 1] = labels [b, i + k]; ignored_label behind the end, and where position_ids (if the
-//   batch has them) do not go on by k from i to i + k: there another document has begun,
-//   next_token_mask [b, i, k - 1] (bool): whether token i and a token i + k of its document are there; what fills rows
-//   up (token_mask, if the batch has it) is none.
-// Call it before ranks share the sequences.
+// Adds three tensors to a batch that has input_ids and labels, int64 [B, S]; nothing with depths =
+// 0. Each is [B, S, depths] and holds for position i and k = 1..depths:
+//   next_ids [b, i, k - 1]         input_ids [b, i + k]; after the end of the sequence its last token
+//   next_labels [b, i, k - 1]      labels [b, i + k]; ignored_label after the end, and where another
+//                                  document has begun: position_ids, if there, do not grow by k
+//   next_token_mask [b, i, k - 1]  bool: i and i + k are tokens of one document; false for padding
+//                                  (token_mask, if the batch has it)
+// Call it before the sequences are split over ranks.
 void add_next_tokens(TensorMap& batch, std::int64_t depths);
 
 }  // namespace d9d

@@ -13,21 +13,25 @@
 
 namespace d9d {
 
-// input_ids, labels and position_ids (0 to S-1 in every row), int64
-// [B, S] on the CPU. Samples of different lengths are an input error. Where a sample holds several documents:
-// document_starts int64 [B, S], where in its row the document of each token begins and positions are 0. Where one is
-// filled up: token_mask bool [B, S], false for what fills it up. The numbers
-// of samples as fp32 [B, n] under their names; an input error where samples differ in names or in n.
+// Stacks samples into input_ids, labels and position_ids (0 to S-1 in every row), int64 [B, S] on
+// the CPU. Two tensors are added only where they are needed:
+//   document_starts  int64 [B, S], if a sample holds several documents: where in its row the document
+//                    of each token begins; position_ids then start at 0 there
+//   token_mask       bool [B, S], if a sample is padded: false for padding
+// The numbers of samples become fp32 [B, n] under their names. Input errors: samples of different
+// lengths, or whose numbers differ in names or in n.
 TensorMap make_microbatch(std::span<const Sample> samples);
 
-// Cuts off what fills all of them up, where the source knows the lengths of samples (sort_key) and their numbers begin with
-// `first`: they are then as long as the longest, rounded up to a multiple of `unit`.
+// Cuts off the padding that all samples of the microbatch share, where the source knows their
+// lengths (sort_key); `first` is the number of the first one. The samples are then as long as the
+// longest, rounded up to a multiple of `unit`.
 void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_t unit,
                     std::vector<Sample>& samples);
 
-// Microbatch `microbatch` of `data_rank`, in the step whose first sample, of all data ranks, is `step_begin`.
-// `collation`: null for make_microbatch. `end`: samples from this one on are left out; where that leaves none, the last
-// one before it stands alone, and counts nowhere (is_filler).
+// Reads microbatch `microbatch` of `data_rank`, in the step whose first sample over all
+// data ranks is `step_begin`. `collation`: null for make_microbatch(). Samples from `end`
+// on are left out. If none is left, the batch holds the last sample before `end` alone,
+// which counts nowhere (is_filler).
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
                           std::uint64_t step_begin, std::int64_t microbatch,
                           const Collation* collation = nullptr, std::optional<std::uint64_t> end = {});

@@ -18,24 +18,26 @@ constexpr std::int64_t ignored_label = -100;
 struct Sample {
   std::vector<std::int64_t> input_ids;  // [S]
   std::vector<std::int64_t> labels;     // [S], already shifted; ignored_label where there is none
-  // Of samples with several documents [S]: the position at which each token's document begins. Empty: one.
+  // For a sample of several documents, [S]: the position at which each token's document begins.
+  // Empty: the sample is one document.
   std::vector<std::int64_t> document_starts = {};
-  // More of a plugin's sample, by name: a score, the pixels of an image. Tensors fp32 [B, n] of the batch.
+  // Further values of a plugin's sample, by name: a score, the pixels of an image. They become
+  // tensors fp32 [B, n] of the batch.
   std::map<std::string, std::vector<float>> numbers = {};
-  // Of samples that are filled up [S]: false where a position holds no token. Empty: all hold one. Labels tell nothing of
-  // it: the question of a chat has none and is made of tokens.
+  // For a padded sample, [S]: false where a position holds no token. Empty: all hold one. Labels
+  // cannot replace it: the question of a chat has no labels, but consists of tokens.
   std::vector<bool> token_mask = {};
   bool operator==(const Sample&) const = default;
 };
 
-// How far scan_ids() goes: to whichever comes first.
+// Bounds scan_ids(), which stops at the bound that is reached first.
 struct ScanLimits {
   std::uint64_t bytes_max = std::uint64_t{1} << 30;
   std::chrono::milliseconds time_max{5000};
 };
 struct Scanned {
-  std::uint64_t samples = 0;  // from the first one on, or what `unit` says
-  std::uint64_t all = 0;      // there are so many
+  std::uint64_t samples = 0;  // looked at, counted from the first one; `unit` names them
+  std::uint64_t all = 0;      // how many the source has
   const char* unit = "sample";
 };
 
@@ -45,20 +47,21 @@ class SampleSource {
   virtual ~SampleSource() = default;
   // Samples of one epoch; nothing: the source is endless.
   virtual std::optional<std::uint64_t> num_samples() const = 0;
-  // Length S of every sample; with a collation of a plugin's (collation.hpp) the most that one has.
+  // Length S of every sample. With a plugin's collation (collation.hpp): the largest length.
   virtual std::int64_t sequence_length() const = 0;
-  // Ids are below this, where the source knows.
+  // All ids are below this number. Nothing: the source does not know.
   virtual std::optional<std::int64_t> vocab_size() const { return std::nullopt; }
-  // Any index: after num_samples() the next epoch begins. Errors of the data itself are input errors.
+  // Returns the sample with this index, which may be any number: after num_samples() the next epoch
+  // begins. Mistakes in the data are input errors.
   virtual Sample at(std::uint64_t index) const = 0;
-  // What a sorted order (data.order.sorted) sorts by: the sample's length without what fills it up. Nothing: the
-  // source does not know it for this sample, which counts as sequence_length().
+  // The key of a sorted order (data.order.sorted): the sample's length without padding. Nothing:
+  // the source does not know the length, and the sample counts as sequence_length().
   virtual std::optional<std::int64_t> sort_key(std::uint64_t /*index*/) const { return std::nullopt; }
-  // The rows of files that a sample was made of, in order; empty where the source does not know them. Names of files
-  // live as long as the source.
+  // Returns the rows of files that a sample was made of, in order, or an empty list where the
+  // source does not know them. File names live as long as the source.
   virtual std::vector<RowPlace> places_of(std::uint64_t /*index*/) const { return {}; }
-  // Looks for ids that the model does not have, in samples that were not read yet; the error is that of at().
-  // Nothing: the source cannot hold such ids.
+  // Looks for ids that the model does not have in samples that have not been read yet; throws the
+  // error of at(). Nothing: the source cannot hold such ids.
   virtual std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const { return std::nullopt; }
 };
 

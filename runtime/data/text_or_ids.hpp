@@ -1,5 +1,6 @@
 #pragma once
-// Texts for people, whether or not there is a tokenizer: without one a text is its token ids with spaces between.
+// Shows texts to people with or without a tokenizer. Without one a text is its token
+// ids, separated by spaces.
 
 #include <optional>
 #include <string>
@@ -15,9 +16,10 @@ class TextOrIds {
   // `file`: a tokenizer.json or .model; null: ids.
   explicit TextOrIds(const std::optional<std::string>& file);
 
-  // As Tokenizer::encode_prompt(). Input error for what is neither a text nor ids.
+  // As Tokenizer::encode_prompt(). Without a tokenizer: input error for a text that is
+  // no list of ids.
   std::vector<std::int64_t> ids_of(std::string_view text) const;
-  // What `ids` add to the text of `prompt` (Tokenizer::decode_behind()).
+  // Returns the text that `ids` add to the text of `prompt` (Tokenizer::decode_behind()).
   std::string text_behind(const std::vector<std::int64_t>& prompt,
                           const std::vector<std::int64_t>& ids) const;
 

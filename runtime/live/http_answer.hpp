@@ -1,5 +1,5 @@
 #pragma once
-// What is answered to a request over HTTP.
+// The answer to a request over HTTP.
 
 #include <string>
 

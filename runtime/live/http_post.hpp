@@ -1,5 +1,5 @@
 #pragma once
-// Asks a server for an action.
+// Sends a request for an action to a server.
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace d9d::live {
 
-// Sends a POST without a body, with `token` as its bearer where there is one. Environment error, with the name of `key`,
-// where no server answers within seconds.
+// Sends a POST without a body, with `token` as its bearer if there is one. Environment error that
+// names `key`: no server answers within seconds.
 HttpAnswer post(const HostPort& address, const std::string& path, const std::string& key,
                 const std::string& token = {});
 

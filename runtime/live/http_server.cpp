@@ -80,7 +80,7 @@ HttpAnswer made_by(const Route& route, const Caller& caller) {
   }
 }
 
-// 0: the client has gone, was too slow or was dropped; nobody hears an answer.
+// 0: the client has gone, was too slow or was dropped; no answer is sent
 int status_of(const ErrorCode& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
   if (error == http::error::body_limit) return 413;
@@ -308,7 +308,7 @@ struct HttpServer::Impl : Service {
         io.run();
         return;
       } catch (const std::exception& error) {
-        log::warn("the run's page lost a request: {}", error.what());
+        log::warn("a request to the run's page failed: {}", error.what());
       }
     }
   }

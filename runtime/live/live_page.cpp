@@ -76,7 +76,7 @@ class LivePage final : public TrackerRun {
     log::info("the run's page is at http{}://{}/", options_.tls != nullptr ? "s" : "", place);
     if (is_loopback(options_.address.host)) return;
     if (options_.tls != nullptr) {
-      log::info("node.status: whoever has a certificate of node.tls.ca may read the page");
+      log::info("node.status: every client with a certificate of node.tls.ca may read the page");
     } else {
       log::warn(
           "node.insecure: nothing protects the page at {}; whoever reaches it may read all of the job but "

@@ -1,6 +1,7 @@
 #pragma once
-// A run's page and numbers, served while it runs: / is the report's page, /metrics what Prometheus reads, /trace (POST)
-// asks for a trace, /sleep and /wake (POST) for what the signals do. Who may ask for which: request_rules.hpp.
+// Serves a run's page and numbers while it runs: / is the report's page, /metrics is for
+// Prometheus, POST /trace asks for a trace, and POST /sleep and /wake do what the signals do. Who
+// may ask for which: request_rules.hpp.
 
 #include <filesystem>
 #include <functional>
@@ -20,18 +21,21 @@ struct LivePageOptions {
   std::filesystem::path run_dir;
   std::string run;            // its name
   const Clock& clock;         // outlives the page
-  std::string token = {};     // of the job: who has it may ask for actions from other hosts
+  std::string token = {};     // the job's: allows actions from other hosts
   ssl_ctx_st* tls = nullptr;  // both sides need a certificate of the job; null: in clear
-  // The job has handed its memory back: it sleeps. Called from the server's threads.
+  // Whether the job sleeps: it has released its memory. Called from the server's threads.
   std::function<bool()> is_asleep = [] { return false; };
-  // Writes a trace of the last steps: what POST /trace does, and a button of the page. Called from the server's threads.
+  // Writes a trace of the last steps, for POST /trace and a button of the page. Called
+  // from the server's threads.
   std::function<void()> write_trace = {};
-  // The job hands its memory back after the step in work, and takes it again: POST /sleep and /wake, and buttons.
+  // Make the job release its memory after the current step, and take it again: for POST /sleep
+  // and /wake, and buttons.
   std::function<void()> sleep = {}, wake = {};
 };
 
-// A run of a tracker that answers from its own threads until it is closed; the log names its address, and warns of one
-// beyond this host that nothing protects. Environment error when the address cannot be used.
+// Opens a tracker's run that answers from its own threads until it is closed. Logs its address,
+// and warns of an address that other hosts can reach without protection. Environment error: the
+// address cannot be used.
 std::unique_ptr<TrackerRun> open_live_page(const LivePageOptions& options);
 
 }  // namespace d9d::live

@@ -1,5 +1,5 @@
 #pragma once
-// The newest value of each number of a run: one thread puts, others read.
+// Keeps the newest value of each number of a run. One thread writes, others read.
 
 #include <cstdint>
 #include <map>

@@ -9,8 +9,9 @@ namespace d9d::live {
 
 inline constexpr const char* prometheus_type = "text/plain; version=0.0.4";
 
-// d9d_step{run="NAME"}, d9d_asleep (1 while the job sleeps, else 0) and a gauge for each value: d9d_loss{run="NAME"}. Names with a `/` are those of tasks and
-// evaluations, whose characters are anybody's: they are labels of d9d_metric{run="NAME",name="metrics/accuracy"}.
+// Writes d9d_step{run="NAME"}, d9d_asleep (1 while the job sleeps, else 0) and a gauge for each
+// value: d9d_loss{run="NAME"}. A name with a `/` belongs to a task or an evaluation and may have
+// any character, so it becomes a label: d9d_metric{run="NAME",name="metrics/accuracy"}.
 std::string prometheus_text(const std::string& run, const Values& values, bool is_asleep);
 
 }  // namespace d9d::live

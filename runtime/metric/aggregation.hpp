@@ -24,7 +24,7 @@ class WeightedMean final : public Metric {
   double weight_ = 0;
 };
 
-// exp of the weighted mean of negative log-likelihoods: the perplexity of the tokens that they are of.
+// The exponential of the weighted mean of negative log-likelihoods: the perplexity of these tokens.
 class Perplexity final : public Metric {
  public:
   void update(double mean, double weight) { mean_.update(mean, weight); }

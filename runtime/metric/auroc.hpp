@@ -11,8 +11,8 @@ class BinaryAuroc final : public Metric {
  public:
   explicit BinaryAuroc(std::size_t num_bins = 10'000);
 
-  // A probability (clamped to [0, 1]) and a label (0 or 1) per sample. Input errors: different lengths, NaN,
-  // another label; nothing is counted then.
+  // Counts a probability (clamped to [0, 1]) and a label (0 or 1) for each sample. Input errors,
+  // after which nothing is counted: different lengths, NaN, another label.
   void update(std::span<const double> probabilities, std::span<const std::int64_t> labels);
 
   // Counts of the negatives by bin, then of the positives.

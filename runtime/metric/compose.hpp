@@ -1,6 +1,6 @@
 #pragma once
-// Several metrics as one: the states follow one another in the order of the metrics' names, so that one flat list carries
-// all of them. Results are named `<metric>/<part>`.
+// Joins several metrics into one. Their states follow one another in the order of the metrics'
+// names, so that one flat list carries all of them. Results are named `<metric>/<part>`.
 
 #include <functional>
 #include <map>
@@ -17,22 +17,24 @@ namespace d9d {
 
 class Compose : public Metric {
  public:
-  // An input error when the name is taken, or when the metric has counted something already: every rank has one, and what
-  // it starts with would be counted once for each of them.
+  // Adds a metric. Input error: the name is taken, or the metric has counted something already.
+  // Every rank has a copy, so its start value would be counted once for each rank.
   void add(std::string name, std::unique_ptr<Metric> metric);
-  // The metric that was added under this name. An input error when there is none, or it has another type.
+  // Returns the metric that was added under this name. Input error: there is none, or
+  // it has another type.
   template <class T>
   T& get(const std::string& name);
 
-  // The state, where get() was called since the last call, and all metrics start anew. Empty where it was not.
+  // Returns the state and resets all metrics if get() was called since the last call; else
+  // returns an empty list.
   std::vector<double> take_updates();
-  // Joins a state of another Compose of the same metrics, as take_updates() gives it, with what was counted here.
+  // Adds a state that take_updates() of another Compose of the same metrics has returned.
   void merge(std::span<const double> state);
 
   bool empty() const { return metrics_.empty(); }
 
-  // What compute() and histograms() do with a metric that throws: they tell of it once, and leave it out from then on.
-  // Unset: the exception passes.
+  // Called once for each metric that throws in compute() or histograms(); the metric is skipped
+  // from then on. Unset: the exception is thrown on.
   using Failed = std::function<void(const std::string& metric, const std::string& what)>;
   void leave_out_failures(Failed failed) { failed_ = std::move(failed); }
 
@@ -44,11 +46,11 @@ class Compose : public Metric {
   void reset() override;
   using Metric::compute;
 
-  // States by name, for a checkpoint.
+  // Returns the states by name, for a checkpoint.
   nlohmann::json to_json() const;
-  // Joins the states of to_json(), of this or another rank, with what was counted here, by name. A metric that the JSON
-  // does not have stays as it is. Returns the names that were left out: those that were not added here, and those whose
-  // state is laid out differently now. An input error when the JSON is damaged.
+  // Adds the states of to_json(), of this or another rank, to the current counts, by name. A metric
+  // that the JSON lacks stays as it is. Returns the names that were skipped: those that were not
+  // added here, and those whose state has another layout now. Input error: the JSON is damaged.
   std::vector<std::string> merge_json(const nlohmann::json& json);
 
  private:

@@ -10,7 +10,7 @@
 
 namespace d9d {
 
-// Of one output of the classifier, summed over samples.
+// The counts of one output of the classifier, over all samples.
 struct Confusion {
   double true_positive = 0;
   double false_positive = 0;
@@ -18,7 +18,7 @@ struct Confusion {
   double false_negative = 0;
 };
 
-// A score of counts. Zero denominators are not guarded: 0/0 is NaN.
+// Computes a score from counts. A zero denominator is not caught: 0/0 is NaN.
 using ConfusionStatistic = std::function<double(const Confusion&)>;
 
 enum class ConfusionAggregation {
@@ -47,7 +47,8 @@ class ConfusionMatrix final : public Metric {
  public:
   ConfusionMatrix(ConfusionProblem problem, ConfusionStatistic statistic, ConfusionAggregation aggregation);
 
-  // Row-major, shapes as above; an input error otherwise, and nothing is counted.
+  // Counts samples, row-major in the shapes above. Input error for other shapes;
+  // nothing is counted then.
   void update(std::span<const double> predictions, std::span<const std::int64_t> targets);
 
   // Four counts per output, in the order of Confusion.

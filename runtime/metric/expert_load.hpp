@@ -1,6 +1,7 @@
 #pragma once
-// How evenly the routers of a model share the tokens out to experts. State: tokens of each expert of each
-// layer, [layers, E], summed over all ranks that routed some. Exact up to 2^53 tokens.
+// Measures how evenly the routers of a model distribute tokens to experts. State: tokens of
+// each expert of each layer, [layers, E], summed over all ranks that routed tokens. Exact
+// up to 2^53 tokens.
 
 #include <cstdint>
 #include <span>
@@ -15,15 +16,18 @@ class ExpertLoad final : public Metric {
   // With `each_layer`, compute() reports every layer with experts, too.
   ExpertLoad(std::int64_t num_layers, std::int64_t num_experts, bool each_layer);
 
-  // Tokens of one rank; one number for each expert. A bug for another number of them or a layer that is not there.
+  // Adds the tokens of one rank: one number for each expert. A bug: another count of numbers, or a
+  // layer that does not exist.
   void update(std::int64_t layer, std::span<const std::int64_t> tokens);
 
   std::vector<ReduceOp> layout() const override;
   std::vector<double> state() const override { return tokens_; }
   void load(std::span<const double> state) override;
-  // max_over_mean: tokens of a layer's largest expert over the mean of its experts, of the layer where that is
-  // largest; min_over_mean: of its smallest expert, of the layer where that is smallest. layer_N/...: of
-  // layer N. Layers without tokens do not count; NaN where no layer has some.
+  // Returns two numbers for the worst layer, and with `each_layer` both for every layer as
+  // layer_N/...: max_over_mean is the tokens of the layer's largest expert over the mean of its
+  // experts, min_over_mean those of its smallest expert over the mean. The worst layer is the one
+  // with the largest max_over_mean, and the one with the smallest min_over_mean. Layers without
+  // tokens do not count; NaN if no layer has any.
   MetricValues compute(std::span<const double> state) const override;
   void reset() override;
   using Metric::compute;

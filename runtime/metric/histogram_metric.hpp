@@ -1,5 +1,5 @@
 #pragma once
-// How values are spread: counts by bins, as a histogram of the trackers. For tasks that declare one.
+// Counts values by bins, for a histogram in the trackers. Tasks may declare it.
 
 #include "runtime/metric/metric.hpp"
 
@@ -17,7 +17,7 @@ class HistogramMetric final : public Metric {
   std::vector<double> state() const override { return counts_; }
   void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> /*state*/) const override { return {}; }
-  // One without a name; none where nothing was counted.
+  // Returns one histogram without a name; none if nothing was counted.
   std::vector<NamedHistogram> histograms(std::span<const double> state) const override;
   void reset() override;
 
@@ -26,7 +26,7 @@ class HistogramMetric final : public Metric {
   std::vector<double> counts_;
 };
 
-// Without the empty bins at both ends; nothing is left of one that has counted nothing.
+// Removes the empty bins at both ends; all of them if nothing was counted.
 NamedHistogram trimmed(NamedHistogram histogram);
 
 }  // namespace d9d

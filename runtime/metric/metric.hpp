@@ -15,7 +15,7 @@
 
 namespace d9d {
 
-// What an element holds before anything was counted: 0, -infinity, +infinity.
+// The value of an element before anything was counted: 0, -infinity, +infinity.
 double neutral(ReduceOp reduce);
 
 // Name and value; the name is empty where a metric has a single result, and parts are joined by `/`.
@@ -25,7 +25,7 @@ using MetricValues = std::vector<std::pair<std::string, double>>;
 struct NamedHistogram {
   std::string name;  // as in MetricValues
   std::vector<double> edges;
-  std::vector<double> counts;  // one less
+  std::vector<double> counts;  // one element less
 };
 
 class Metric {
@@ -35,24 +35,24 @@ class Metric {
   // One operation per element of the state; the same on every rank and at all times.
   virtual std::vector<ReduceOp> layout() const = 0;
   virtual std::vector<double> state() const = 0;
-  // Goes on from this state. A bug where the size differs from layout().size().
+  // Continues from this state. A bug: its size differs from layout().size().
   virtual void load(std::span<const double> state) = 0;
-  // The values to report of a state that was reduced over all ranks.
+  // Returns the values to report for a state that was reduced over all ranks.
   virtual MetricValues compute(std::span<const double> state) const = 0;
-  // The same for histograms; most metrics have none.
+  // Returns the histograms of such a state; most metrics have none.
   virtual std::vector<NamedHistogram> histograms(std::span<const double> /*state*/) const { return {}; }
-  // Every element is neutral afterwards, as in a new object.
+  // Makes every element neutral, as in a new object.
   virtual void reset() = 0;
 
-  // Of the local state.
+  // The values of the local state.
   MetricValues compute() const { return compute(state()); }
 };
 
 // into[i] = into[i] (sum, max or min) from[i]. A bug where the sizes differ.
 void combine_states(std::span<const ReduceOp> layout, std::span<double> into, std::span<const double> from);
 
-// The elements of a state parted by operation, so that two all-reduces (a sum and a maximum) do for a whole
-// set of metrics. Minima travel as negated maxima.
+// The elements of a state, separated by operation, so that two all-reduces (a sum and a maximum)
+// are enough for a whole set of metrics. Minima travel as negated maxima.
 struct PackedState {
   std::vector<double> sums;
   std::vector<double> maxima;

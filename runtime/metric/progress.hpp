@@ -1,6 +1,6 @@
 #pragma once
-// What a person watches while a job or a long command runs: a bar that stays
-// in place on a terminal, else a line every few seconds.
+// Shows the progress of a job or a long command: a bar that stays in place on a terminal, else a
+// line every few seconds.
 
 #include <cstdint>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace d9d {
 
-// NaN or 0 where a number is not known: it is left out.
+// Numbers that are not known are NaN or 0 and are left out.
 struct ProgressState {
   std::int64_t step = 0;
   std::int64_t total_steps = 0;
@@ -52,9 +52,9 @@ class ProgressDisplay {
 
   // The first and the last step are always shown.
   void update(const ProgressState& state);
-  // Takes the bar off its line, so that somebody else can print there; the next update draws it again.
+  // Clears the bar's line, so that other code can print there; the next update draws the bar again.
   void leave_line();
-  // Leaves the last state standing and ends its line.
+  // Leaves the last state visible and ends its line.
   void finish();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Which numbers of a run are still on their way. Those of a step come when it ends, the task's metrics of it later,
-// reduced beside training; nothing keeps the two in order.
+// Tracks which numbers of a run are still to come. The numbers of a step come when it ends; the
+// task's metrics for it, which are reduced beside training, may come before or after them.
 
 #include <cstdint>
 #include <set>
@@ -20,7 +20,7 @@ class StepLedger {
   // The metrics of `step` have come, or those of the evaluation after it.
   void metrics(std::uint64_t step, bool evaluation = false);
 
-  // Everything of `step` and of all before it is here.
+  // Whether all numbers of `step` and of earlier steps are here.
   bool complete(std::uint64_t step) const;
 
  private:

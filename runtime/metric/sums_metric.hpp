@@ -17,7 +17,7 @@ class SumsMetric : public Metric {
  public:
   explicit SumsMetric(std::size_t count) : sums_(count, 0.0) {}
 
-  // A bug where there are not as many values as sums.
+  // Adds one value to each sum. A bug: another number of values than of sums.
   void add(std::initializer_list<double> values);
 
   std::vector<ReduceOp> layout() const final { return std::vector<ReduceOp>(sums_.size(), ReduceOp::sum); }

@@ -10,7 +10,7 @@
 namespace d9d {
 namespace {
 
-// The places of TensorCounts in the state, the bins behind them.
+// The indices of TensorCounts in the state; the bins follow them.
 enum Place : std::size_t { elements, not_finite, sum, sum_of_squares, largest, bins };
 constexpr std::array kinds{WatchedKind::gradient, WatchedKind::parameter};
 

@@ -1,6 +1,6 @@
 #pragma once
-// Statistics of groups of tensors, counted by every rank over the elements that it alone counts: norms, means, extremes
-// and histograms of gradients and parameters. No torch.
+// Statistics of groups of tensors: norms, means, extremes and histograms of gradients and
+// parameters. Each rank counts the elements that no other rank counts. No torch.
 
 #include <array>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace d9d {
 
-// Of finite elements; the bins are those of magnitude_edges().
+// Counts of the finite elements; the bins are those of magnitude_edges().
 struct TensorCounts {
   double elements = 0;
   double not_finite = 0;
@@ -20,8 +20,8 @@ struct TensorCounts {
   std::vector<double> bins{};
 };
 
-// Bins of one factor of two each, -2^8 to -2^-40, one for all that is smaller, 2^-40 to 2^8: 98 edges. What is beyond
-// them counts in the outermost.
+// Each bin spans a factor of two: -2^8 to -2^-40, one bin for everything smaller, 2^-40 to 2^8; 98
+// edges. Values outside count in the outermost bins.
 constexpr int smallest_power = -40;
 constexpr int largest_power = 8;
 const std::vector<double>& magnitude_edges();
@@ -30,7 +30,7 @@ enum class WatchedKind { gradient, parameter };
 
 class TensorStatistics final : public Metric {
  public:
-  // One result for each group and kind; their bins as histograms if asked for.
+  // Reports one result for each group and kind; and their bins as histograms, if asked for.
   TensorStatistics(std::vector<std::string> groups, bool with_histograms);
 
   const std::vector<std::string>& groups() const { return groups_; }
@@ -39,8 +39,8 @@ class TensorStatistics final : public Metric {
   std::vector<ReduceOp> layout() const override;
   std::vector<double> state() const override { return state_; }
   void load(std::span<const double> state) override;
-  // GROUP/gradient_norm, gradient_mean, gradient_max (of magnitudes), gradient_not_finite; the same of `parameter`. NaN
-  // where the group has no elements.
+  // Returns GROUP/gradient_norm, gradient_mean, gradient_max (of magnitudes), gradient_not_finite, and
+  // the same for `parameter`. NaN if the group has no elements.
   MetricValues compute(std::span<const double> state) const override;
   // GROUP/gradient, GROUP/parameter.
   std::vector<NamedHistogram> histograms(std::span<const double> state) const override;

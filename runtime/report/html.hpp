@@ -1,5 +1,5 @@
 #pragma once
-// The pieces of a page. What they are given as text is escaped, what they are given as `html` is not.
+// The pieces of a page. Arguments of text are escaped, arguments called `html` are not.
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 namespace d9d::report {
 
 std::string paragraph(std::string_view text, std::string_view css_class = {});
-// Something is missing or wrong, and what to do about it.
+// A note that something is missing or wrong, and what to do about it.
 std::string hint(std::string_view text);
 
 struct Cell {
@@ -22,7 +22,7 @@ inline Cell number_cell(std::string text) {
 // A table that scrolls on its own where the page is narrow. `heads` are as long as each row.
 std::string table(const std::vector<Cell>& heads, const std::vector<std::vector<Cell>>& rows);
 
-// What a reader may open. Works without a script.
+// A part that a reader can open. Works without a script.
 std::string details(std::string_view summary, const std::string& html, bool open = false);
 
 // A part of the page with its heading; `id` is what links lead to.

@@ -2,7 +2,8 @@
 
 namespace d9d::report {
 
-// A read-out under the pointer; a page says everything without it. No '<' and no '&': a page is XML, too.
+// A script that shows the values under the pointer; the page shows everything without it too. It
+// has no '<' and no '&', because a page must be valid XML.
 const char* page_script();
 
 }  // namespace d9d::report

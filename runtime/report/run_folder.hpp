@@ -1,5 +1,5 @@
 #pragma once
-// What a run has left in its folder. Only looks.
+// Reads what a run has left in its folder. Changes nothing.
 
 #include <filesystem>
 #include <optional>
@@ -20,11 +20,11 @@ struct RunFolder {
   std::filesystem::path path;
   std::string name;  // of the run
   Curves curves;
-  std::vector<RunStart> starts;  // empty: of an earlier version, or it never began to train
-  config::Json job;              // its keys; null where nothing tells them
-  std::string job_from;          // where they are from
+  std::vector<RunStart> starts;  // empty: made by an earlier version, or training never began
+  config::Json job;              // its keys; null if they are not known
+  std::string job_from;          // the file that they were read from
   bool has_log = false;          // of node 0, in node_0_log
-  bool is_running = false;       // a job of this host is running in it
+  bool is_running = false;       // a job on this host is running in it
   std::string checkpoint_folder;
   std::vector<SaveSummary> checkpoints;             // newest first
   std::string checkpoint_problem;                   // why they could not be listed
@@ -36,7 +36,8 @@ struct RunFolder {
   config::Json key(const std::string& pointer) const;
 };
 
-// An input error when `directory` is not there or is the folder of no run: names runs below it, if there are.
+// Reads the folder of a run. Input error: `directory` does not exist or is no run's folder; the
+// error names runs below it, if there are any.
 RunFolder look_at_run(const Disk& disk, const std::filesystem::path& directory);
 
 }  // namespace d9d::report

@@ -1,5 +1,5 @@
 #pragma once
-// What became of a run, in one sentence.
+// Says in one sentence how a run ended.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ enum class Fate {
   stopped,  // by a signal
   failed,
   running,
-  ended,  // without a word: killed, or nothing tells
+  ended,  // no end is recorded: killed, or not known
 };
 
 struct Verdict {
@@ -29,11 +29,13 @@ struct Verdict {
 Verdict verdict_of(const RunFolder& run);
 
 std::uint64_t last_step(const RunFolder& run);  // 0 without any
-// Of the job; nothing where it runs as long as its data lasts, or where its keys are not known.
+// The job's number of steps; nothing if it runs as long as its data lasts, or if its
+// keys are not known.
 std::optional<std::uint64_t> total_steps(const RunFolder& run);
-// After each step that was logged, without the time between two starts. Empty where no step has its time.
+// Seconds of training after each logged step, without the time between two starts. Empty if no
+// step has its time.
 Curve elapsed_time(const RunFolder& run);
-// The steps after which it was started again.
+// The steps after which the run was started again.
 std::vector<std::uint64_t> resumed_after(const RunFolder& run);
 
 }  // namespace d9d::report

@@ -1,5 +1,6 @@
 #pragma once
-// Names with '*' and '?', as in a shell: how a user says which tensors a strict load may leave aside.
+// Patterns of names with '*' and '?', as in a shell. Users choose with them which tensors a strict
+// load may leave unread.
 
 #include <set>
 #include <string>
@@ -8,7 +9,7 @@
 namespace d9d {
 
 bool matches_any(const std::string& name, const std::vector<std::string>& patterns);
-// Those that no pattern matches.
+// Returns the names that no pattern matches.
 std::set<std::string> without_matches(std::set<std::string> names, const std::vector<std::string>& patterns);
 
 }  // namespace d9d

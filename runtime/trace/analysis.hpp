@@ -1,5 +1,5 @@
 #pragma once
-// Where a step's time went: what `d9d-node trace` prints. All durations are nanoseconds.
+// Computes where a step's time went, as `d9d-node trace` prints it. All durations are nanoseconds.
 
 #include <cstdint>
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace d9d::trace {
 
-// A rank's time within its steps. Each moment counts once, for the first of these that is going on; of a rank whose device
-// has tracks, only what is on them counts, so that all the rest is a bubble: the device is idle.
+// A rank's time within its steps. Each moment counts once, for the first of these that is going
+// on. If the rank's device has tracks, only their spans count, and all other time is a bubble:
+// the device is idle.
 struct TimeSplit {
   std::int64_t compute = 0;                // a compute span that is not stalled
   std::int64_t exposed_communication = 0;  // a collective, and no compute that hides it
@@ -43,7 +44,7 @@ struct EdgeReport {
 struct ActorReport {
   std::string actor;
   std::int64_t messages = 0;
-  std::int64_t busy = 0;  // in any span but wait and step
+  std::int64_t busy = 0;  // in any span except wait and step
 };
 
 struct StepReport {
@@ -57,7 +58,7 @@ struct StepReport {
 
 struct Analysis {
   std::vector<RankReport> ranks;
-  StepReport steps;                 // over the steps of all ranks
+  StepReport steps;                 // of all ranks
   std::vector<EdgeReport> edges;    // by queue_total, the worst first
   std::vector<ActorReport> actors;  // by busy, the busiest first
   KernelReport kernels;
@@ -68,12 +69,13 @@ struct Analysis {
   double other_share() const;
 };
 
-// Steps are the spans of Category::step; a rank without any gets them from
-// the first compute or collective span of each step number. Spans of no
-// rank, and of ranks that trained no step, count for edges and actors only.
+// Steps are the spans of Category::step. A rank without such spans gets its steps from the first
+// compute or collective span of each step number. Spans of no rank, and of ranks that trained no
+// step, count for edges and actors only.
 Analysis analyze(const Recording& recording);
 
-// For people (the `top` worst edges and actors) and for programs (JSON with everything, durations in ns).
+// Prints for people (the `top` worst edges and actors) and for programs (JSON with
+// everything, durations in ns).
 std::string to_text(const Analysis& analysis, std::size_t top = 10);
 std::string to_json(const Analysis& analysis);
 

@@ -22,8 +22,9 @@ class Bounds {
   std::int64_t at(std::size_t a, std::size_t b) const { return least_[a * nodes_ + b]; }
   std::size_t nodes() const { return nodes_; }
 
-  // Every bound that follows from two (Floyd and Warshall). Returns how far they contradict each other, because
-  // clocks that run at different speeds have no constant offset; what contradicts meets in the middle.
+  // Adds every bound that follows from two others (Floyd and Warshall). Clocks that run at different
+  // speeds have no constant offset, so bounds may contradict each other: they meet in the middle, and
+  // the largest contradiction is returned.
   std::int64_t follow_all() {
     std::int64_t contradiction = meet_in_the_middle();
     for (std::size_t by = 0; by < nodes_; ++by) {
@@ -127,7 +128,8 @@ class Alignment {
     return width;
   }
 
-  // One node after the other: what was measured, moved into the bounds that those chosen before leave.
+  // Chooses the offset of one node after the other: the measured one, moved into the bounds set by
+  // the nodes chosen before.
   void choose(const Bounds& bounds) {
     for (std::size_t node = 1; node < nodes_.size(); ++node) {
       std::int64_t& offset = offsets_.at(nodes_[node]);

@@ -20,16 +20,17 @@ struct ClockExchange {
 
 class ClockOffset {
  public:
-  // The best of the last `window` exchanges counts, so that drift is followed.
+  // Uses the best of the last `window` exchanges, so that it follows drift.
   explicit ClockOffset(std::size_t window = 64);
 
-  // An exchange that runs backwards on either clock, or that took longer there than here, is ignored: false.
+  // Adds an exchange. Returns false and ignores it if it runs backwards on either clock, or took
+  // longer on the remote clock than on the local one.
   bool add(const ClockExchange& exchange);
 
   bool known() const { return !samples_.empty(); }
-  // Add to the local clock to get the remote clock's time; 0 while nothing is known.
+  // The number to add to the local clock for the remote clock's time; 0 while nothing is known.
   std::int64_t offset_ns() const;
-  // The true offset is within +- this, whatever the asymmetry of the way; 0 while nothing is known.
+  // The largest error of offset_ns(), however asymmetric the way is; 0 while nothing is known.
   std::int64_t error_ns() const;
 
  private:

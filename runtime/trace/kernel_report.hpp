@@ -1,5 +1,5 @@
 #pragma once
-// What devices ran, kernel by kernel, in the steps whose kernels are on record (Category::kernel).
+// Lists the kernels that devices ran, in steps whose kernels are recorded (Category::kernel).
 
 #include <cstdint>
 #include <string>
@@ -18,7 +18,8 @@ struct KernelTotal {
 
 struct KernelReport {
   std::vector<KernelTotal> kernels;  // by total, the most first
-  // Of ranks' steps from the first kernel of each to the last: how long they are, and how long any stream runs one.
+  // Sums over ranks' steps: the time from the first kernel of each step to its last, and the part
+  // of it in which any stream runs a kernel.
   std::int64_t observed = 0, busy = 0;
   std::int64_t total() const;
 };

@@ -1,5 +1,6 @@
 #pragma once
-// Walks time once over many overlapping intervals, telling how many of each layer are open.
+// Goes once over many overlapping intervals in time order and tells how many of
+// each layer are open.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +15,7 @@ class Sweep {
  public:
   using Open = std::array<int, layers>;
 
-  // Empty and backward intervals count for nothing.
+  // Adds an interval. Empty and backward ones are ignored.
   void add(std::size_t layer, std::int64_t start_ns, std::int64_t end_ns) {
     if (end_ns <= start_ns) return;
     edges_.push_back({start_ns, static_cast<std::uint32_t>(layer), 1});

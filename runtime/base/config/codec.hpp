@@ -1,7 +1,7 @@
 #pragma once
-// Codec<T>: how a type is read from a node, written back and named. Scalars are here, the rest in
-// codec_*.hpp. read() reports what is wrong and returns false; `out` is then not to be used. It keeps `out`
-// where a key is absent.
+// Codec<T> reads a type from a node, writes it back and names it. Scalars are here, other types in
+// codec_*.hpp. read() reports mistakes and returns false; do not use `out` then. It leaves `out`
+// unchanged if a key is absent.
 
 #include <concepts>
 #include <cstdint>

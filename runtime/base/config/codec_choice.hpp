@@ -22,13 +22,13 @@ concept ChoiceVariant = requires {
   choices_of(Tag<T>{});
 };
 
-// The name given, or null after reporting. `rest` is what the alternative decodes: the map, or an empty one.
+// Returns the node with the name; null after reporting. `rest`: the map to decode, or an empty one.
 const Node* read_tag(const Node& node, const Path& path, Problems& problems, std::string_view key,
                      const std::vector<std::string_view>& names, Node& empty, const Node*& rest);
 
 template <ChoiceVariant V>
 struct Codec<V> {
-  // No static member, see Codec of a described struct.
+  // A function and not a static member, for the reason at Codec of a described struct.
   static consteval auto choices() { return choices_of(Tag<V>{}); }
   static constexpr std::size_t size = std::variant_size_v<V>;
   using Last = std::variant_alternative_t<size - 1, V>;
@@ -79,7 +79,7 @@ struct Codec<V> {
  private:
   template <std::size_t I>
   static bool read_alternative(V& out, const Node& rest, const Path& path, Problems& problems) {
-    // Defaults of the alternative, not what an earlier choice left.
+    // Start from the alternative's defaults, not from values of an earlier choice.
     auto& alternative = out.template emplace<I>();
     return Codec<std::variant_alternative_t<I, V>>::read(alternative, rest, path, problems, choices().key);
   }

@@ -15,15 +15,15 @@
 
 namespace d9d::config {
 
-// The shape of a map: unknown keys with the nearest one, missing keys, keys
-// without effect. A null counts as an empty map, so that a section whose lines
-// are all commented out is still one. `tag` is the key of a choice, or empty.
+// Checks the keys of a map: reports unknown keys with the nearest known one, missing keys, and keys
+// without effect. A null counts as an empty map, so that a section whose lines are all commented
+// out is still one. `tag` is the key of a choice, or empty.
 bool check_keys(const Node& node, const Path& path, std::span<const Key> keys, std::string_view tag,
                 Problems& problems);
 bool check_range(double value, const Range& range, const Node& node, const Path& path, Problems& problems);
 std::string to_string(const Range& range);  // ">= 1", "0 to 1", or empty
-// A number that was refused where null would do: says so behind the remedy of the error
-// that came since `errors_before`, with the key's own words for null ("null: no clipping").
+// For a number that was refused although null is allowed: adds to the remedy of the error made
+// since `errors_before` what null means for the key ("null: no clipping").
 void mention_null(const Key& key, std::size_t errors_before, Problems& problems);
 // The rows of the reference that every key has.
 Row make_row(const std::string& path, const Key& key, std::string type, const Json& fallback, bool has_table);
@@ -54,11 +54,11 @@ bool check_member(const M& value, const Range& range, const Node& node, const Pa
 
 template <DescribedStruct T>
 struct Codec<T> {
-  // Those of a base first.
+  // Members of a base come first.
   using Members =
       boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
-  // A function and no static member: that would be one object of the whole process (STB_GNU_UNIQUE) for two plugins that
-  // have a T of the same name each.
+  // A function and not a static member: two plugins that each have a T of the same name would share
+  // the member, because it would be one object of the whole process (STB_GNU_UNIQUE).
   static consteval auto table() { return keys_with_names<T, Members>(); }
 
   static consteval bool keys_match_members() {

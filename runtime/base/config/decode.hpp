@@ -17,7 +17,7 @@ T decode(const Node& root, Problems& problems, std::string_view path = {}) {
   return out;
 }
 
-// A plugin's section into its own struct; errors as ErrorKind::input.
+// Decodes a plugin's section into the plugin's own struct. Mistakes are thrown as ErrorKind::input.
 template <class T>
 T decode(const Section& section) {
   Problems problems;
@@ -26,7 +26,7 @@ T decode(const Section& section) {
   return out;
 }
 
-// All keys with their values, defaults included, in the order of the struct.
+// Encodes all keys with their values, defaults included, in the order of the struct.
 template <class T>
 Json encode(const T& value) {
   return Codec<T>::write(value);

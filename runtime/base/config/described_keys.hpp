@@ -1,6 +1,7 @@
 #pragma once
-// The keys of a described struct: what keys_of() says, or, without it, every described member as an optional key of its
-// name, with any value that its type has. The latter is enough for most sections of plugins (count_key.hpp).
+// The keys of a described struct: those of keys_of() if there is one. Otherwise each described
+// member is an optional key of the same name that accepts every value of its type; that is enough
+// for most sections of plugins (count_key.hpp).
 
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
@@ -21,7 +22,8 @@ template <class T>
 concept DescribedStruct = std::is_class_v<T> &&
     (HasKeys<T> || boost::describe::has_describe_members<T>::value);
 
-// The key of a described member: its name. The member of a key that is a word of C++ ends with an underscore.
+// Returns the key of a described member: its name, without the trailing underscore of a name that
+// is a keyword of C++.
 constexpr std::string_view key_of_member(std::string_view name) {
   if (name.ends_with('_')) name.remove_suffix(1);
   return name;

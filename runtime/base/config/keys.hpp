@@ -29,7 +29,7 @@ enum class Need { optional, required };
 constexpr Need required = Need::required;
 constexpr Need optional = Need::optional;
 
-// Which numbers are allowed; of a list, each of its items.
+// The allowed numbers; for a list, those of each item.
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
@@ -58,11 +58,11 @@ struct Key {
   std::string_view meaning;
   Need need = Need::optional;
   Range range = {};
-  // Why the key is accepted and does nothing; giving it is a warning with this text.
+  // Why the key is accepted without effect. A job that sets it gets a warning with this text.
   std::string_view no_effect = {};
 };
 
-// Of a struct with a base: the base's keys come first.
+// Joins the keys of a struct with those of its base, which come first.
 template <std::size_t N, std::size_t M>
 constexpr std::array<Key, N + M> join(const std::array<Key, N>& base, const std::array<Key, M>& own) {
   std::array<Key, N + M> all{};

@@ -28,7 +28,7 @@ struct Node {
   enum class Kind { null, scalar, list, map };
 
   Kind kind = Kind::null;
-  std::string text;            // of a scalar, and the spelling of a null
+  std::string text;            // a scalar's text, or how a null was written
   bool quoted = false;         // a quoted scalar is always text
   std::vector<Node> items;     // of a list
   std::vector<Entry> entries;  // of a map, in the order of the file
@@ -51,11 +51,11 @@ Meaning meaning_of(const Node& scalar);
 // For messages: `the text "eight"`, `the number 1.5`, `a map`, `a list of 3`, `nothing`.
 std::string describe(const Node& node);
 
-// The value without its marks. Integers that fit 64 bits stay integers.
+// Converts a value without its marks. Integers that fit 64 bits stay integers.
 nlohmann::json to_json(const Node& node);
 
-// The deepest existing node on the way to `path`
-// ("trainer.run.name", "data.files.0"): where to look for an error.
+// Returns the place of the deepest existing node on `path` ("trainer.run.name", "data.files.0"),
+// for an error's text.
 const Mark& locate(const Node& root, std::string_view path);
 
 }  // namespace d9d::config

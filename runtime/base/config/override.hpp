@@ -7,10 +7,12 @@
 
 namespace d9d::config {
 
-// The value is YAML in quotes or brackets, or of several lines; else one plain value as it stands, so that no `#`, `&` or
-// `!` takes a part of it away. Nothing after the '=' is null. Missing maps on the way are made; a number names a place
-// in a list, and the one after the last appends. A path that leads through a text or past a list is
-// ErrorKind::input and names the segment. Whether the key is known is found out by decoding.
+// Applies one assignment. The value is read as YAML if it begins with a quote or a bracket or
+// has several lines. Any other value is one plain text, so that no `#`, `&` or `!` cuts it. An
+// empty value is null.
+// Makes missing maps on the path. A number names a place in a list; the one after the last appends.
+// Input error with the path's segment: the path leads through a text or past a list. Decoding finds
+// out later whether the key is known.
 void apply_override(Node& root, std::string_view assignment);
 
 }  // namespace d9d::config

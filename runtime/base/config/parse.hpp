@@ -9,15 +9,17 @@
 
 namespace d9d::config {
 
-// `origin` names the text in messages. An empty text is a null node. Duplicate
-// keys are an error that shows both. A map's `<<: *anchor` (or a list of them) adds the entries of these maps that the map
-// itself has not (YAML 1.1's merge key). Limits, as a job file may come from
-// a stranger: 1 MiB of text, 64 levels, 100 000 nodes (aliases count). Text that is not UTF-8 is refused.
+// Parses a text; `origin` names it in messages. An empty text is a null node. Duplicate keys are
+// an error that shows both. `<<: *anchor` in a map (or a list of anchors) adds those entries of
+// the anchored maps that the map lacks (YAML 1.1's merge key). A job file may come from a
+// stranger, so there are limits: 1 MiB of text, 64 levels, 100 000 nodes (aliases count). Text
+// that is not UTF-8 is refused.
 Node parse(const std::string& text, std::string origin);
 Node parse_file(const std::filesystem::path& file);
-// The last of these by itself.
+// Checks only that a text is UTF-8.
 void require_utf8(const std::string& text, std::string origin);
-// The text of such a file, which may be a pipe or a device: reads no more than the limit. "-" is the standard input.
+// Returns the text of a config file, which may be a pipe or a device: reads no more than the limit.
+// "-" is the standard input.
 std::string read_config_text(const std::filesystem::path& file);
 
 }  // namespace d9d::config

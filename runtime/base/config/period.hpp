@@ -1,6 +1,6 @@
 #pragma once
-// When something recurring is due, as d9d writes it: a positive
-// number of steps, "last_step" or "disable" (LOOP-11).
+// When a recurring action is due: every so many steps (a positive number),
+// "last_step" or "disable" (LOOP-11).
 
 #include <cstdint>
 
@@ -20,8 +20,8 @@ struct Period {
   bool operator==(const Period&) const = default;
 };
 
-// Is it due now that `steps_done` (from 1) of `steps_total`
-// are done? `also_last`: a periodic one runs at the end too.
+// Whether the action is due when `steps_done` (from 1) of `steps_total` steps are done.
+// `also_last`: a periodic action also runs at the end.
 bool is_due(const Period& period, std::int64_t steps_done, std::int64_t steps_total, bool also_last);
 
 template <>

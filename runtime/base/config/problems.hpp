@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a config, collected, so that a user sees all of it at once.
+// Collects the mistakes in a config, so that a user sees all of them at once.
 
 #include <string>
 #include <string_view>
@@ -38,7 +38,7 @@ class Problems {
   std::vector<Problem> warnings_;
 };
 
-// The way from the root to a value, kept on the stack while decoding.
+// The key path from the root to a value, kept on the stack while decoding.
 struct Path {
   const Path* parent = nullptr;
   std::string_view name;
@@ -47,8 +47,8 @@ struct Path {
   std::string child(std::string_view key) const;
 };
 
-// The candidate nearest to `given` by edit distance (Damerau,
-// adjacent swaps count one), or empty if none is near.
+// Returns the candidate nearest to `given` by edit distance (Damerau: swapping neighbours counts
+// one), or an empty text if none is near.
 std::string nearest(std::string_view given, const std::vector<std::string_view>& candidates);
 // `did you mean "x"?`, or `known: a, b, c` where nothing is near.
 std::string suggestion(std::string_view given, const std::vector<std::string_view>& candidates);

@@ -1,7 +1,7 @@
 #pragma once
-// A part of the config whose keys belong to somebody else: a plugin's task,
-// model or actor. It keeps its marks, so that the owner decodes it into a
-// described struct of his own with the same errors (`decode<T>(section)`).
+// A part of the config whose keys a plugin's task, model or actor defines. It
+// keeps its marks, so that the plugin can decode it into a described struct with
+// the same errors (`decode<T>(section)`).
 
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ struct Codec<Section> {
   static Json write(const Section& section);
 };
 
-// `name: x` and, beside it, the keys that the owner of x declares.
+// `name: x` and, in the same map, the keys that the owner of x declares.
 struct Named {
   std::string name;
   Section options;  // without the name
@@ -32,7 +32,7 @@ inline constexpr std::string_view name_key = "name";
 template <>
 struct Codec<Named> {
   static std::string type() { return "section with a name"; }
-  // `key`: what stands for `name` in sections that call it otherwise.
+  // `key` is the key that has the name, in sections that call it otherwise.
   static bool read(Named& out, const Node& node, const Path& path, Problems& problems,
                    std::string_view key = name_key);
   static Json write(const Named& named, std::string_view key = name_key);

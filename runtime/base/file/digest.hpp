@@ -1,5 +1,5 @@
 #pragma once
-// SHA-256, by OpenSSL: names for contents.
+// SHA-256 (OpenSSL), for naming contents.
 
 #include <filesystem>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace d9d {
 
-// 64 hexadecimal digits.
+// Returns 64 hexadecimal digits.
 std::string sha256_of(std::string_view bytes);
 std::string sha256_of_file(const std::filesystem::path& path);  // errors as MappedFile
 

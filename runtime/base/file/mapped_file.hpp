@@ -1,5 +1,6 @@
 #pragma once
-// A file's bytes, read-only, mapped: pages come from disk when touched and belong to the system's cache.
+// Maps a file read-only. Pages are read from disk when they are touched and belong
+// to the system's cache.
 
 #include <cstddef>
 #include <filesystem>
@@ -10,7 +11,7 @@ namespace d9d {
 
 class MappedFile {
  public:
-  // A missing or unreadable file is an input error that names it. An empty file is an empty span.
+  // Input error that names the file: it is missing or unreadable. An empty file is an empty span.
   explicit MappedFile(const std::filesystem::path& path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

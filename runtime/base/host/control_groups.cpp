@@ -67,7 +67,7 @@ std::vector<ControlGroup> control_groups(const std::string& controller, const fs
   for (const Mount& mount : mounts_with(root, controller)) {
     const auto group = group_of(root, controller, mount.second);
     if (!group) continue;
-    // A container often sees its own group as the top, and is told the whole name of it all the same.
+    // A container often sees its own group as the top folder, although the kernel reports the group's full name.
     fs::path below = fs::path(*group).relative_path();
     const fs::path seen = fs::path(mount.group).relative_path();
     const fs::path within = below.lexically_relative(seen.empty() ? "." : seen);

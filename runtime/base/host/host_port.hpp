@@ -13,13 +13,13 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
-// A host, and a port where one is given.
+// A host and an optional port.
 struct HostMaybePort {
   std::string host;
   std::optional<std::uint16_t> port;
 };
 
-// All are input errors that name `what` and say how it is written.
+// Parse addresses. Input errors name `what` and say how it is written.
 HostPort parse_host_port(const std::string& text, const std::string& what);
 HostMaybePort parse_host_maybe_port(const std::string& text, const std::string& what);  // fd00::1 as well
 std::uint16_t parse_port(const std::string& text, const std::string& what);

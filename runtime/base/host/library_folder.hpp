@@ -1,12 +1,12 @@
 #pragma once
-// Where the libraries lie that are loaded by name.
+// Finds the libraries that are loaded by name.
 
 #include <string>
 
 namespace d9d {
 
-// The path of `file` in the folder of the library that this code is in: libd9d.so, or a program that is linked with it.
-// Links are followed. `file` need not exist.
+// Returns the path of `file` in the folder of the library with this code: libd9d.so, or a program
+// that is linked with it. Follows links. `file` need not exist.
 std::string path_beside_this_library(const std::string& file);
 
 }  // namespace d9d

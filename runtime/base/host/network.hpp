@@ -12,21 +12,22 @@ bool is_numeric(const std::string& host);
 bool is_wildcard(const std::string& host);  // 0.0.0.0 and ::
 bool is_loopback(const std::string& host);  // localhost, 127.x.y.z, ::1
 
-// The numeric addresses of a host, those the system prefers first. Environment error when it is not known: names
-// of other hosts may come up later.
+// Returns the numeric addresses of a host, in the system's order of preference. Environment error:
+// the host is not known; the name of another host may become known later.
 std::vector<std::string> addresses_of(const std::string& host);
 
-// What to bind in order to be reached by this name. A numeric address stays what it is. Of a name: the address of
-// it that this host has; where it has none but loopback (Debian's "127.0.1.1 name" in /etc/hosts, the name of a
-// gateway), every address. Environment error as above.
+// Returns the address to bind so that others reach this host by `host`. A numeric address is
+// returned as it is. For a name it is the address of the name that this host has. If that is
+// loopback only (Debian's "127.0.1.1 name" in /etc/hosts) or none (the name of a gateway), it is
+// every address. Environment error as above.
 std::string address_to_bind(const std::string& host);
 
 struct Reached {
   std::string address;      // of the other side, numeric
   std::string own_address;  // of this side
 };
-// Tries the addresses of a host one after another, `timeout` for each: connects and hangs up. Environment error
-// with the reason of each.
+// Connects to a host and hangs up: tries its addresses one after another, `timeout` for each. The
+// environment error has the reason of each failure.
 Reached reach(const std::string& host, std::uint16_t port, std::chrono::milliseconds timeout);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// What this process prints to.
+// Asks what kind of output this process prints to.
 
 #include <unistd.h>
 
@@ -8,7 +8,8 @@
 
 namespace d9d {
 
-// A terminal that understands escapes: lines may be taken back and be coloured.
+// Whether the descriptor is a terminal that understands escapes, so that lines may
+// be replaced and coloured.
 inline bool is_screen(int descriptor) {
   const char* const kind = std::getenv("TERM");
   return ::isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");

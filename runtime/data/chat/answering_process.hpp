@@ -1,6 +1,6 @@
 #pragma once
-// Another program that answers lines with lines. It does not survive this object, and its input ends when this process
-// does, however that happens. One thread.
+// Runs another program that answers lines with lines. The program is killed with this object. If
+// this process ends in any way, the program's input ends too. One thread.
 
 #include <sys/types.h>
 
@@ -14,15 +14,17 @@ namespace d9d {
 
 class AnsweringProcess {
  public:
-  // What it says of errors is dropped. Environment error: it cannot be started.
+  // Starts the program and drops its standard error. Environment error: it cannot be started.
   explicit AnsweringProcess(const std::vector<std::string>& words);
   ~AnsweringProcess();  // kills it
   AnsweringProcess(const AnsweringProcess&) = delete;
   AnsweringProcess& operator=(const AnsweringProcess&) = delete;
 
-  // Does not wait: what the program does not take yet is sent with the next call of either.
+  // Sends a line without waiting. Bytes that the program does not accept yet are sent by the next
+  // call of say() or answer().
   void say(std::string_view line);
-  // The next line, without its end. Nothing: it has ended, or none came within `patience`.
+  // Returns the next line without its end. Nothing: the program has ended, or no
+  // line came within `patience`.
   std::optional<std::string> answer(std::chrono::milliseconds patience);
 
  private:
@@ -32,7 +34,7 @@ class AnsweringProcess {
   int channel_ = -1;
   pid_t pid_ = -1;
   std::string waiting_;    // to be sent
-  std::string received_;   // not asked for yet
+  std::string received_;   // lines that answer() has not returned yet
   std::size_t sent_ = 0;   // of waiting_
   std::size_t taken_ = 0;  // of received_
 };

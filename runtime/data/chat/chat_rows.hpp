@@ -1,6 +1,7 @@
 #pragma once
-// Rows as people keep conversations: {messages: [{role, content, ...}]}, ShareGPT's {conversations: [{from, value}]},
-// alpaca's {instruction, input, output}, {prompt, completion} of texts or of messages.
+// Reads the usual forms of a conversation: {messages: [{role, content, ...}]}, ShareGPT's
+// {conversations: [{from, value}]}, alpaca's {instruction, input, output}, and {prompt, completion}
+// of texts or of messages.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,24 +22,25 @@ struct TextPair {
 struct Conversation {
   RowJson messages = RowJson::array();  // objects with role and content, and whatever else they have
   std::vector<std::size_t> answers;     // messages of the trained roles
-  std::vector<std::size_t> trained;     // of them those that count in the loss
+  std::vector<std::size_t> trained;     // the answers that count in the loss
   RowJson tools, documents, arguments;  // null: none
 };
 
 using ChatRow = std::variant<Conversation, TextPair>;
 
-// The keys of rows that are read.
+// Lists the keys of a row that are read.
 std::vector<std::string> chat_columns(const ChatDataConfig& config);
 
-// What is not read of `row` is added to `unread`. Input errors begin with `where`: a row that is none of these, a message
-// without role, or without text where it has no tool calls, an image, a weight other than 0 and 1.
+// Reads one row and adds the keys that it does not read to `unread`. Input errors begin with
+// `where`: a row of no known form, a message without role, a message with neither text nor tool
+// calls, an image, a weight other than 0 and 1.
 ChatRow read_chat_row(const ChatDataConfig& config, const RowJson& row, const std::string& where,
                       UnreadFields& unread);
 
-// Of a list of messages to go on with: nothing counts.
+// Reads a list of messages for the model to continue. No message counts in the loss.
 Conversation read_prompt_messages(const RowJson& messages, const RowJson& row, const std::string& where);
 
-// The text of a content that is one, or a list of parts of text.
+// Returns the text of a message's content: a string, or a list of text parts.
 std::string text_of_content(const RowJson& content);
 
 }  // namespace d9d

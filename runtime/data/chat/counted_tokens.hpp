@@ -1,5 +1,5 @@
 #pragma once
-// A whole text as token ids, of which those count in the loss that have bytes of the counted parts.
+// Tokenises a whole text. A token counts in the loss if it has bytes of the counted parts.
 
 #include <cstdint>
 #include <span>
@@ -23,14 +23,15 @@ struct CountedTokens {
 
 using ByteRange = std::pair<std::size_t, std::size_t>;  // [begin, end)
 
-// Without special tokens around it; those in it are recognised. `parts` are in order and apart. `encoded` is working
-// memory. Input errors as those of the tokenizer.
+// Adds no special tokens around the text, but recognises those in it. `parts` must be in order and
+// must not overlap. `encoded` is working memory. Input errors: those of the tokenizer.
 CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text,
                              std::span<const ByteRange> parts, Tokenizer::Scratch& scratch,
                              EncodedText& encoded);
 
-// Whether the tokenizer puts a mark at the begin of a text (Prepend, Metaspace, SentencePiece, a prefix space), so that a
-// part of a text encoded apart begins with a token that it would not have within.
+// Whether the tokenizer puts a mark at the begin of a text (Prepend, Metaspace,
+// SentencePiece, a prefix space). Then a part of a text that is encoded alone begins with
+// another token than within the text.
 bool marks_begins(const Tokenizer& tokenizer);
 
 }  // namespace d9d

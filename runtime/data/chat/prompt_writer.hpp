@@ -1,5 +1,5 @@
 #pragma once
-// Conversations that a model is to go on with, as text up to where its answer begins.
+// Writes conversations as text up to where the model's answer begins.
 
 #include <memory>
 #include <string>
@@ -15,10 +15,11 @@ class PromptWriter {
   explicit PromptWriter(TemplateUse use);
   ~PromptWriter();
 
-  // `row` is what the messages stand in, with tools, documents and system beside them. Input errors: those of
-  // read_chat_row(), start_renderer() and TemplateRenderer::take().
+  // Writes `messages`. `row` is the object that holds them, with tools, documents
+  // and system as further keys. Input errors: those of read_chat_row(),
+  // start_renderer() and TemplateRenderer::take().
   std::string of_messages(const RowJson& messages, const RowJson& row, const std::string& where);
-  // What a user says.
+  // Writes a single message of a user.
   std::string of_text(const std::string& text, const std::string& where);
   void say_unread() const { unread_.say(); }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Conversations as text, by their tokenizer's chat template. The template is a program in Jinja's language, which Python's
-// library jinja2 runs (the one that transformers uses) in a process of its own: render.py. One thread.
+// Renders conversations by their tokenizer's chat template. A template is a program in the
+// language Jinja. Python's library jinja2, which transformers uses too, runs it in a process of
+// its own (render.py). One thread.
 
 #include <deque>
 #include <memory>
@@ -20,7 +21,7 @@ namespace d9d {
 class AnsweringProcess;
 
 struct TemplateLimits {
-  int seconds = 30;  // of one conversation
+  int seconds = 30;  // for one conversation
   std::uint64_t text_bytes = 64 << 20;
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
 };
@@ -28,25 +29,27 @@ struct TemplateLimits {
 struct RenderedChat {
   std::string text;
   std::vector<std::pair<std::size_t, std::size_t>>
-      counted;  // bytes [begin, end) of what the model is to say, in order
+      counted;  // bytes [begin, end) of the model's answers, in order
 };
 
 class TemplateRenderer {
  public:
-  // Input errors: no jinja2, a template that cannot be read or compiled, a date or tools that are none.
+  // Input errors: jinja2 is not installed, the template cannot be read or compiled, a date that is
+  // not YYYY-MM-DD, a file of tools that holds no JSON list.
   TemplateRenderer(ChatTemplate chat_template, const TemplateUse& use, const TemplateLimits& limits = {});
   ~TemplateRenderer();
   TemplateRenderer(const TemplateRenderer&) = delete;
   TemplateRenderer& operator=(const TemplateRenderer&) = delete;
 
-  // Whether the template names such a field of a message, or such a variable.
+  // Whether the template names a field of a message, or a variable, called `name`.
   bool reads(std::string_view name) const;
 
-  // A conversation to render (the keys of its object: render.py); `where` is its row, for errors.
+  // Queues a conversation (the keys of its object: render.py). `where` names its row in errors.
   void ask(const RowJson& conversation, std::string where);
   std::size_t waiting() const { return asked_.size(); }
-  // The oldest of those asked for. Input error that begins with its row: the template refuses it or does not finish, its
-  // text is too long, it asks for today's date, or it is not certain where an answer stands in its text.
+  // Returns the oldest queued conversation, rendered. Input error that begins with its row: the
+  // template refuses it or does not finish, the text is too long, the template asks for today's
+  // date, or the place of an answer in the text is uncertain.
   RenderedChat take();
 
  private:
@@ -60,13 +63,13 @@ class TemplateRenderer {
   std::deque<std::string> asked_;
 };
 
-// What is asked for: a conversation whole, or as far as an answer begins. `marked`: what the template itself marks as the
-// model's ({% generation %}) is what counts.
+// Makes the request for a conversation: whole, or up to where an answer begins. `marked`: the loss
+// counts the parts that the template marks as the model's ({% generation %}).
 RowJson render_request(const Conversation& conversation, bool marked);
 RowJson prompt_request(const Conversation& conversation);
 
-// The template that `use` names or that stands beside its tokenizer, running. Where there is none: an input error that
-// names the ways out.
+// Starts the template that `use` names, else the one in its tokenizer's folder. Input error where
+// there is none; it names the ways out.
 std::unique_ptr<TemplateRenderer> start_renderer(const TemplateUse& use);
 
 }  // namespace d9d

@@ -45,8 +45,10 @@ void UnreadFields::say() const {
   tell(of_conversations, messages_, "message");
   tell(of_rows, rows_, "row");
   if (!of_conversations.empty()) {
-    log::warn("data.files: not read, and so not in the texts: {}; a template that names them has them",
-              fmt::join(of_conversations, ", "));
+    log::warn(
+        "data.files: these fields are not read and so not in the texts: {}; a chat template that names them "
+        "writes them",
+        fmt::join(of_conversations, ", "));
   }
   if (!of_rows.empty()) log::info("data.files: not read: {}", fmt::join(of_rows, ", "));
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What a job file says of a conversation's messages: the markers of a role, and which messages count in the loss.
+// Keys for the messages of a conversation: the markers of a role, and which messages
+// count in the loss.
 
 #include <array>
 #include <boost/describe.hpp>

@@ -1,5 +1,5 @@
 #pragma once
-// The sources of a job's data, whether there is one or a mixture.
+// Lists the sources of a job's data: one, or the parts of a mixture.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace d9d {
 
 struct DataPart {
-  std::string path;  // of its section: "data", or "data.parts.N" of a mixture
+  std::string path;  // the section's key path: "data", or "data.parts.N" of a mixture
   PartConfig source;
 };
 std::vector<DataPart> parts_of(const DataConfig& data);

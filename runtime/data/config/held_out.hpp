@@ -1,5 +1,5 @@
 #pragma once
-// The section of data that has the rows which another one holds out (data.validation).
+// Derives the data of an evaluation from a section that holds rows out (data.validation).
 
 #include <optional>
 
@@ -7,7 +7,8 @@
 
 namespace d9d {
 
-// In the files' order, once; of a mixture its parts that hold rows out, with their weights. Nothing where no part does.
+// Returns the section of the held-out rows, read once and in the files' order. Of a mixture it
+// keeps the parts that hold rows out, with their weights. Returns nothing where no part does.
 std::optional<DataConfig> held_out(const DataConfig& data);
 
 }  // namespace d9d

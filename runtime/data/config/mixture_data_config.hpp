@@ -32,7 +32,7 @@ constexpr auto choices_of(config::Tag<PartConfig>) {
                               {"prompts", ""}}}};
 }
 
-// `weight`, and beside it the keys of the source.
+// A part of a mixture: `weight`, and in the same map the keys of the part's source.
 struct MixturePart {
   double weight = 0;
   PartConfig source;

@@ -1,5 +1,5 @@
 #pragma once
-// Which rows of a source's files a job reads: keys that several sources have.
+// Keys that several sources share to choose the rows that a job reads.
 
 #include <array>
 #include <boost/describe.hpp>
@@ -34,7 +34,7 @@ constexpr auto keys_of(config::Tag<ValidationKeys>) {
 
 struct Validation : ValidationKeys {};
 
-// The keys of a section, told once in the reference and not by each source.
+// The reference prints the keys of this section once, not again under each source.
 template <>
 struct config::Codec<Validation> {
   static std::string type() { return Codec<ValidationKeys>::type(); }

@@ -1,6 +1,6 @@
 #pragma once
-// The section `order` of a source: other orders of its samples than the files' or a shuffled one. Where both are given
-// the shards are those of the sorted order.
+// The section `order` of a source: orders other than the files' or a shuffled one. If both `sorted`
+// and `shards` are given, the sorted order is cut into the shards.
 
 #include <array>
 #include <boost/describe.hpp>
@@ -69,7 +69,7 @@ constexpr auto keys_of(config::Tag<SampleOrderKeys>) {
 
 struct SampleOrder : SampleOrderKeys {};
 
-// The keys of a section, told once in the reference and not by each source.
+// The reference prints the keys of this section once, not again under each source.
 template <>
 struct config::Codec<SampleOrder> {
   static std::string type() { return Codec<SampleOrderKeys>::type(); }

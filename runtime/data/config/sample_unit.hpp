@@ -1,5 +1,5 @@
 #pragma once
-// What a sample of a row of documents is.
+// How documents become samples: the key `samples`.
 
 #include <boost/describe/enum.hpp>
 

@@ -11,14 +11,14 @@
 
 namespace d9d {
 
-// What a section says of the template of its conversations.
+// The keys that choose the chat template of a section.
 struct TemplateUse {
   std::string tokenizer;
   std::optional<std::string> chat_template;
   std::map<std::string, nlohmann::json> arguments;
   std::optional<std::string> date;
   std::optional<std::string> tools;
-  bool today = false;  // no date: today's; otherwise a template that asks for it is refused
+  bool today = false;  // without `date`: true gives today's, false refuses a template that asks for it
 };
 
 namespace data_keys {

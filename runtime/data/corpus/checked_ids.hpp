@@ -1,5 +1,5 @@
 #pragma once
-// Ids that were read, held against the model's vocabulary.
+// Compares ids that were read with the model's vocabulary.
 
 #include <cstdint>
 #include <optional>
@@ -10,10 +10,11 @@
 
 namespace d9d {
 
-// A token by the row of its document: "a.arrow, row 7: token 3"; where the corpus does not know it, `name`: token 90.
+// Names a token for an error by the row of its document, "a.arrow, row 7: token 3", or as "`name`:
+// token 90" where the corpus does not know the row.
 std::string place_of_token(const TokenCorpus& corpus, std::uint64_t token, const std::string& name);
 
-// Of the tokens from `first` on. Input error for an id that is negative, or not below `ids_below`.
+// Checks tokens from `first` on. Input error for an id that is negative or not below `ids_below`.
 void require_ids(const TokenCorpus& corpus, std::uint64_t first, std::span<const std::int64_t> ids,
                  const std::optional<std::int64_t>& ids_below, const std::string& name);
 

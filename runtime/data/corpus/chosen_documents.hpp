@@ -1,5 +1,5 @@
 #pragma once
-// Some documents of a corpus as a corpus.
+// A corpus of some of the documents of another one.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// The corpus itself where all are chosen. Errors as RowChoice.
+// Returns the corpus itself if all documents are chosen. Errors as RowChoice.
 std::shared_ptr<const TokenCorpus> chosen_documents(std::shared_ptr<const TokenCorpus> corpus,
                                                     const RowChoiceConfig& config);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Which tokens of Megatron's files count in the loss: PREFIX.counted, a bit a token, the lowest first. It stands
-// beside PREFIX.bin where not all of them do.
+// The loss mask of Megatron's files: PREFIX.counted has a bit for each token, the lowest bit first.
+// The file is there only if some tokens do not count in the loss.
 
 #include <fstream>
 #include <memory>
@@ -28,8 +28,8 @@ class CountedWriter {
   unsigned bits_ = 0;  // of byte_
 };
 
-// The tokens of PREFIX.bin and PREFIX.idx, mapped, with what PREFIX.counted says if it is there. Errors as
-// MegatronCorpus; a file that is too short is an input error.
+// Opens PREFIX.bin and PREFIX.idx, mapped, with the mask of PREFIX.counted if there is one. Errors
+// as MegatronCorpus; a mask that is too short is an input error.
 std::shared_ptr<const TokenCorpus> open_counted_files(const std::string& prefix,
                                                       std::optional<std::int64_t> ids_below);
 

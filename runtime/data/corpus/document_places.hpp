@@ -1,5 +1,6 @@
 #pragma once
-// In which file and row each document is; rows that follow each other take no memory of their own.
+// Remembers the file and row of each document. A document in the row after the one before
+// takes no further memory.
 
 #include <cstdint>
 #include <deque>
@@ -13,7 +14,7 @@ namespace d9d {
 
 class DocumentPlaces {
  public:
-  // Of the next document.
+  // Adds the place of the next document.
   void add(const RowPlace& place) {
     if (files_.empty() || files_.back() != place.file) files_.emplace_back(place.file);
     const bool goes_on = !runs_.empty() && runs_.back().file == files_.size() - 1 &&
@@ -22,7 +23,7 @@ class DocumentPlaces {
     if (!goes_on) runs_.push_back({count_, place.number, files_.size() - 1, place.is_line});
     ++count_;
   }
-  // Nothing for documents that were added without one.
+  // The place of a document; nothing if it was added without one.
   std::optional<RowPlace> at(std::uint64_t document) const;
 
  private:
@@ -32,7 +33,7 @@ class DocumentPlaces {
     std::size_t file = 0;
     bool is_line = false;
   };
-  std::deque<std::string> files_;  // their places stay
+  std::deque<std::string> files_;  // a deque, so that pointers to its texts stay valid
   std::vector<Run> runs_;
   std::uint64_t count_ = 0;
 };

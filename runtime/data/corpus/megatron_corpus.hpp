@@ -1,6 +1,6 @@
 #pragma once
-// Documents of token ids in Megatron's files PREFIX.bin
-// and PREFIX.idx, mapped: memory does not grow with them.
+// Documents of token ids in Megatron's files PREFIX.bin and PREFIX.idx. They are mapped, so memory
+// does not grow with them.
 
 #include <optional>
 #include <string>
@@ -12,8 +12,8 @@ namespace d9d {
 
 class MegatronCorpus final : public TokenCorpus {
  public:
-  // Errors as MegatronIndex. `ids_below`: the model's vocabulary, where it is known; other ids are an input
-  // error with file and place when they are read.
+  // Errors as MegatronIndex. `ids_below` is the size of the model's vocabulary, where it is known:
+  // another id is an input error with file and place when it is read.
   explicit MegatronCorpus(const std::string& prefix, std::optional<std::int64_t> ids_below = {});
 
   NpyType type() const { return index_.type(); }
@@ -22,7 +22,7 @@ class MegatronCorpus final : public TokenCorpus {
   std::uint64_t begin_of(std::uint64_t document) const override { return index_.begin_of(document); }
   void read(std::uint64_t first, std::span<std::int64_t> out) const override;
   bool has_unchecked_ids() const override { return ids_below_.has_value(); }
-  // The number of the document in the .bin file.
+  // Names a document by its number in the .bin file.
   std::optional<RowPlace> place_of(std::uint64_t document) const override {
     return RowPlace{name_, document, false};
   }

@@ -1,7 +1,7 @@
 #pragma once
-// The .idx file of Megatron's indexed datasets: which tokens of the .bin file each document has. Both layouts
-// that are in use are read: the mapped one ("MMIDIDX", version 1) and the older "TNTIDX" (version 1) of early
-// versions. Little endian. No torch.
+// The .idx file of Megatron's indexed datasets: the range of tokens of the .bin file that each
+// document has. Reads both layouts in use: the mapped one ("MMIDIDX", version 1) and the older
+// "TNTIDX" (version 1). Little endian. No torch.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,10 +13,10 @@ namespace d9d {
 
 class MegatronIndex {
  public:
-  // Reads the header and looks through the tables once. Input errors name the file: other magic or version, a
-  // dtype that is no integer, a length that the header does not give, documents or tokens out of order, a piece whose size
-  // contradicts its offsets, an offset within a token.
-  // `token_bytes` is the length of the .bin file.
+  // Reads the header and checks the tables once. `token_bytes` is the length of the .bin file.
+  // Input errors name the file: another magic or version, a dtype that is no integer, a length that
+  // the header contradicts, documents or tokens out of order, a piece whose size contradicts its
+  // offsets, an offset that is not at the begin of a token.
   MegatronIndex(const std::filesystem::path& path, std::uint64_t token_bytes);
 
   NpyType type() const { return type_; }  // of the tokens

@@ -13,12 +13,12 @@ namespace d9d {
 
 class MegatronWriter {
  public:
-  // Ids below 65536 take 2 bytes, others 4. What is there is replaced. Environment error where a file cannot
-  // be written, here and below.
+  // Writes ids in 2 bytes if `vocab_size` is at most 65536, else in 4. Replaces existing files.
+  // Environment error, here and below: a file cannot be written.
   MegatronWriter(std::string prefix, std::int64_t vocab_size);
   // A document without ids is left out.
   void add_document(std::span<const std::int32_t> ids);
-  // Call it once, at the end: writes the index, and both files to the disk itself.
+  // Writes the index and syncs both files to the disk. Call it once, at the end.
   void finish();
 
   std::uint64_t num_tokens() const { return num_tokens_; }

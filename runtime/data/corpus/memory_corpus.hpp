@@ -1,5 +1,5 @@
 #pragma once
-// Documents that were tokenised here, in memory.
+// Documents in memory, for text that this process has tokenised.
 
 #include <vector>
 
@@ -26,7 +26,7 @@ class MemoryCorpus final : public TokenCorpus {
  public:
   explicit MemoryCorpus(std::int64_t vocab_size) : row_(vocab_size) {}
   void add_document(std::span<const std::int32_t> ids);
-  // Of the documents in order, all or none.
+  // Adds the place of the next document. Call it for all documents or for none.
   void add_place(const RowPlace& place) { places_.add(place); }
 
   std::uint64_t num_tokens() const override { return row_.size(); }

@@ -26,8 +26,8 @@ class Permutation {
   RandomStream stream_;
 };
 
-// Which item of a data set of n is at a global index: the data set once after the other, in order or,
-// shuffled, in another order in every epoch.
+// Maps a global index to an item of a data set of n. Each epoch has every item once: in order, or
+// shuffled in an order of its own.
 class EpochOrder {
  public:
   EpochOrder(std::uint64_t n, bool shuffle, std::uint64_t seed);

@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-// Of the order in which rows are held out; those in which they are read are numbered from 0.
+// The number of the order in which rows are held out; orders of reading are numbered from 0.
 constexpr std::uint64_t held_out_order = ~std::uint64_t{0};
 
 std::uint64_t held_out_of(std::uint64_t rows, const ValidationKeys& keys) {

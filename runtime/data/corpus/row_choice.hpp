@@ -1,5 +1,6 @@
 #pragma once
-// Which of n rows (documents, samples) of a source a job reads: the first ones, less those that are held out, or these.
+// Chooses which of a source's n rows (documents, samples) a job reads: the first ones without those
+// held out, or those held out.
 
 #include <cstdint>
 #include <optional>
@@ -17,24 +18,26 @@ struct RowChoiceConfig {
   bool is_all() const { return !max_samples && !validation; }
 };
 
-// Of a section of data. A section without a seed counts as one with 0 (build_source() fills it in).
+// Reads the keys of a section of data. A section without a seed counts as one with 0
+// (build_source() fills it in).
 template <class Config>
 RowChoiceConfig row_choice_of(const Config& config) {
   return {config.max_samples, config.validation, static_cast<std::uint64_t>(config.seed.value_or(0))};
 }
 
-// A function of n, the keys and the seed. Memory grows with the rows that are held out.
+// The choice depends on n, the keys and the seed alone. Memory grows with the number
+// of rows held out.
 class RowChoice {
  public:
-  // Input error where none would be held out, or none left. Logs what is chosen.
+  // Logs what is chosen. Input error: no row would be held out, or none left.
   RowChoice(std::uint64_t rows, const RowChoiceConfig& config);
 
   struct Run {
-    std::uint64_t first = 0;  // as the chosen rows are counted
-    std::uint64_t row = 0;    // of all rows
+    std::uint64_t first = 0;  // its number among the chosen rows
+    std::uint64_t row = 0;    // its number among all rows
   };
   std::uint64_t count() const { return count_; }
-  // Rows that follow each other, in order. Empty where no row is chosen.
+  // Stretches of consecutive rows, in order. Empty where no row is chosen.
   const std::vector<Run>& runs() const { return runs_; }
   // Rows of run `run`.
   std::uint64_t length_of(std::size_t run) const;

@@ -13,7 +13,7 @@
 namespace d9d {
 namespace {
 
-// As it lies in the file.
+// The layout of a record in the file.
 struct Stretch {
   std::uint64_t first = 0;   // document
   std::uint64_t number = 0;  // its row or line

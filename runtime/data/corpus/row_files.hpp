@@ -1,6 +1,7 @@
 #pragma once
-// In which row of which file each document of Megatron's files was: PREFIX.rows, a record for each stretch of rows that
-// follow each other. It stands beside PREFIX.bin and says the number of a file, since files may be called otherwise later.
+// Stores from which row of which file each document of Megatron's files was made: PREFIX.rows, in
+// the folder of PREFIX.bin, has a record for each stretch of consecutive rows. It refers to files
+// by number, since they may be renamed later.
 
 #include <cstdint>
 #include <fstream>
@@ -17,7 +18,7 @@ class RowFilesWriter {
  public:
   // `files`: those that places name. Errors as MegatronWriter.
   RowFilesWriter(const std::string& prefix, std::vector<std::string> files);
-  // Of the next document.
+  // Adds the place of the next document.
   void add(const RowPlace& place);
   void finish();  // call it once, at the end
 
@@ -27,11 +28,12 @@ class RowFilesWriter {
   std::ofstream out_;
   std::uint64_t count_ = 0;
   std::uint32_t file_ = 0;
-  RowPlace next_{};  // the place that goes on with the last stretch
+  RowPlace next_{};  // the place that would extend the last stretch
 };
 
-// The corpus of PREFIX.bin, whose documents are in these files today; its ids are held against `ids_below` and named by
-// their rows. Without PREFIX.rows no place is known. Input error for a file that is damaged.
+// Adds the places of documents to `tokens`, the corpus of PREFIX.bin. `files` are the names of its
+// files today. Ids are compared with `ids_below`, and errors name their rows. Without PREFIX.rows
+// no place is known. Input error: PREFIX.rows is damaged.
 std::shared_ptr<const TokenCorpus> with_rows(std::shared_ptr<const TokenCorpus> tokens,
                                              const std::string& prefix, std::vector<std::string> files,
                                              std::optional<std::int64_t> ids_below);

@@ -1,5 +1,6 @@
 #pragma once
-// Files that are written once and are whole on the disk before they get their name. Errors are of the environment.
+// Writes files that must be complete on the disk before they get their
+// final name. Environment errors.
 
 #include <fstream>
 #include <string>
@@ -7,9 +8,10 @@
 namespace d9d {
 
 [[noreturn]] void fail_to_write(const std::string& path);
-// What is there is replaced.
+// Opens a file for writing and replaces an existing one.
 std::ofstream open_new(const std::string& path);
-// To the disk itself, so that a rename after it never shows half a file.
+// Closes the file after its bytes are on the disk, so that a rename afterwards never
+// shows half a file.
 void close_synced(std::ofstream& out, const std::string& path);
 
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #pragma once
-// A file's bytes in order, unpacked where it is packed: by its first bytes, whatever its name.
+// Reads a file's bytes in order and unpacks them if it is packed. The first bytes tell whether it
+// is, not the name.
 
 #include <memory>
 #include <string>
@@ -14,10 +15,11 @@ class DecodedFile {
   // Input error as MappedFile.
   explicit DecodedFile(const std::string& path);
   bool is_packed() const { return compression_ != Compression::none; }
-  // All bytes of a file that is not packed.
+  // The mapped bytes of a file that is not packed.
   const MappedFile& plain() const { return packed_; }
 
-  // Up to out.size() of the unpacked bytes; 0 at the end. Input errors name the file: damaged or cut short.
+  // Reads up to out.size() unpacked bytes and returns their number; 0 at the end. Input errors name
+  // the file: damaged or cut short.
   std::size_t read(std::span<char> out);
   std::uint64_t packed_size() const { return packed_.bytes().size(); }
   std::uint64_t packed_read() const { return at_; }

@@ -11,17 +11,17 @@ namespace d9d {
 
 enum class Compression { none, gzip, zstd, bzip2, xz };
 
-// By the first bytes of a file, whatever its name.
+// Recognises a packing by the first bytes of a file; the name does not count.
 Compression compression_of(std::string_view first);
 const char* name_of(Compression compression);
 
-// Of one stream; a file may have several, one after the other.
+// Unpacks one stream. A file may have several, one after the other.
 class Decoder {
  public:
   struct Step {
     std::size_t read = 0;
     std::size_t written = 0;
-    bool ended = false;  // with the stream
+    bool ended = false;  // the stream has ended
   };
   virtual ~Decoder() = default;
   // Input error, without the file's name, for damaged bytes.
@@ -30,7 +30,7 @@ class Decoder {
 
 std::unique_ptr<Decoder> make_decoder(Compression compression);
 
-// Those of libraries that a build may lack; it then refuses them by name.
+// Decoders of optional libraries. A build without one refuses its files and names the library.
 std::unique_ptr<Decoder> make_zstd_decoder();
 std::unique_ptr<Decoder> make_bzip2_decoder();
 std::unique_ptr<Decoder> make_xz_decoder();

@@ -1,5 +1,5 @@
 #pragma once
-// What files hold, by their names and first bytes.
+// Recognises the format of a file by its name and its first bytes.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace d9d {
 
-// text; rows as a JSON object a line; a JSON array of objects; tables.
+// Plain text; a JSON object in each line; one JSON array of objects; tables.
 enum class FileFormat { text, jsonl, json, parquet, arrow, csv, tsv };
 
 FileFormat file_format(TextFormat format);
@@ -23,13 +23,14 @@ const char* name_of(FileFormat format);   // as data.format takes it
 // Nothing for text and JSON.
 std::optional<TableFormat> table_format_of(FileFormat format);
 
-// "x.jsonl.gz" -> jsonl. Nothing where the ending is of none; .txt is none of a format's own.
+// Returns the format of a file's ending: "x.jsonl.gz" -> jsonl. Nothing for an ending of no format;
+// .txt counts as none.
 std::optional<FileFormat> format_of_ending(std::string_view path);
 // ".jsonl", ".ndjson", ...; text: ".txt". The packed ones are not among them.
 std::vector<std::string> endings_of(FileFormat format);
 // "x.jsonl.gz" -> "x.jsonl".
 std::string_view without_packing(std::string_view path);
-// By the first bytes of a file of rows: Parquet, Arrow, a JSON array or object.
+// Recognises Parquet, Arrow, and a JSON array or object by the first bytes of a file of rows.
 std::optional<FileFormat> format_of_bytes(std::string_view first);
 
 }  // namespace d9d

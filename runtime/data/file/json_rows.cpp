@@ -47,7 +47,7 @@ Failure failure_of(std::string_view text) {
   } catch (const RowJson::parse_error& error) {
     const std::size_t byte = std::clamp<std::size_t>(error.byte, 1, text.size() + 1);
     Failure failure{byte, reason_in(error.what())};
-    // The parser stops behind the bytes that are no character.
+    // The parser stops after the bytes that are no character.
     if (failure.reason.find("UTF-8") != std::string::npos) failure.column = bad_character(text, byte - 1) + 1;
     return failure;
   }
@@ -215,8 +215,8 @@ void JsonArrayText::finish() const {
 }
 
 std::size_t whole_elements(std::string_view text) {
-  // Depth counts from the array's own bracket in the first piece, and from its inside in those behind it: both are
-  // right, because a closing bracket at depth 0 ends the search.
+  // Depth counts from the array's own bracket in the first piece, and from inside the array in later
+  // pieces. Both are right, because a closing bracket at depth 0 ends the search.
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return text.size();
   std::size_t at = text[first] == '[' ? first + 1 : first;

@@ -1,5 +1,5 @@
 #pragma once
-// JSON objects, one a line or in an array, with the reason where a text is none.
+// Reads JSON objects, one in each line or all in an array. Errors say why a text is no such object.
 
 #include <functional>
 #include <string>
@@ -11,21 +11,22 @@
 
 namespace d9d {
 
-// The object that a line or an element is; `expected` is what the file should have. Input error: `where`, the column, the parser's reason in a few words, and what the bytes
-// are where that is known: an array, an object over several lines, NaN, two objects, ...
+// Parses the object of a line or of an array's element. Input error with `where`, the column, the
+// parser's reason in a few words, what the file should have (`expected`), and what the text is if
+// that is known: an array, an object over several lines, NaN, two objects, ...
 RowJson object_of_line(std::string_view line, const std::string& where,
                        std::string_view expected = "expected one a line");
 
-// "instruction", "input", "output": for errors.
+// Lists the keys of a row for an error: "instruction", "input", "output".
 std::string keys_of_row(const RowJson& row);
 
-// The elements of the array that a text is, in order; they are cut at brackets, and parsed by the caller. A text may come
-// in pieces: none ends within an element.
+// Cuts the text of a JSON array at the brackets of its elements, in order; the caller parses them.
+// The text may come in pieces, each of which ends between two elements.
 class JsonArrayText {
  public:
   explicit JsonArrayText(const std::string& file) : file_(file) {}
-  // Calls with each element and its number from 0. Input errors name file and line: no array, no comma between elements,
-  // something behind the array, an array that the file ends in.
+  // Calls the function with each element and its number from 0. Input errors name file and line:
+  // the text is no array, a comma is missing, something follows the array, the file ends within it.
   using UseElement = std::function<void(std::string_view element, std::uint64_t number)>;
   void add(const TextBlock& block, const UseElement& use);
   void finish() const;  // after the last piece
@@ -42,16 +43,17 @@ class JsonArrayText {
   std::uint64_t lines_ = 1;
 };
 
-// Where the last whole element of a piece of an array ends, with what parts it from the next one.
+// Returns where the last whole element in a piece of an array ends, including the comma after it.
 std::size_t whole_elements(std::string_view text);
 
 struct JsonRow {
   const RowJson& object;  // lives only during the call
   RowPlace place;
-  std::uint64_t bytes_read = 0;  // of the file, up to about its end
+  std::uint64_t bytes_read = 0;  // of the file, up to about the end of this row
 };
-// The rows of a file of JSON lines, packed or not, or of one array (`is_array`; if such a file has an object a line, its
-// lines). Empty lines are left out. Input errors as above.
+// Reads the rows of a file, packed or not, of JSON lines or of one array (`is_array`; a
+// file that has an object in each line instead is read by lines). Empty lines are skipped.
+// Input errors as above.
 void for_each_json_row(const std::string& file, bool is_array,
                        const std::function<void(const JsonRow&)>& use);
 

@@ -20,10 +20,12 @@ std::string_view name_of(NpyType type);  // as numpy says it: "int32", ...
 std::size_t bytes_of(NpyType type);
 bool is_integer(NpyType type);
 bool is_float(NpyType type);
-// Integers or booleans of `type` at `from`, which need not be aligned; uint64 above the largest int64 comes out negative.
+// Reads integers or booleans of `type` from `from`, which need not be aligned. A uint64 above the
+// largest int64 becomes negative.
 void read_integers(NpyType type, const std::byte* from, std::span<std::int64_t> out);
 
-// A mapped array. Opening reads the header only, checks it, and that the file is exactly as long as it says.
+// A mapped array. The constructor reads and checks the header only, and that the file has exactly
+// the length that the header promises.
 class NpyArray {
  public:
   // Input errors name the file and what is wrong: magic, version, header, Fortran order, dtype, length.
@@ -35,10 +37,10 @@ class NpyArray {
   std::int64_t num_elements() const;
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // Elements [first, first + out.size()) in C order, converted; true is 1. Floating-point arrays are an input
-  // error, and uint64 above the largest int64 comes out negative.
+  // Reads elements [first, first + out.size()) in C order as integers; true is 1, and a uint64
+  // above the largest int64 becomes negative. Input error for an array of floating point.
   void read(std::int64_t first, std::span<std::int64_t> out) const;
-  // The same as floating point, from any dtype (rounded to nearest where it does not fit).
+  // The same as float, from any dtype, rounded to nearest where a value does not fit.
   void read(std::int64_t first, std::span<float> out) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// The text inside an .npy file that says dtype, order and shape: a Python dict, written by numpy in one way
-// but readable in any order of keys and with any spaces.
+// The header of an .npy file, which holds dtype, order and shape: a Python dict. NumPy writes it in
+// one way; this reader accepts the keys in any order and any spaces.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ struct NpyHeader {
   std::vector<std::int64_t> shape;
 };
 
-// Anything but a dict with exactly these three keys is an input error.
+// Input error for anything but a dict with exactly these three keys.
 NpyHeader parse_npy_header(std::string_view text);
 std::string to_text(const NpyHeader& header);
 

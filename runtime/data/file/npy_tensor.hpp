@@ -7,7 +7,8 @@
 
 namespace d9d {
 
-// Integers become int64, floating point float32; the shape is the file's. Errors as NpyArray.
+// Loads an array in the file's shape: integers as int64, floating point as
+// float32. Errors as NpyArray.
 at::Tensor load_npy(const std::filesystem::path& path);
 
 }  // namespace d9d

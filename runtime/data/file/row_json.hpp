@@ -1,5 +1,6 @@
 #pragma once
-// Rows of files as JSON whose keys keep their order: a chat template writes tools as they stand there.
+// Rows of files as JSON whose keys keep the order of the file, because a chat template writes
+// tools in that order.
 
 #include <nlohmann/json_fwd.hpp>
 

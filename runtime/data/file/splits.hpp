@@ -1,5 +1,5 @@
 #pragma once
-// Which split of a data set a file is of, by the names of files and folders.
+// Recognises by file and folder names which split of a data set a file belongs to.
 
 #include <optional>
 #include <string>
@@ -10,14 +10,15 @@ namespace d9d {
 
 inline constexpr const char* all_splits = "all";
 
-// What a folder or pattern stands for, before splits are told apart.
+// A file that a folder or pattern stands for, before a split is chosen.
 struct Found {
   std::string path;
-  std::string name;  // what follows the folder's or pattern's own name
+  std::string name;  // its path without the folder's or pattern's own part
 };
 
-// "d/train-00000-of-00001.parquet" -> "train"; "train", "test" or "validation" for the words that people have for them;
-// the last name counts most. Nothing where none tells it.
+// Returns the split that a path names: "d/train-00000-of-00001.parquet" -> "train". The usual words
+// become "train", "test" or "validation". The last name of the path that has such a word counts.
+// Nothing if none has.
 std::optional<std::string> split_of_name(std::string_view name);
 
 struct SplitWish {
@@ -25,8 +26,8 @@ struct SplitWish {
   std::string name;      // of the folder or pattern, for errors
   bool is_text = false;  // plain text, of which several splits are a warning only
 };
-// Those of the wanted split; all where their names tell one at most. Input errors: no file of that split, or files of
-// several splits where no split is wanted.
+// Keeps the files of the wanted split; all files if their names show at most one split. Input
+// errors: no file of that split, or files of several splits while none is wanted.
 std::vector<Found> of_split(std::vector<Found> found, const SplitWish& wish);
 
 std::string lower_case(std::string_view text);

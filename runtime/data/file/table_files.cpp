@@ -104,7 +104,7 @@ class FolderFiles {
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
       entries.push_back(*entry);
     D9D_REQUIRE(!error, "data.files: cannot look into {}: {}", folder.string(), error.message());
-    // The system gives them in any order, another one on each host.
+    // Sorted, because the system lists files in an order that differs between hosts.
     std::ranges::sort(entries, {}, [](const fs::directory_entry& entry) { return entry.path().string(); });
     for (const fs::directory_entry& entry : entries) {
       const std::string name = entry.path().filename().string();
@@ -133,7 +133,7 @@ std::vector<Found> files_of_folder(const fs::path& folder, const std::vector<std
                                    const FileWish& wish) {
   const FolderFiles files(folder, endings, wish.split.value_or(""));
   if (!files.left_out().empty())
-    log::warn("data.files: of {} these are left out, which are no data: {}", folder.string(),
+    log::warn("data.files: these files of {} are left out, because they are no data: {}", folder.string(),
               names_of(files.left_out()));
   std::string names;
   for (const std::string& ending : endings) names += (names.empty() ? "" : " or ") + ending;
@@ -156,7 +156,7 @@ void require_once(const std::vector<Found>& found) {
   }
 }
 
-// Of a folder whose format nobody said.
+// For a folder without a given format.
 FileFormat format_of_folder(const fs::path& folder, FileFormat otherwise) {
   std::set<FileFormat> formats;
   for (const FileFormat format : {FileFormat::jsonl, FileFormat::json, FileFormat::parquet, FileFormat::arrow,
@@ -244,8 +244,9 @@ DataFiles find_data_files(const FileWish& wish) {
       for (Found& file : files_of_folder(match, endings_of(*format), wish)) found.push_back(std::move(file));
     }
     if (!left_out.empty())
-      log::warn("data.files: of {} these are left out, which are no data: {}", name, names_of(left_out));
-    D9D_REQUIRE(!found.empty(), "data.files: nothing matches {} but what is no data: {}", name,
+      log::warn("data.files: these files of {} are left out, because they are no data: {}", name,
+                names_of(left_out));
+    D9D_REQUIRE(!found.empty(), "data.files: {} matches only files that are no data: {}", name,
                 names_of(left_out));
     if (!is_named) {
       require_once(found);

@@ -1,5 +1,5 @@
 #pragma once
-// Which files a name in `data.files` stands for.
+// Finds the files that a name in `data.files` stands for.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ namespace d9d {
 
 struct FileWish {
   std::vector<std::string> names;      // files, patterns (name_pattern.hpp), folders
-  std::optional<FileFormat> format{};  // nothing: by endings, and by first bytes where these tell nothing
+  std::optional<FileFormat> format{};  // nothing: by endings, else by first bytes
   FileFormat otherwise = FileFormat::text;
   std::optional<std::string> split{};  // "train", "test", "validation", another name, or "all"
 };
@@ -20,15 +20,18 @@ struct DataFiles {
   FileFormat format = FileFormat::text;  // of all of them
 };
 
-// A folder becomes its files, those of folders in it too, with an ending of the format, packed or not, sorted; one that
-// `datasets` wrote (save_to_disk) those of its state.json, in that order. Left out, and said, is what `datasets` and
-// Spark leave beside data: cache-*.arrow, _SUCCESS and their like; hidden files are left out as well.
-// Of files that a pattern or folder names and whose names tell several splits, those of the wanted one.
-// Input errors: a name, pattern or folder without a file; several splits and none wanted (plain text: a warning); a file
-// beside its packed self; files of several formats; a folder of several splits (dataset_dict.json) and none wanted.
+// Finds the files. A folder stands for all files in it and in its sub-folders that have an ending
+// of the format, packed or not, sorted. A folder written by `datasets` (save_to_disk) stands for
+// the files of its state.json, in that order. Files that `datasets` and Spark leave with the data
+// (cache-*.arrow, _SUCCESS, ...) are skipped and logged; hidden files are skipped.
+// If a pattern or folder has files of several splits, only those of the wanted split are kept.
+// Input errors: a name, pattern or folder without a file; several splits while none is wanted
+// (plain text: a warning); a file together with its packed copy; files of several formats; a folder
+// of several splits (dataset_dict.json) while none is wanted.
 DataFiles find_data_files(const FileWish& wish);
 
-// The same where the format is known by its ending ("parquet", "jsonl"); without one a folder is given back as it is.
+// The same for a format given by its ending ("parquet", "jsonl"). Without an ending a folder is
+// returned as it is.
 std::vector<std::string> expand_files(const std::vector<std::string>& files, const std::string& ending = {});
 
 }  // namespace d9d

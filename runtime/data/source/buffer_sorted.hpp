@@ -1,8 +1,9 @@
 #pragma once
-// An order in which neighbours have about the same length and that is random all the same (DATA-01). Samples are taken
-// in buffers of consecutive ones; in a buffer they are sorted by key (equal keys at random), cut into packs, and packs
-// and the samples of each pack are shuffled. The order of a buffer is a pure function of (seed, epoch, buffer), so it
-// does not matter who asks for which part of it (W-28).
+// Orders samples so that neighbours have about the same length and the order is still random
+// (DATA-01). It takes consecutive samples in buffers, sorts each buffer by key (equal keys at
+// random), cuts it into packs, and shuffles the packs and the samples of each pack. The order of a
+// buffer is a pure function of (seed, epoch, buffer), so it does not matter who asks for which
+// part of it (W-28).
 
 #include <cstdint>
 #include <deque>
@@ -21,14 +22,15 @@ class BufferSorted {
     std::uint64_t num_samples = 0;  // of an epoch
     SortedOrderConfig sizes;
     std::uint64_t seed = 0;
-    std::uint64_t num_readers = 1;  // places at which it is read at a time; so many buffers are kept at least
+    std::uint64_t num_readers = 1;  // concurrent readers; at least as many buffers are kept
   };
   using SortKey = std::function<std::int64_t(std::uint64_t index)>;  // a pure function
 
   // Input error for packs that are larger than a buffer, since then nothing is sorted.
   BufferSorted(const Options& options, SortKey key);
 
-  // The index of the sample in the unsorted order; both count through the epochs. Any number of threads.
+  // Returns the sample's index in the unsorted order. Both indices count through the epochs. Any
+  // number of threads may call it.
   std::uint64_t at(std::uint64_t index) const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// A conversation as text with markers, in parts that count in the loss and parts that do not.
+// Writes a conversation as text with markers of roles, in parts that count in the loss and
+// parts that do not.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -12,11 +13,12 @@ namespace d9d {
 
 struct ChatPart {
   std::string text;      // never empty
-  bool counted = false;  // another than the parts beside it
+  bool counted = false;  // in the loss; differs from that of the parts before and after
   bool operator==(const ChatPart&) const = default;
 };
 
-// Of what was read of a row. Input errors: a role without markers, tool calls, which markers cannot write.
+// Writes a row that was read. Input errors: a role without markers; tool calls,
+// which markers cannot write.
 std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const Conversation& conversation,
                                    const std::string& where);
 std::vector<ChatPart> marked_parts(const ChatDataConfig& config, const TextPair& pair);

@@ -1,6 +1,7 @@
 #pragma once
-// Conversations, tokenised here and kept in memory, or mapped where data.cache has them; of their tokens only
-// those count in the loss that the model is to say. Samples of a CorpusSource, a conversation a document.
+// Conversations, tokenised by this process and kept in memory, or mapped where data.cache has them.
+// Only tokens that the model is to say count in the loss. Samples are those of a CorpusSource with
+// a conversation as a document.
 
 #include "runtime/data/config/chat_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
@@ -9,14 +10,15 @@
 
 namespace d9d {
 
-// `tokenizer` outlives the recipe.
+// `tokenizer` must outlive the recipe.
 TokenRecipe chat_recipe(const ChatDataConfig& config, const Tokenizer& tokenizer,
                         const CorpusWishes& wishes = {});
 
 class ChatSource final : public SampleSource {
  public:
-  // Reads and tokenises everything. Input errors: those of TextSource and of read_chat_row(), and data of which
-  // no token counts. `config.seed` chooses the shuffled orders; none counts as 0.
+  // Reads and tokenises everything. Input errors: those of TextSource and of read_chat_row(),
+  // and data of which no token counts. `config.seed` chooses the shuffled orders; a missing
+  // seed counts as 0.
   explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {},
                       RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }

@@ -1,5 +1,5 @@
 #pragma once
-// Some samples of a source in the files' order as a source.
+// A source of some of the samples of another one, in the files' order.
 
 #include <memory>
 #include <utility>
@@ -12,7 +12,7 @@ namespace d9d {
 
 class ChosenSamples final : public SampleSource {
  public:
-  // `source` has an end. Errors as RowChoice.
+  // `source` must not be endless. Errors as RowChoice.
   ChosenSamples(std::shared_ptr<const SampleSource> source, const RowChoiceConfig& rows, bool shuffle)
       : source_(std::move(source)),
         choice_(source_->num_samples().value(), rows),

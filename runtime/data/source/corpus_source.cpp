@@ -14,7 +14,7 @@ constexpr std::uint64_t scanned_at_once = 1 << 16;
 DocumentPieces told_pieces(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
   DocumentPieces pieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
   if (pieces.num_left_out() > 0) {
-    log::info("{}: {} of fewer than two tokens give no sample, because nothing follows a token there",
+    log::info("{}: left out {} shorter than two tokens, because there is nothing to predict in them",
               options.what, counted(pieces.num_left_out(), "document"));
   }
   return pieces;
@@ -36,8 +36,8 @@ std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& o
                          const std::optional<PackedRows>& packed) {
   if (pieces || packed) {
     const std::uint64_t count = packed ? packed->count() : pieces->count();
-    D9D_REQUIRE(count > 0, "{} has {} and none of two tokens", options.what,
-                counted(corpus.num_documents(), "document"));
+    D9D_REQUIRE(count > 0, "{} has {}, all shorter than two tokens, so there is nothing to predict",
+                options.what, counted(corpus.num_documents(), "document"));
     return count;
   }
   const auto length = static_cast<std::uint64_t>(options.sequence_length);

@@ -1,13 +1,14 @@
 #pragma once
-// Samples of a row of documents t, of S tokens each.
-// row:      sample i has the inputs t[iS, iS + S) and the labels t[iS + 1, iS + S + 1). What is left after
-//           the last whole sample is not used, or is a sample that is filled up, as the options say.
-// document: the same of each document alone; its last sample is filled up at its end with inputs `pad_id` and
-//           labels ignored_label. Under causal attention no token sees them. A document of one token has no
-//           sample.
-// packed:   several documents one after the other, as packed_rows.hpp puts them, filled up in the same way.
-//           The sample says where each document begins, and what fills it up.
-// Labels that the corpus does not count are ignored_label. token_mask is false for what fills a sample up.
+// Cuts a row of documents t into samples of S tokens:
+// row:      sample i has the inputs t[iS, iS + S) and the labels t[iS + 1, iS + S + 1). The tokens after the
+//           last whole sample are left out or become a padded sample (CorpusSourceOptions::rest).
+// document: each document is cut like this alone. Its last sample is padded at the end with inputs `pad_id`
+//           and labels ignored_label; under causal attention no token sees the padding. A document of one
+//           token has no sample.
+// packed:   a sample holds several documents, placed as packed_rows.hpp says and padded in the same way. It
+//           says where each document begins and which positions are padding.
+// A token that the corpus does not count has the label ignored_label. token_mask
+// is false for padding.
 
 #include <memory>
 #include <vector>
@@ -20,7 +21,7 @@
 
 namespace d9d {
 
-// What becomes of the tokens after the last whole row.
+// What happens to the tokens after the last whole row.
 enum class RestOfRows { left_out, filled_up };
 
 struct CorpusSourceOptions {
@@ -36,13 +37,13 @@ struct CorpusSourceOptions {
 
 class CorpusSource final : public SampleSource {
  public:
-  // Input error when the corpus is too short for a sample.
+  // Input error: the corpus is too short for one sample.
   CorpusSource(std::shared_ptr<const TokenCorpus> corpus, const CorpusSourceOptions& options);
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
   std::int64_t sequence_length() const override { return options_.sequence_length; }
   std::optional<std::int64_t> vocab_size() const override { return options_.vocab_size; }
   Sample at(std::uint64_t index) const override;
-  // Where a sample is a document.
+  // The number of tokens of a sample, where a sample is a document.
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
   std::vector<RowPlace> places_of(std::uint64_t index) const override;
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;

@@ -1,6 +1,7 @@
 #pragma once
-// Documents of a corpus cut into samples' lengths: a document of n tokens has n - 1 inputs with labels, in
-// pieces of `length` inputs; the last one is shorter. A document of one token has none.
+// Cuts the documents of a corpus into pieces of a sample's length. A document of n tokens has n - 1
+// inputs with labels, cut into pieces of `length` inputs; the last piece is shorter. A document of
+// one token has no piece.
 
 #include <cstdint>
 #include <functional>
@@ -10,20 +11,21 @@
 
 namespace d9d {
 
-// Which piece of which document is the n-th of all. Memory: 8 bytes for 64 documents.
+// Finds the n-th piece of all documents. Memory: 8 bytes for 64 documents.
 class DocumentPieces {
  public:
   DocumentPieces(const TokenCorpus& corpus, std::uint64_t length);
   std::uint64_t count() const { return count_; }
-  // Documents without a piece, because no token of theirs has a next one.
+  // The number of documents of one token, which have no piece.
   std::uint64_t num_left_out() const { return left_out_; }
 
   struct Piece {
-    std::uint64_t begin = 0;   // token of the row
+    std::uint64_t begin = 0;   // its first token, as the row counts
     std::uint64_t tokens = 0;  // inputs; the labels reach one further
   };
   Piece at(std::uint64_t index) const;
-  // Calls with the pieces from number `first` on, in order, until a call returns false or there are no more.
+  // Calls the function with the pieces from number `first` on, in order, until it returns false or
+  // no piece is left.
   void from(std::uint64_t first, const std::function<bool(const Piece&)>& use) const;
 
  private:

@@ -87,11 +87,11 @@ void use_text(const std::string& file, DocumentUnit unit, std::uint64_t bytes_be
   }
 }
 
-// Rows, and those without a text.
+// Counts rows, and the rows without a text.
 struct RowCount {
   std::uint64_t all = 0, empty = 0;
 
-  // At the end of a file, to be added to those of the files before.
+  // Logs the counts of one file at its end and adds them to those of earlier files.
   void add_file(const RowCount& of_file, const std::string& file, const std::string& field) {
     if (of_file.all > 0 && of_file.all == of_file.empty) {
       return log::warn("data.files: {} is left out: none of its {} has a text under \"{}\" (data.text_field)",
@@ -107,7 +107,7 @@ struct RowCount {
   }
 };
 
-// What is told when all files were read.
+// Logs the counts of all files.
 struct Told {
   RowCount rows;
   UnreadFields unread;

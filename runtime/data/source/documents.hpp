@@ -1,5 +1,5 @@
 #pragma once
-// The documents in files of text, in order.
+// Reads the documents of text files, in order.
 
 #include <cstdint>
 #include <functional>
@@ -13,23 +13,25 @@
 
 namespace d9d {
 
-// The files of `config.files`: find_data_files().
+// Finds the files of `config.files` with find_data_files().
 DataFiles find_files(const TextDataConfig& config);
 std::vector<std::string> files_of(const TextDataConfig& config);
-// The same section with these files by their names, and their format; finding them again finds the same.
+// Returns the section with the names of the files found and their format. Calling it again
+// finds the same files.
 TextDataConfig with_found_files(TextDataConfig config);
 
 struct Document {
   std::string_view text;  // lives only during the call; never empty
-  RowPlace place;         // of its first line, its row or, where it is a whole file, line 1
+  RowPlace place;         // its first line or its row; line 1 if the document is a whole file
   bool is_file = false;
-  std::uint64_t bytes_read = 0;  // of all files, up to about its end
+  std::uint64_t bytes_read = 0;  // of all files, up to about the end of this document
 
   std::string where() const { return is_file ? std::string(place.file) : text_of(place); }  // for errors
 };
 
-// One file is mapped at a time; of Parquet a row group is in memory, of packed files what a document needs. A row whose
-// text is null or empty is left out; a file all of whose rows are, is named in a warning.
+// Maps one file at a time. Memory holds one row group of a Parquet file, or one document of a
+// packed file. A row whose text is null or empty is left out; a file that has only such rows is
+// named in a warning.
 using UseDocument = std::function<void(const Document&)>;
 void for_each_document(const TextDataConfig& config, const UseDocument& use);
 

@@ -1,8 +1,9 @@
 #pragma once
-// Which part of a mixture a sample comes from, as a pure function of its number: no state, no table. Each
-// part takes its turns as evenly as its weight allows: with the share w of the samples its turn j is due at
-// (j + 1/2) / w, and turns follow each other by what they are due at, ties by the parts' order. Of any first
-// n samples a part has within half the number of parts of w n.
+// Chooses the part of a mixture for each sample, as a pure function of the sample's number: no
+// state, no table. Each part gets its turns as evenly as its weight allows. A part with the share w
+// of the samples has its turn j due at (j + 1/2) / w. Turns are ordered by this value, ties by the
+// order of parts. Among any first n samples, a part with the share w has w n samples, give or take
+// half the number of parts.
 
 #include <cstdint>
 #include <vector>
@@ -11,15 +12,16 @@ namespace d9d {
 
 class Interleave {
  public:
-  // `weights` > 0 need not sum to 1; shares are kept to a millionth. Input error for a share below that.
+  // `weights` must be > 0 and need not sum to 1. Shares are kept to a millionth; a share below that
+  // is an input error.
   explicit Interleave(const std::vector<double>& weights);
 
   struct Turn {
     std::size_t part = 0;
-    std::uint64_t number = 0;  // of the part's turns, from 0
+    std::uint64_t number = 0;  // among the part's turns, from 0
   };
   Turn at(std::uint64_t sample) const;  // sample < 2^40
-  // The sample that is this turn; the inverse of at().
+  // Returns the sample of a turn: the inverse of at().
   std::uint64_t sample_of(const Turn& turn) const;
 
  private:

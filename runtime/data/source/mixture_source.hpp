@@ -1,7 +1,7 @@
 #pragma once
-// Several sources as one, by weight: sample i is the next unread one of the
-// part whose turn it is (interleave.hpp), so each part is read in its own
-// order, and none of its samples is lost or read twice, whatever reads them.
+// Mixes several sources by weight. Sample i is the next unread sample of the part whose turn it is
+// (interleave.hpp). So each part is read in its own order, and no sample is lost or read twice,
+// however many ranks read.
 
 #include <memory>
 #include <vector>
@@ -14,14 +14,14 @@ namespace d9d {
 struct WeightedSource {
   double weight = 0;
   std::shared_ptr<const SampleSource> source;
-  std::optional<std::uint64_t> end;  // samples it may give, epochs included; none: any number
+  std::optional<std::uint64_t> end;  // samples it has, epochs included; none: endless
 };
 
 class MixtureSource final : public SampleSource {
  public:
   // Input errors: no parts, parts with samples of different lengths, a weight that is too small.
   explicit MixtureSource(std::vector<WeightedSource> parts);
-  // Up to the first turn of a part that has no sample left.
+  // The number of samples before the first turn of a part that has no sample left.
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
   std::int64_t sequence_length() const override { return parts_.front().source->sequence_length(); }
   std::optional<std::int64_t> vocab_size() const override;

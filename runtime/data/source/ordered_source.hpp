@@ -1,5 +1,5 @@
 #pragma once
-// A source in another order (sample_order_config.hpp) of the samples of each of its epochs.
+// Reorders the samples of a source within each epoch (sample_order_config.hpp).
 
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@ namespace d9d {
 
 class OrderedSource final : public SampleSource {
  public:
-  // Input errors: an endless source; a sorted order of one whose samples have no lengths (sort_key()).
+  // Input errors: an endless source; a sorted order of samples without lengths (sort_key()).
   OrderedSource(std::shared_ptr<const SampleSource> source, const SampleOrder& order, std::uint64_t seed);
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
   std::int64_t sequence_length() const override { return source_->sequence_length(); }
@@ -38,7 +38,7 @@ class OrderedSource final : public SampleSource {
   std::optional<Shards> shards_;
 };
 
-// The source itself where nothing is asked for.
+// Returns the source itself if no order is asked for.
 std::shared_ptr<const SampleSource> in_order(std::shared_ptr<const SampleSource> source,
                                              const SampleOrder& order, std::uint64_t seed);
 

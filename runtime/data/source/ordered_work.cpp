@@ -42,6 +42,7 @@ void OrderedWork::finish() {
 }
 
 void OrderedWork::use_oldest() {
+  // Taken out first, so that a task that throws is not used again by the next call.
   const std::shared_ptr<Task> task = std::move(under_way_.front());
   under_way_.pop_front();
   std::unique_lock lock(mutex_);

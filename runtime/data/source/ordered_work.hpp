@@ -1,6 +1,7 @@
 #pragma once
-// Work done by several threads whose results are used in the order in which it was given, by the thread that
-// gives it. Bounded: giver and workers wait for each other.
+// Runs work on several threads and uses the results in the order in which the work was
+// given, on the thread that gives it. Bounded: give() waits while too much is under way, and
+// workers wait for work.
 
 #include <condition_variable>
 #include <cstddef>
@@ -16,17 +17,17 @@ namespace d9d {
 
 class OrderedWork {
  public:
-  explicit OrderedWork(std::size_t threads);  // at least one
-  ~OrderedWork();                             // work that has not begun is left out
+  explicit OrderedWork(std::size_t threads);  // at least 1
+  ~OrderedWork();                             // drops work that has not begun
   OrderedWork(const OrderedWork&) = delete;
   OrderedWork& operator=(const OrderedWork&) = delete;
 
   std::size_t threads() const { return threads_.size(); }
 
-  // `work` runs on the thread of the number it gets; `use` runs in a later give() or in finish(), and throws
-  // what `work` threw in its place.
+  // Queues `work`, which gets the number of the thread that runs it. `use` runs in a later give()
+  // or in finish(). If `work` throws, that call throws the exception instead of running `use`.
   void give(std::function<void(std::size_t thread)> work, std::function<void()> use);
-  // Uses what is still under way.
+  // Waits for all work under way and runs its `use`.
   void finish();
 
  private:
@@ -41,8 +42,8 @@ class OrderedWork {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Task>> waiting_;    // for a thread
-  std::deque<std::shared_ptr<Task>> under_way_;  // from the oldest, done or not; the giver's alone
+  std::deque<std::shared_ptr<Task>> waiting_;    // not begun
+  std::deque<std::shared_ptr<Task>> under_way_;  // oldest first, done or not; the giver's alone
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

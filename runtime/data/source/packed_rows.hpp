@@ -1,8 +1,9 @@
 #pragma once
-// Documents packed into rows of one length: each piece (document_pieces.hpp) is in one row, whole, and no row
-// holds more than `length` inputs. Rows are a function of their number, so the position in packed data stays
-// one number: consecutive pieces are taken together until they would fill 32 rows, and these are packed by
-// best fit decreasing (Johnson, "Near-optimal bin packing algorithms", MIT 1973). No table of all pieces.
+// Packs documents into rows of one length. Each piece (document_pieces.hpp) is whole in one row,
+// and a row holds at most `length` inputs. A row is a function of its number, so the position in
+// packed data stays a single number: consecutive pieces are grouped until they would fill 32 rows,
+// and each group is packed by best fit decreasing (Johnson, "Near-optimal bin packing algorithms",
+// MIT 1973). No table of all pieces.
 
 #include "runtime/data/source/document_pieces.hpp"
 
@@ -10,14 +11,14 @@ namespace d9d {
 
 class PackedRows {
  public:
-  // `pieces` are at most `length` long.
+  // No piece may be longer than `length`.
   PackedRows(DocumentPieces pieces, std::uint64_t length);
   std::uint64_t count() const { return count_; }
   // The pieces of a row, in the corpus's order.
   std::vector<DocumentPieces::Piece> at(std::uint64_t row) const;
 
  private:
-  // Pieces that are packed together.
+  // Consecutive pieces that are packed together.
   struct Group {
     std::uint64_t first_piece = 0, first_row = 0;
   };

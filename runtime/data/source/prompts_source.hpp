@@ -1,6 +1,6 @@
 #pragma once
-// Prompts for the task `generation`, tokenised here and kept in memory: one in each sample, filled up at its end.
-// document_starts tells a prompt from what fills it up: of its own tokens it is 0.
+// Prompts for the task `generation`, tokenised by this process and kept in memory. Each sample has
+// one, padded at the end. document_starts is 0 for the prompt's own tokens and not 0 for padding.
 
 #include <vector>
 
@@ -12,8 +12,9 @@ namespace d9d {
 
 class PromptsSource final : public SampleSource {
  public:
-  // Reads and tokenises everything, as Tokenizer::encode_prompt(). Input errors: those of for_each_prompt(), no prompt, one
-  // without tokens or with more than config.sequence_length, ids that the model does not have.
+  // Reads and tokenises everything with Tokenizer::encode_prompt(). Input errors: those of
+  // for_each_prompt(); no prompt at all; a prompt without tokens or with more than
+  // config.sequence_length; ids that the model does not have.
   explicit PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override { return prompts_.size(); }
   std::int64_t sequence_length() const override { return length_; }

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of files with named columns, in order, as JSON objects.
+// Reads the rows of files with named columns, in order, as JSON objects.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -17,15 +17,16 @@
 
 namespace d9d {
 
-// Nothing for JSON.
+// The kind of table; nothing for JSON.
 std::optional<TableFormat> table_format_of(RowFormat format);
 
-// The files that a section of rows names: find_data_files().
+// Finds the files that a section of rows names with find_data_files().
 std::vector<std::string> files_of(const std::vector<std::string>& files, std::optional<RowFormat> format,
                                   const std::optional<std::string>& split = {});
 
-// A section with files, format and split: the same with these files by their names, and their format; finding them
-// again finds the same. `otherwise` is the format where neither ending nor first bytes tell it.
+// Returns a section that has files, format and split with the names of the files found and their
+// format. Calling it again finds the same files. `otherwise` is the format where neither ending nor
+// first bytes tell it.
 template <class Config>
 Config with_found_files(Config config, RowFormat otherwise) {
   const auto format = config.format ? std::optional(file_format(*config.format)) : std::nullopt;
@@ -41,11 +42,12 @@ Config with_found_files(Config config, RowFormat otherwise) {
 struct Record {
   const RowJson& columns;        // an object; lives only during the call
   std::string where;             // "talk.jsonl:12", "talk.parquet, row 11"
-  std::uint64_t bytes_read = 0;  // of all files, up to about its end
+  std::uint64_t bytes_read = 0;  // of all files, up to about the end of this row
   RowPlace place{};
 };
-// `files` as find_data_files() takes them. Of tables only the named columns are read; `unread` gets the others. Input
-// errors: those of the file's format, a line that is no object.
+// Calls the function with each row of `files` (names as in find_data_files()). Of tables only the
+// named columns are read; `unread` is given the names of the others. Input errors: those of the
+// file's format, a line that is no object.
 using UseRecord = std::function<void(const Record&)>;
 void for_each_record(const std::vector<std::string>& files, std::optional<RowFormat> format,
                      const std::vector<std::string>& columns, const UseRecord& use,

@@ -1,7 +1,8 @@
 #pragma once
-// The samples of an epoch read from several shards (DATA-03) that take turns, `turn` samples each; a shard without
-// samples is passed over. Shards have ceil(n / count) samples, the last ones fewer. A pure function and a permutation:
-// none is lost and none comes twice, so nothing is repeated to make shards equal.
+// Reads the samples of an epoch from several shards (DATA-03) that take turns of `turn`
+// samples each; an empty shard is skipped. A shard has ceil(n / count) samples, the last ones
+// fewer. The order is a pure function and a permutation: no sample is lost or repeated, and
+// no shard is padded.
 
 #include <array>
 #include <cstdint>
@@ -12,13 +13,13 @@ namespace d9d {
 
 class Shards {
  public:
-  // Input error for more shards than samples.
+  // Input error: more shards than samples.
   Shards(std::uint64_t num_samples, const ShardsConfig& config);
   // index < num_samples.
   std::uint64_t at(std::uint64_t index) const;
 
  private:
-  // Shards of one size that follow each other.
+  // Consecutive shards of one size.
   struct Equal {
     std::uint64_t first = 0, count = 0, size = 0;
   };

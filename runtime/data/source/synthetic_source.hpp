@@ -10,7 +10,7 @@
 
 namespace d9d {
 
-// The first `length` tokens of sequence `index`.
+// Returns the first `length` tokens of sequence `index`.
 std::vector<std::int64_t> synthetic_sequence(std::uint64_t index, std::int64_t length,
                                              std::int64_t vocab_size, std::uint64_t seed);
 

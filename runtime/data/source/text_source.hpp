@@ -1,7 +1,7 @@
 #pragma once
-// Files of text, tokenised: a CorpusSource of all documents, each followed by the eos token where one is
-// named. Their tokens are mapped where data.cache has them, else made here and kept in memory (2 bytes each
-// for vocabularies up to 65536, else 4); text is not.
+// Tokenises text files: a CorpusSource of all documents, each followed by the eos token if one is
+// named. Token ids are mapped where data.cache has them, else made by this process and kept in
+// memory (2 bytes each for vocabularies up to 65536, else 4). The text is not kept.
 
 #include "runtime/data/config/text_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
@@ -10,7 +10,7 @@
 
 namespace d9d {
 
-// `tokenizer` outlives the recipe.
+// `tokenizer` must outlive the recipe.
 TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer,
                         const CorpusWishes& wishes = {});
 

@@ -1,7 +1,8 @@
 #pragma once
-// Lists of token ids, a row a document: those of Arrow files are read where they are mapped; others are made here and
-// kept in memory, or mapped where data.cache has them. Padding that a row's attention mask tells is left out, so that a row
-// that was padded on the left begins at position 0 all the same. Samples of a CorpusSource.
+// Lists of token ids: each row is a document. Arrow files are mapped and read in place. The ids of
+// other files are kept in memory, or mapped where data.cache has them. Padding that a row's
+// attention mask marks is left out, so that a row padded on the left begins at position 0 too.
+// Samples are those of a CorpusSource.
 
 #include "runtime/data/config/token_lists_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
@@ -9,14 +10,15 @@
 
 namespace d9d {
 
-// Where a model is known, its ids are below `ids_below`.
+// `ids_below`: the size of the model's vocabulary, where it is known.
 TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
                                const CorpusWishes& wishes = {});
 
 class TokenListsSource final : public SampleSource {
  public:
-  // Input errors: those of the files (tables.hpp), ids that are negative or that the model does not have (those of
-  // mapped files when they are read), labels of another length than the ids, or other than the id or -100.
+  // Input errors: those of the files (tables.hpp); ids that are negative or that the model does not
+  // have (in mapped files: when they are read); labels that have another length than the ids, or a
+  // value other than the id or -100.
   explicit TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
                             RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
   std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }

@@ -1,11 +1,14 @@
 #pragma once
-// Samples that were tokenised before: an .npy file of integers [samples, length], mapped. With a labels file
-// (same shape, already shifted, -100 ignored) sample i is row i of both. Without, the label of a position is
-// the token after it and the last position has none, so the length stays. With a file of positions (same
-// shape) a row holds several documents, each from a position 0 on, whose last tokens have no label either. With a file of
-// targets (same shape, floats) a sample has these as its numbers `targets`; a label then says whether there is one. With a
-// file of attention masks (same shape) what pads a row, on either side, has no label and is no token; tokens do not see it,
-// and positions count from the first token.
+// Samples from .npy files made by somebody else. `tokens` has integers [samples, length], mapped.
+// Further files of the same shape may say more:
+//   labels          already shifted, -100 is ignored; sample i is row i of both. Without it the label of a
+//                   position is the token after it, and the last position has none
+//   position_ids    a row holds several documents, each of which begins at a position 0; the last token of
+//                   each has no label
+//   targets         floats; they become the sample's numbers `targets`, and a label only says whether there
+//                   is a target
+//   attention_mask  padding, at either end of a row: it has no label, counts as no token, and tokens do not
+//                   see it; positions count from the first token
 
 #include "runtime/data/config/data_config.hpp"
 #include "runtime/data/corpus/permutation.hpp"
@@ -16,9 +19,10 @@ namespace d9d {
 
 class TokensSource final : public SampleSource {
  public:
-  // Wrong shapes or dtypes are input errors; ids are checked when they are read. `ids_below`: the model's
-  // vocabulary, where it is known; an id or label beyond it is an input error with file, row and position.
-  // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
+  // Input errors: wrong shapes or dtypes. `ids_below` is the size of the model's vocabulary,
+  // where it is known: an id or label beyond it is an input error with file, row and position
+  // when it is read. `config.seed` chooses the shuffled orders; a missing seed counts as 0
+  // (build_source() fills it in).
   explicit TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below = {});
   std::optional<std::uint64_t> num_samples() const override {
     return static_cast<std::uint64_t>(tokens_.shape()[0]);
@@ -32,15 +36,16 @@ class TokensSource final : public SampleSource {
   std::optional<Scanned> scan_ids(const ScanLimits& limits) const override;
 
  private:
-  // Row `row` of `array`, checked; `what` is what an element is called.
+  // Reads row `row` of `array` and checks it; errors call an element `what`.
   void read_row(const NpyArray& array, std::int64_t row, const char* what,
                 std::vector<std::int64_t>& out) const;
-  // The targets of a row as the sample's numbers `targets`, with label 0 where there is one.
+  // Reads the targets of a row into the sample's numbers `targets`, with label 0
+  // where there is one.
   void read_targets(std::int64_t row, Sample& sample) const;
-  // Where the documents of a row begin.
+  // Returns where the documents of a row begin.
   std::vector<std::int64_t> read_starts(std::int64_t row) const;
 
-  // Marks what pads the row, and takes its labels.
+  // Marks the padding of the row and removes its labels.
   void apply_mask(std::int64_t row, Sample& sample) const;
 
   const std::string name_;

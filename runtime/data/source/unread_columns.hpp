@@ -15,7 +15,7 @@ class UnreadColumns {
   // Errors as columns_of_table(). Keeps a reference to `unread`.
   UnreadColumns(const std::string& file, TableFormat format, const std::vector<std::string>& read,
                 UnreadFields& unread);
-  // Tells `unread`, of as many rows as were read.
+  // Adds the columns to `unread`, with the number of rows that were read.
   ~UnreadColumns();
   UnreadColumns(const UnreadColumns&) = delete;
   UnreadColumns& operator=(const UnreadColumns&) = delete;

@@ -1,5 +1,6 @@
 #pragma once
-// Parquet and Arrow files as batches of Arrow's own types. Only the other sources of this folder include it.
+// Reads Parquet and Arrow files as batches of Arrow's own types. Include it only from
+// sources of this folder.
 
 #include <arrow/io/file.h>
 #include <arrow/record_batch.h>
@@ -11,7 +12,7 @@
 
 namespace d9d {
 
-// What Arrow says of a file is an input error that names it.
+// Throws a failure of Arrow as an input error that names the file.
 void require_ok(const arrow::Status& status, const std::string& file);
 template <class Value>
 Value taken(arrow::Result<Value> result, const std::string& file) {
@@ -19,7 +20,7 @@ Value taken(arrow::Result<Value> result, const std::string& file) {
   return std::move(result).ValueUnsafe();
 }
 
-// Keeps the bytes of its batches mapped while it lives.
+// Maps a file. The mapping must live as long as the batches that are read from it.
 std::shared_ptr<arrow::io::MemoryMappedFile> map_table(const std::string& file);
 
 struct TableSchema {
@@ -29,16 +30,16 @@ struct TableSchema {
 };
 TableSchema schema_of_table(const std::string& file, TableFormat format);
 
-// The named column of the file; an input error names those that there are.
+// Returns the named column; the input error for a missing one names the columns that the file has.
 const arrow::Field& column_of(const arrow::Schema& schema, const std::string& name, const std::string& file,
                               std::string_view key);
 
-// One after the other, with the columns of these names only, in the file's order; all of them where none is named.
-// `first` is the number of its first row.
+// Reads the batches one after the other, with the columns of these names in the file's order; all
+// columns if no name is given. `first` is the number of the batch's first row.
 using UseBatch = std::function<void(const std::shared_ptr<arrow::RecordBatch>& batch, std::uint64_t first)>;
 void for_each_batch(const std::string& file, TableFormat format, const std::vector<std::string>& columns,
                     const UseBatch& use);
-// The same of an Arrow file that is mapped already.
+// The same for an Arrow file that is mapped already.
 void for_each_mapped_batch(const std::shared_ptr<arrow::io::MemoryMappedFile>& mapped,
                            const std::string& file, const std::vector<std::string>& columns,
                            const UseBatch& use);

@@ -1,6 +1,7 @@
 #pragma once
-// CSV and TSV through Arrow's reader: the first line names the columns, every value is a text, also of several lines in
-// quotes. Packed files are unpacked on the way. Only the other sources of this folder include it.
+// Reads CSV and TSV with Arrow's reader. The first line names the columns. Every value is a text,
+// which may have several lines in quotes. Packed files are unpacked while they are read. Include it
+// only from sources of this folder.
 
 #include "runtime/data/table/tables.hpp"
 

@@ -1,5 +1,6 @@
 #pragma once
-// Values of Arrow's arrays as JSON, and lists of integers where they lie. Only the other sources of this folder include it.
+// Turns values of Arrow's arrays into JSON, and reads lists of integers in place. Include it only
+// from sources of this folder.
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
@@ -17,38 +18,42 @@
 
 namespace d9d {
 
-// Texts, numbers, booleans, nulls, lists and structs of them, maps of texts as objects and others as lists of {key, value},
-// what a dictionary stands for; of other types the text that Arrow prints. Bytes are taken for text.
+// Returns a value as JSON: texts (bytes count as text), numbers, booleans, nulls, and lists and
+// structs of them. Maps whose keys are texts become objects, other maps lists of {key, value}.
+// A dictionary's value is the one that it stands for. A value of any other type becomes the
+// text that Arrow prints.
 RowJson json_value(const arrow::Array& array, std::int64_t row);
 
 // A row as an object.
 RowJson record_of(const arrow::RecordBatch& batch, std::int64_t row);
 
-// The text of a row of a column of texts: strings, bytes, dictionaries of them, or nothing but nulls. Empty for a null.
+// The text of a row in a column of texts: strings, bytes, dictionaries of them, or a column of
+// nulls only. A null is an empty text.
 bool is_text(const arrow::DataType& type);
 std::string_view text_value(const arrow::Array& array, std::int64_t row);
 
-// What may be in lists of integers; `flags` are booleans as well, read as 0 and 1.
+// The values that lists may have. `flags` may also be booleans, read as 0 and 1.
 enum class ListValues { integers, flags };
 
-// The lists of an array, [rows]; a null is an empty list, whatever values its places name. Points into the array's
-// buffers where its lists follow each other there; else their integers are copied.
+// The lists of an array, [rows]. A null is an empty list, whatever its offsets say. Points into the
+// array's buffers if the lists follow each other there; else copies their integers.
 class IntegerLists {
  public:
-  // Input errors begin with `where`: no lists of such values, nulls among them, or places that are out of order.
+  // Input errors begin with `where`: the array has no lists of such values, a list has nulls, or
+  // offsets are out of order.
   IntegerLists(const arrow::Array& array, const std::string& where,
                ListValues allowed = ListValues::integers);
 
   std::uint64_t rows() const { return rows_; }
-  // Integers before list `row` <= rows() of this array.
+  // The number of integers before list `row`, which may be rows() of this array.
   std::uint64_t begin_of(std::uint64_t row) const { return place_of(row) - place_of(0); }
-  // `first` as begin_of() counts.
+  // Reads integers from `first` on, as begin_of() counts.
   void read(std::uint64_t first, std::span<std::int64_t> out) const;
-  // Whether all that is read here is of these bytes.
+  // Whether all values are read from within these bytes.
   bool is_within(std::span<const std::byte> bytes) const;
 
  private:
-  // Of any kind of list that has nulls, or whose places are in any order.
+  // Copies lists that have nulls or whose offsets are in any order.
   template <class Lists>
   void copy_lists(const Lists& lists, const std::string& where);
   void set_fixed(const arrow::FixedSizeListArray& lists, const std::string& where);
@@ -61,7 +66,7 @@ class IntegerLists {
 
   std::uint64_t rows_ = 0;
   ListValues allowed_;
-  // Where they are copied.
+  // The offsets of copied lists.
   std::shared_ptr<const std::vector<std::int64_t>> own_places_;
   std::shared_ptr<const arrow::Array> own_values_;
   const std::int32_t* narrow_ = nullptr;  // one of the two, or neither where all lists are of `length_`

@@ -1,6 +1,7 @@
 #pragma once
-// The functions of tables.hpp as Arrow's library does them. They are in a library of their own, libd9d_tables.so, which
-// is loaded when the first table is opened: Arrow takes 15 MiB of every process that it is loaded into.
+// The functions of tables.hpp, implemented with Arrow. They are in a library of their own,
+// libd9d_tables.so, which is loaded when the first table is opened: Arrow costs every process that
+// loads it 15 MiB.
 
 #include "runtime/data/table/tables.hpp"
 
@@ -15,8 +16,8 @@ struct TableReaders {
   decltype(&outline_of_table) outline;
 };
 
-// Those to use from now on, for a program that is linked with Arrow; null: those of the library beside this one.
-// Returns those that were used before.
+// Sets the functions to use from now on, for a program that is linked with Arrow; null: those of
+// libd9d_tables.so in the folder of this library. Returns the functions that were used before.
 const TableReaders* set_table_readers(const TableReaders* readers);
 
 // The contents of libd9d_tables.so.

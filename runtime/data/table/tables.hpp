@@ -1,7 +1,8 @@
 #pragma once
-// Parquet files, Arrow's IPC files in both layouts (the stream that `datasets` writes, and the file), and CSV with a line
-// of names, whose values are texts. Parquet is read a row group at a time, Arrow is mapped; CSV, packed or not, is read in
-// blocks. A build without Arrow's library refuses all of them by name.
+// Reads Parquet files, Arrow's IPC files in both layouts (the stream that `datasets` writes, and
+// the file), and CSV whose first line has the names and whose values are texts. Parquet is read by
+// row group, Arrow is mapped, and CSV (packed or not) is read in blocks. A build without Arrow's
+// library refuses all of them by name.
 
 #include <cstdint>
 #include <functional>
@@ -19,22 +20,24 @@
 
 namespace d9d {
 
-// Where a row is: its number in the file, from 0, and about which share of the file's rows is read with it.
+// The place of a row: its number in the file, from 0, and about which share of the file has
+// been read with it.
 struct TableRow {
   std::uint64_t number = 0;
   double read = 0;
 };
 
-// Input errors, here and below, name the file: it cannot be read, is of another format, has no such column
-// (they name those that there are) or one of another type.
-
-// Calls with the texts of a column (strings, bytes, dictionaries of them); a null is an empty text. The text lives only during the call.
+// Input errors, here and below, name the file: it cannot be read, is of another format, lacks the
+// column (the error names those that there are), or the column has another type.
+// Calls the function with the texts of a column (strings, bytes, dictionaries of them); a null is
+// an empty text. The text lives only during the call.
 using UseTableText = std::function<void(std::string_view text, const TableRow& row)>;
 void for_each_table_text(const std::string& file, TableFormat format, const std::string& column,
                          const UseTableText& use);
 
-// Calls with those of the columns that the file has, as an object; with no names, all. Lists, structs and maps become
-// lists and objects; dates, decimals and whatever else JSON has no value for the texts that Arrow prints.
+// Calls the function with each row as an object of the named columns that the file has; all columns
+// if no name is given. Lists, structs and maps become lists and objects. Values that JSON lacks,
+// such as dates and decimals, become the text that Arrow prints.
 using UseTableRecord = std::function<void(const RowJson& record, const TableRow& row)>;
 void for_each_table_record(const std::string& file, TableFormat format,
                            const std::vector<std::string>& columns, const UseTableRecord& use);
@@ -54,10 +57,10 @@ using UseTableIds = std::function<void(const TableIds& lists, const TableRow& ro
 void for_each_table_ids(const std::string& file, TableFormat format, const IdColumns& columns,
                         const UseTableIds& use);
 
-// Lists of token ids in Arrow files, a list a document, read where they are mapped: memory holds a table entry per
-// batch of the files. Ids that are not below `ids_below`, or negative, are found when they are read. So is padding:
-// ids beside which `mask` (a column that a file may have) is 0. Null where the first ids have some, which
-// mapped lists cannot leave out.
+// Maps lists of token ids in Arrow files, one list for each document, and reads them in place;
+// memory holds one table entry per batch. Ids that are negative or not below `ids_below` are found
+// when they are read. So is padding: ids whose `mask` (a column that a file may have) is 0. Returns
+// null if the first ids have padding, because mapped lists cannot leave it out.
 std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>& files,
                                                  const std::string& column,
                                                  std::optional<std::int64_t> ids_below,
@@ -65,7 +68,7 @@ std::shared_ptr<const TokenCorpus> map_arrow_ids(const std::vector<std::string>&
 
 std::vector<std::string> columns_of_table(const std::string& file, TableFormat format);
 
-// What a file holds, without its rows; CSV is read for it.
+// Describes a file without its rows. CSV has to be read for it.
 struct TableOutline {
   std::uint64_t rows = 0;
   std::uint64_t pieces = 0;                                    // row groups or batches

@@ -18,8 +18,8 @@ std::filesystem::path place(const BridgeOptions& options, const char* ending) {
   return options.folder / (options.provider + ending);
 }
 
-// The numbers of this start alone: the state knows what earlier ones have sent. A bridge that still reads the old file
-// goes on reading it.
+// Removes the file of an earlier start, so that this one writes its own numbers alone; the state file
+// knows which were sent before. A bridge that still reads the old file can continue to read it.
 std::filesystem::path fresh(const std::filesystem::path& path) {
   std::filesystem::create_directories(path.parent_path());
   std::filesystem::remove(path);
@@ -91,7 +91,8 @@ void BridgeRun::append(const nlohmann::json& line) {
   try {
     values_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } catch (const Error& error) {
-    if (!std::exchange(lost_, true)) log::warn("{} does not get all numbers: {}", provider_, error.what());
+    if (!std::exchange(lost_, true))
+      log::warn("some numbers are not sent to {}: {}", provider_, error.what());
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// A run of a tracker whose client is a Python package (W&B, MLflow, Aim): bridge.py sends in a process of its own what
-// this appends to a file. Nothing here waits for it but close(), up to some seconds after begin_close().
+// A run of a tracker whose client is a Python package (W&B, MLflow, Aim). This process appends
+// values to a file, and bridge.py sends them in a process of its own. Only close() waits for it,
+// for some seconds after begin_close().
 
 #include <chrono>
 #include <filesystem>
@@ -23,8 +24,8 @@ struct BridgeOptions {
   std::string description = {};
 };
 
-// Input error that says how to install it: the client's package is none of the Python that runs the bridge,
-// which is $D9D_PYTHON, else python3.
+// Input error that says how to install it: the Python that runs the bridge ($D9D_PYTHON, else
+// python3) lacks the client's package.
 void require_client(const std::string& provider);
 
 class BridgeRun final : public TrackerRun {
@@ -41,7 +42,7 @@ class BridgeRun final : public TrackerRun {
 
  private:
   void append(const nlohmann::json& line);
-  void look_after();  // says once when the tracker takes nothing, and when it does again
+  void look_after();  // warns once if the tracker stops accepting values, and says when it works again
 
   const std::string provider_;
   const std::filesystem::path log_, problem_;
@@ -49,7 +50,7 @@ class BridgeRun final : public TrackerRun {
   std::map<std::int64_t, nlohmann::json> waiting_;  // by step
   bool lost_ = false, closed_ = false, in_trouble_ = false, ended_early_ = false;
   ChildProcess process_;
-  std::chrono::steady_clock::time_point deadline_;  // of the end, once it has begun
+  std::chrono::steady_clock::time_point deadline_;  // for the end, once close() or begin_close() was called
 };
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// Another program that this process feeds and does not wait for. It outlives nothing by accident: its standard input ends
-// when this process does, however that happens.
+// Runs another program that this process writes to and does not wait for. Its standard input ends
+// when this process does, in whatever way, so it does not live on by accident.
 
 #include <sys/types.h>
 
@@ -14,16 +14,16 @@ namespace d9d {
 
 class ChildProcess {
  public:
-  // In a session of its own, because a Ctrl-C is meant for the job; what it prints is added to `log`. Environment error:
-  // it cannot be started.
+  // Starts the program in a session of its own, because a Ctrl-C is meant for the job. Its output
+  // is appended to `log`. Environment error: it cannot be started.
   ChildProcess(const std::vector<std::string>& words, const std::filesystem::path& log);
-  // Ends its input, and leaves it to itself.
+  // Ends the program's input and does not wait for its exit.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   void end_input();
-  // The exit code, or 128 + the signal; nothing: it is still running after `patience`.
+  // Returns the exit code, or 128 + the signal; nothing if it still runs after `patience`.
   std::optional<int> ended_within(std::chrono::milliseconds patience);
   pid_t pid() const { return pid_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The names under which a job writes numbers of its own. What a plugin's piece shows never takes their place.
+// The names of a job's own numbers. Numbers of a plugin's piece never replace them.
 
 #include <string>
 #include <string_view>
@@ -7,7 +7,7 @@
 namespace d9d {
 
 bool is_name_of_the_job(std::string_view name);
-// The name itself; one of the job's is put beside, under the piece's: "guard/loss".
+// Returns the name, or "guard/loss" with the piece's name in front if it is one of the job's own.
 std::string shown_name(const std::string& name, const std::string& piece);
 
 }  // namespace d9d

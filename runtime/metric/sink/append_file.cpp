@@ -59,6 +59,7 @@ void AppendFile::replace_tail(std::uint64_t offset, std::string_view text) {
     at += static_cast<std::uint64_t>(written);
     text.remove_prefix(static_cast<std::size_t>(written));
   }
+  // Cut last: until here a reader sees the old tail or the new bytes, never a file that ends too early.
   if (end < size_ && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) fail_on(path_, "cut");
   size_ = end;
 }
@@ -68,6 +69,7 @@ bool AppendFile::is_disturbed() const {
   }, named{};
   if (descriptor_ < 0 || ::fstat(descriptor_, &mine) != 0) return false;
   if (static_cast<std::uint64_t>(mine.st_size) != size_) return true;
+  // An error other than ENOENT says nothing about the file, so it counts as undisturbed.
   if (::stat(path_.c_str(), &named) != 0) return errno == ENOENT;
   return named.st_ino != mine.st_ino || named.st_dev != mine.st_dev;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A file that grows at its end and that readers follow: every write goes straight to the system, so a killed
-// process loses nothing that was written. Errors are environment errors that name the path.
+// A file that grows at its end while others read it. Every write goes to the system at once, so a
+// killed process loses nothing that it has written. Environment errors name the path.
 
 #include <cstdint>
 #include <filesystem>
@@ -19,14 +19,16 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Everything from `offset` on becomes `text`. A reader sees the old or the new bytes; the file is cut only
-  // after they are there. When that fails, the file ends at `offset`: no reader sees half a line.
+  // Replaces everything from `offset` on by `text`. A reader sees the old or the new bytes, because
+  // the file is cut only after the new bytes are written. After a failure the file ends at
+  // `offset`, so no reader sees half a line.
   void replace_tail(std::uint64_t offset, std::string_view text);
   void append(std::string_view text) { replace_tail(size_, text); }
 
-  // Another program has moved or removed the file, or changed its size: what is written now would miss it, or leave a hole.
+  // Whether another program has moved or removed the file or changed its size. Further writes would
+  // then miss the file, or leave a hole.
   bool is_disturbed() const;
-  // Goes on at the end of the file of this name, a new one if there is none.
+  // Continues at the end of the file that has the name now; makes a new one if there is none.
   void reopen();
 
   std::uint64_t size() const { return size_; }
@@ -42,7 +44,7 @@ class AppendFile {
 
 // The whole file, empty when there is none.
 std::string read_whole_file(const std::filesystem::path& path);
-// Under a temporary name, then renamed: a reader sees the old or the new file.
+// Writes a file under a temporary name and renames it: a reader sees the old or the new file.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace d9d

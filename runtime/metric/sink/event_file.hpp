@@ -17,14 +17,16 @@ std::string record(std::string_view data);
 
 // Serialized `Event`s; times are seconds since 1970.
 std::string file_version(double time);
-// Readers throw away what they saw of steps >= `step`, except at the first start of a run.
+// Makes readers drop the values of steps >= `step` that they have seen, except at the first
+// start of a run.
 std::string session_start(double time, std::int64_t step);
 // fp32, as the format has it.
 std::string scalar(double time, std::int64_t step, std::string_view tag, double value);
 std::string picture(double time, std::int64_t step, std::string_view tag, const Picture& picture);
 std::string histogram(double time, std::int64_t step, std::string_view tag, const Histogram& histogram);
-// Settings for the dashboard of hyperparameters, which compares runs by them. Numbers and booleans stay what they are.
-// Source: tensorboard/plugins/hparams/plugin_data.proto, google/protobuf/struct.proto (Value).
+// Settings for the dashboard of hyperparameters, which compares runs by them. Numbers and booleans
+// keep their type. Source: tensorboard/plugins/hparams/plugin_data.proto,
+// google/protobuf/struct.proto (Value).
 std::string hparams_session(double time, const std::vector<std::pair<std::string, nlohmann::json>>& hparams);
 // Markdown for the text dashboard.
 std::string text(double time, std::int64_t step, std::string_view tag, std::string_view markdown);

@@ -116,7 +116,7 @@ JsonlRun::~JsonlRun() {
 void JsonlRun::write(const Point& point, const TrackerValue& value) {
   if (point.step <= forgotten_) {
     if (late_values_++ == 0) {
-      log::warn("{} of step {} came after its line in {} was closed; it and others like it are left out",
+      log::warn("{} of step {} came too late for its line in {}; it and later ones like it are left out",
                 point.name, point.step, file_.path().string());
     }
     return;
@@ -137,8 +137,8 @@ void JsonlRun::flush() {
   publish(true);
 }
 
-// Writes from the first changed line on: usually that is the new last line, and nothing before it. Lines that were
-// not written stay changed.
+// Writes from the first changed line on, which is usually the new last line. Lines that could not be
+// written stay marked as changed.
 void JsonlRun::publish(bool urgent) {
   const auto end = lines_.upper_bound(published_);
   const auto first =

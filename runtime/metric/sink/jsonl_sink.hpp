@@ -1,8 +1,9 @@
 #pragma once
-// `metrics.jsonl`: one JSON object per step, in order of steps, with every value written for that step, at
-// full double precision (NaN and infinities as null). A line appears at end_step and is never lost to a kill.
-// A value that comes later (a metric reduced beside training) is put into its step's line, as long as that is
-// one of the last lines. A disk that is full ends nothing: the lines wait in memory, 10,000 of them at most.
+// Writes `metrics.jsonl`: one JSON object per step, in order of steps, with every value of that
+// step at full double precision (NaN and infinities as null). A line appears at end_step and
+// survives a kill. A later value (of a metric that is reduced beside training) is added to its
+// step's line, as long as that is one of the last lines. A full disk ends nothing: up to 10,000
+// lines wait in memory.
 
 #include <filesystem>
 #include <map>
@@ -15,11 +16,11 @@ namespace d9d {
 
 class JsonlRun final : public TrackerRun {
  public:
-  // `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run. Lines of later steps come
-  // from a run that was killed after that checkpoint and are purged; a torn last line is repaired. Both by
-  // temporary file and rename. Lines without a step are kept; what is no JSON is moved to `path`.unreadable
-  // with a warning, because readers stop at it. A file that another program moves or cuts while it is written
-  // is gone on with at its end, with a warning.
+  // `last_step` is the step of the checkpoint that is resumed, 0 for a fresh run. Lines of later
+  // steps come from a run that was killed after that checkpoint and are removed; a torn last line
+  // is repaired. Both are done by temporary file and rename. Lines without a step stay. Text that
+  // is no JSON is moved to `path`.unreadable with a warning, because readers stop at it. If another
+  // program moves or cuts the file meanwhile, writing continues at its end, with a warning.
   JsonlRun(const std::filesystem::path& path, std::int64_t last_step);
   ~JsonlRun() override;
 
@@ -45,14 +46,14 @@ class JsonlRun final : public TrackerRun {
 
   AppendFile file_;
   WriteRetry retry_;
-  std::map<std::int64_t, Line> lines_;  // the last ones written, and those to come
+  std::map<std::int64_t, Line> lines_;  // the last ones written, and those not written yet
   std::int64_t published_;              // lines up to this step are in the file
-  std::int64_t forgotten_;              // lines up to this step are not to be touched
+  std::int64_t forgotten_;              // lines up to this step no longer change
   std::uint64_t late_values_ = 0;
   std::uint64_t lost_lines_ = 0;
 };
 
-// The purge by itself, warnings included: true when the file had to be rewritten.
+// Only removes such lines, with the warnings. Returns true if the file had to be rewritten.
 bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step);
 
 }  // namespace d9d

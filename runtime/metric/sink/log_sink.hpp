@@ -17,7 +17,7 @@ class LogRun final : public TrackerRun {
   std::map<std::int64_t, std::string> lines_;
 };
 
-// Takes everything, does nothing.
+// Accepts all values and does nothing.
 class NullRun final : public TrackerRun {
  public:
   void write(const Point& /*point*/, const TrackerValue& /*value*/) override {}

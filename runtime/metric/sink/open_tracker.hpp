@@ -1,5 +1,5 @@
 #pragma once
-// The runs that exist, and the way to open one from a choice.
+// Opens the run of a tracker from a choice.
 
 #include <filesystem>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace d9d {
 
-// Where a run goes.
+// The destinations of a run.
 struct NullTarget {};
 struct LogTarget {};
 struct JsonlTarget {
@@ -23,8 +23,8 @@ struct TensorboardTarget {
 };
 using TrackerTarget = std::variant<NullTarget, LogTarget, JsonlTarget, TensorboardTarget, BridgeOptions>;
 
-// `last_step`: the step of the checkpoint that is resumed, 0 for a fresh run; later steps of an earlier
-// attempt disappear. The clock outlives the run.
+// Opens a run. `last_step` is the step of the checkpoint that is resumed, 0 for a fresh run; later
+// steps of an earlier attempt are removed. The clock must outlive the run.
 std::unique_ptr<TrackerRun> open_tracker(const TrackerTarget& target, std::int64_t last_step,
                                          const Clock& clock);
 

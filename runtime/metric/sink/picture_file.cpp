@@ -10,7 +10,7 @@ namespace d9d {
 namespace {
 
 constexpr std::string_view png_signature = "\x89PNG\r\n\x1a\n";
-constexpr std::size_t header_at = 12;  // behind the signature and the length of the first chunk
+constexpr std::size_t header_at = 12;  // after the signature and the length of the first chunk
 constexpr std::size_t header_end = 24;
 
 std::uint32_t big_endian(std::string_view bytes) {

@@ -13,7 +13,7 @@ struct PictureSize {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
 };
-// What the bytes' header says (PNG, section 11.2.1); nothing: they are no PNG file.
+// Reads the size in the header (PNG, section 11.2.1). Nothing: the bytes are no PNG file.
 std::optional<PictureSize> size_of_png(std::string_view png);
 
 // Writes FOLDER/pictures/NAME-STEP.png, in place of what is there,

@@ -1,6 +1,6 @@
 #pragma once
-// `run.jsonl`: what became of a run. A line when training begins, with the job, and one when it ends. A start
-// without an end is still going on, or was killed. Errors are environment errors that name the path.
+// `run.jsonl` records how a run went: a line with the job when training begins, and a line when it
+// ends. A start without an end is still running, or was killed. Environment errors name the path.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,16 +23,16 @@ struct RunEnd {
 
 struct RunStart {
   double time = 0;         // seconds since 1970
-  std::uint64_t step = 0;  // of the checkpoint that it went on from; 0: from the beginning
+  std::uint64_t step = 0;  // the resumed checkpoint's; 0: from the beginning
   std::string build;
   nlohmann::ordered_json job = {};  // its keys, without secrets
   std::optional<RunEnd> end = {};
 };
 
-// `start.end` is not written.
+// Writes a start, without `start.end`.
 void record_start(const std::filesystem::path& path, const RunStart& start);
 void record_end(const std::filesystem::path& path, const RunEnd& end);
-// In order. Untrusted text: lines that are none of these are left out.
+// Reads all starts in order. The text is untrusted: other lines are skipped.
 std::vector<RunStart> read_run_record(const std::filesystem::path& path);
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #pragma once
-// TensorBoard event files in a folder. Every opening makes a new file, which readers take up after the older
-// ones. A disk that is full ends nothing: 16 MiB of values wait in memory, later ones are left out.
+// Writes TensorBoard event files into a folder. Each opening makes a new file, which readers
+// read after the older ones. A full disk ends nothing: 16 MiB of values wait in memory,
+// later ones are dropped.
 
 #include <filesystem>
 #include <memory>

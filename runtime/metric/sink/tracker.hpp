@@ -1,6 +1,6 @@
 #pragma once
-// Where numbers go: a run of an experiment tracker. One thread uses it; who must not wait for a disk keeps an
-// actor in between. Disk errors are environment errors.
+// A run of an experiment tracker, to which numbers are written. One thread uses it; code that must
+// not wait for a disk uses an actor in between. Disk errors are environment errors.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@ struct Scalar {
   bool is_time = false;
 };
 
-// counts[i] is how many values lay in [edges[i], edges[i + 1]); without edges in [i, i + 1).
+// counts[i] is the number of values in [edges[i], edges[i + 1]); without edges, in [i, i + 1).
 struct Histogram {
   std::vector<double> counts;
   std::vector<double> edges = {};  // one more than counts, ascending; or none
@@ -49,14 +49,15 @@ class TrackerRun {
   virtual ~TrackerRun() = default;
 
   virtual void write(const Point& point, const TrackerValue& value) = 0;
-  // The values of `step` are complete for now: they become visible to readers.
+  // Makes the values of `step` so far visible to readers.
   virtual void end_step(std::int64_t /*step*/) {}
   // Settings of the run; keys of nested objects are joined by `/`.
   virtual void hparams(const nlohmann::json& /*hparams*/) {}
 
-  // Everything written so far is visible to readers afterwards.
+  // Makes everything written so far visible to readers.
   virtual void flush() {}
-  // Nothing more will be written: several runs may get ready for close() at the same time.
+  // Announces close(): nothing more will be written, and several runs may prepare for their end
+  // at the same time.
   virtual void begin_close() {}
   // Flushes; later writes are a bug. The destructor closes too, but swallows errors.
   virtual void close() { flush(); }
@@ -66,7 +67,7 @@ class TrackerRun {
 std::string flat_name(const Point& point);
 // Leaves of nested objects and lists by their `/`-joined path.
 std::vector<std::pair<std::string, nlohmann::json>> flat_hparams(const nlohmann::json& hparams);
-// As people read it: a string without quotes.
+// A leaf as text for people: a string without quotes.
 std::string text_of(const nlohmann::json& leaf);
 
 }  // namespace d9d

@@ -21,7 +21,7 @@ bool WriteRetry::attempt(const std::function<void()>& write, bool urgent) {
     if (error.kind() != ErrorKind::environment) throw;
     if (failures_++ == 0) {
       log::warn(
-          "{}. Training goes on; what belongs there is kept in memory and written as soon as that works",
+          "{}. Training goes on; the values are kept in memory and written as soon as the disk works again",
           error.what());
     }
     return false;

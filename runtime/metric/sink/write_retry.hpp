@@ -1,6 +1,7 @@
 #pragma once
-// Writing that must not end a training: a disk that fails is reported once, tried again at growing intervals, and
-// reported again when it works. What could not be written stays with the caller.
+// Writes without ever ending a training. A failing disk is reported once, tried again at
+// growing intervals, and reported again when it works. The caller keeps the values that
+// could not be written.
 
 #include <filesystem>
 #include <functional>
@@ -11,8 +12,9 @@ class WriteRetry {
  public:
   explicit WriteRetry(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Runs `write`; true when it succeeded. After a failure some calls are passed over, the `urgent` ones never.
-  // Only environment errors count as failures of the disk; others go on.
+  // Runs `write` and returns true if it succeeded. After a failure some calls are skipped,
+  // but never `urgent` ones. Only environment errors count as failures of the disk; other
+  // errors are thrown on.
   bool attempt(const std::function<void()>& write, bool urgent);
   bool is_failing() const { return failures_ > 0; }
 

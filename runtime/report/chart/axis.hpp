@@ -17,18 +17,22 @@ struct Axis {
   bool logarithmic = false;
   std::vector<Tick> ticks = {};  // within [low, high]
 
-  // 0 at `low`, 1 at `high`. Of a logarithmic axis `value` is larger than 0.
+  // Returns the position: 0 at `low`, 1 at `high`. On a logarithmic axis `value` must
+  // be larger than 0.
   double place(double value) const;
 };
 
-// Numbers that share a sign, a unit and a number of decimals: "12.5k", "3e-4". `step` is the least difference to show.
+// Labels of one axis have the same unit and number of decimals: "12.5k", "3e-4". `step` is the
+// smallest difference to show.
 std::string tick_label(double value, double step, double largest);
-// Four digits of one number, as people write it: "2.87M", "0.0003", "17".
+// Writes one number with at most four digits: "2.87M", "0.0003", "17".
 std::string short_number(double value);
 
-// From `low` to `high`; where they are equal, a little around them. About `count` ticks.
+// An axis from `low` to `high` with about `count` ticks; if the two are equal,
+// a little around them.
 Axis linear_axis(double low, double high, int count);
-// Ticks at powers of ten, of which few at most are left out; both ends are larger than 0.
+// An axis with ticks at powers of ten, some left out if there are too many. Both ends must
+// be larger than 0.
 Axis logarithmic_axis(double low, double high, int count);
 
 }  // namespace d9d::report

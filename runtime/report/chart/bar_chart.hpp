@@ -16,7 +16,7 @@ struct BarRow {
   std::vector<double> parts;  // one per share; their sum is the whole row
 };
 
-// A figure with a scale in percent and a legend. A row without anything stays empty.
+// Draws a figure with a scale in percent and a legend. A row whose sum is 0 stays empty.
 std::string bar_chart(const std::string& title, const std::vector<Share>& shares,
                       const std::vector<BarRow>& rows);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a curve says, in words.
+// Describes a curve in words.
 
 #include <string>
 #include <vector>

@@ -9,7 +9,8 @@
 
 namespace d9d::report {
 
-// values[i] belongs to steps[i]; NaN where the file has null: what was no finite number.
+// values[i] belongs to steps[i]. NaN if the file has null, which stands for a number
+// that was not finite.
 struct Curve {
   std::string name;
   std::vector<double> steps;

@@ -21,13 +21,14 @@ struct LineChart {
   std::vector<ChartMark> marks = {};  // vertical lines: where the run was started again
   const Curve* elapsed = nullptr;     // seconds of training after each step: a second line of labels
   bool from_zero = false;             // else the scale begins near the smallest value
-  bool smooth = false;  // of the first line a mean over neighbouring steps is drawn above the values
-  bool never_logarithmic = false;  // else the scale is logarithmic where outliers would hide the rest
+  bool smooth = false;                // draws a mean over neighbouring steps above the first line
+  bool never_logarithmic = false;     // else the scale is logarithmic where outliers would hide the rest
 };
 
 inline constexpr std::size_t lines_max = 8;
 
-// A value that is no finite number is marked at the foot of the picture and named below it.
+// Draws a figure. A value that is not finite is marked at the foot of the picture
+// and named below it.
 std::string line_chart(const LineChart& chart);
 // The same as a file of its own.
 std::string line_chart_svg(const LineChart& chart);

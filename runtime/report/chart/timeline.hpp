@@ -14,18 +14,18 @@ namespace d9d {
 struct MeasuredStep {
   int step = 0;
   std::vector<int> ranks;  // global; index = coordinate on pp
-  Program program;         // what ran, in the order it began
+  Program program;         // the actions that ran, in the order of their begin
   Simulation measured;
-  CostModel costs;  // means of what was measured; transfers: medians over those that found their rank waiting
+  CostModel costs;  // measured means; transfers: medians over those whose receiver was waiting
   Simulation simulated;
 };
 
-// Of `step`; without one, of the last step that the trace has whole. Of several replicas the one with the
-// lowest ranks. The parts of a composed action count as equal shares of it. Input error: no such step, or
-// actions of it are missing.
+// Measures `step`, or the last step that the trace has whole if none is given. Of several replicas
+// it measures the one with the lowest ranks. The parts of a composed action count as equal shares
+// of it. Input error: no such step, or some of its actions are missing.
 MeasuredStep measure_step(const trace::Recording& recording, std::optional<int> step);
 
-// `embedded`: within a page (SvgOptions).
+// Draws the step. `embedded`: inside a page (SvgOptions).
 std::string timeline_svg(const MeasuredStep& step, bool embedded = false);
 // One line: makespans and bubbles.
 std::string timeline_text(const MeasuredStep& step);

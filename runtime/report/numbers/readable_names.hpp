@@ -1,5 +1,5 @@
 #pragma once
-// What a number of metrics.jsonl is called on a page.
+// Names numbers of metrics.jsonl for a page.
 
 #include <string>
 
@@ -11,7 +11,8 @@ inline constexpr const char* evaluation_prefix = "evaluation/";
 // "grad_norm" -> "Gradient norm"; a name of a task's own keeps its words.
 std::string readable_name(const std::string& name);
 
-// "evaluation/loss" -> "loss": the number of training beside which it is drawn. Empty for what is no evaluation's.
+// "evaluation/loss" -> "loss": the number of training in whose chart it is drawn. Empty if `name`
+// is not an evaluation's.
 std::string evaluated_name(const std::string& name);
 
 }  // namespace d9d::report

@@ -1,5 +1,5 @@
 #pragma once
-// How a run that is at work does: its loss of the last minutes, and how long it has still to go.
+// The state of a running job: its loss over the last minutes, and the time that it still needs.
 
 #include <cstdint>
 #include <optional>
@@ -13,10 +13,11 @@ struct RecentLoss {
   std::optional<double> before;  // of the window before that
 };
 
-// Nothing where no step has both a loss and its time.
+// Returns nothing if no step has both a loss and its time.
 std::optional<RecentLoss> recent_loss(const Curves& curves, double window_seconds);
 
-// By the mean of the last steps, evaluations between them included. Nothing where no step has its time.
+// Estimates the remaining time by the mean of the last steps, evaluations between them included.
+// Nothing if no step has its time.
 std::optional<double> seconds_left(const Curves& curves, std::uint64_t last_step, std::uint64_t total_steps);
 
 }  // namespace d9d::report

@@ -1,5 +1,5 @@
 #pragma once
-// What a run has saved, as `d9d-node checkpoint list` prints it.
+// Lists a run's checkpoints, as `d9d-node checkpoint list` does.
 
 #include <string>
 

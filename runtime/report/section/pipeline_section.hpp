@@ -1,5 +1,5 @@
 #pragma once
-// Chosen steps of the trace: what the pipeline measured above the simulation of the same program.
+// Draws chosen steps of the trace: the measured pipeline above a simulation of the same program.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace d9d::report {
 
-// Without `steps` the last whole one and the slowest. Input error: one of `steps` is not in the trace, or not whole.
+// Draws `steps`, or the last whole step and the slowest one if it is empty. Input error: one of
+// `steps` is not in the trace, or not whole.
 std::string pipeline_section(const TracedRun& traced, const std::vector<int>& steps);
 
 }  // namespace d9d::report

@@ -1,5 +1,5 @@
 #pragma once
-// Text that a run has generated, where its folder has such: samples*.txt and samples/*.txt.
+// Shows text that a run has generated: samples*.txt and samples/*.txt of its folder.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Where the time of the traced steps went: ranks, the mailboxes that messages waited in, the busiest actors.
+// Shows where the time of the traced steps went: ranks, the mailboxes in which messages
+// waited, the busiest actors.
 
 #include <string>
 

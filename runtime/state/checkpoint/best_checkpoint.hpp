@@ -1,6 +1,6 @@
 #pragma once
-// Which checkpoint of a run was the best when it was evaluated: by the loss, or the metric that evaluation.metric names.
-// No torch.
+// Finds the best checkpoint of a run by its evaluation: by the loss, or by the metric
+// in evaluation.metric. No torch.
 
 #include <cstdint>
 #include <map>
@@ -12,10 +12,11 @@
 
 namespace d9d {
 
-// The loss of the evaluation that a checkpoint was written right after, from `extra` of its manifest.
+// Returns the loss of the evaluation right before the checkpoint was written, from
+// `extra` of its manifest.
 std::optional<double> evaluation_loss(const std::string& extra);
 
-// What that evaluation is compared by: the metric where the checkpoint has one, else the loss.
+// The value that evaluations are compared by: the metric if the checkpoint has one, else the loss.
 struct EvaluationValue {
   double value = 0;
   std::string name = "loss";
@@ -25,17 +26,18 @@ struct EvaluationValue {
 std::optional<EvaluationValue> evaluation_value(const std::string& extra);
 
 using EvaluationValues = std::map<std::uint64_t, EvaluationValue>;  // by the step of the checkpoint
-// Of those that were evaluated. Those of `damaged_steps` and those whose manifest cannot be read do not count.
+// Returns the values of all evaluated checkpoints, without those of `damaged_steps` and those whose
+// manifest cannot be read.
 EvaluationValues evaluation_values(const Disk& disk, const std::string& directory,
                                    const std::set<std::uint64_t>& damaged_steps = {});
-// The step of the best one by what the newest is compared by; the older one of two that are equal.
-// Nothing where none was evaluated.
+// Returns the step of the best checkpoint, by the kind of value that the newest has; the older one
+// of two that are equal. Nothing if none was evaluated.
 std::optional<std::uint64_t> best_of(const EvaluationValues& values);
 
-// A link in a folder of checkpoints, to the best one.
+// The name of the link to the best checkpoint, in a folder of checkpoints.
 inline constexpr const char* best_link_name = "best";
-// Makes it point to the checkpoint of this step, or removes it. False where the file system has no links; a file of
-// that name which is no link stays.
+// Points the link to the checkpoint of `step`, or removes it. Returns false if the file system has
+// no links. A file of that name that is no link stays.
 bool set_best_link(const std::string& directory, std::optional<std::uint64_t> step);
 
 }  // namespace d9d

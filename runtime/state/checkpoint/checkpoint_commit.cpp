@@ -168,7 +168,7 @@ CheckpointSearch newest_good_checkpoint(const Disk& disk, const std::string& dir
     }
     search.refused.push_back(fmt::format("checkpoint {} is damaged: {}", candidate.path, *damage));
     search.damaged.push_back(candidate);
-    log::warn("{}; trying the one before", search.refused.back());
+    log::warn("{}; trying the checkpoint before it", search.refused.back());
   }
   return search;
 }

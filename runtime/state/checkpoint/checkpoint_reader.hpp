@@ -1,7 +1,7 @@
 #pragma once
-// Reads any slice of any tensor of a committed training checkpoint, whatever mesh wrote it. Reads only the
-// stored slices that overlap; the checksum of each is verified before the first value of it is handed out.
-// Const calls from several threads are fine: the ranks of a process share one reader.
+// Reads any slice of any tensor of a committed training checkpoint, whatever mesh wrote it. Reads
+// only the stored slices that overlap it, and verifies the checksum of each before it returns a
+// value of it. Const calls from several threads are fine: the ranks of a process share one reader.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,7 +22,8 @@ class CheckpointReader {
  public:
   enum class Verify { each_slice, never };
 
-  // The disk outlives the reader. Input error: the manifest; environment error: the disk.
+  // Opens a checkpoint. `disk` must outlive the reader. Input error: the manifest.
+  // Environment error: the disk.
   static std::unique_ptr<CheckpointReader> open(const Disk& disk, const std::string& directory,
                                                 Verify verify = Verify::each_slice);
 
@@ -33,12 +34,14 @@ class CheckpointReader {
   const Shape& shape_of(const std::string& kind, const std::string& name) const;
   Dtype stored_dtype(const std::string& kind, const std::string& name) const;
 
-  // A contiguous CPU tensor of the stored dtype. Input error: no such tensor, or a slice that is not inside
-  // it. Environment error, naming file and tensor: bytes that do not match their checksum.
+  // Reads a contiguous CPU tensor of the stored dtype. Input error: no such tensor, or a
+  // slice that is not inside it. Environment error with file and tensor: bytes that do
+  // not match their checksum.
   at::Tensor read(const std::string& kind, const std::string& name) const;
   at::Tensor read(const std::string& kind, const std::string& name, const Slice& slice) const;
 
-  // Names, global shapes and dtypes of one kind, in name order: what an export needs to know beforehand.
+  // Lists names, global shapes and dtypes of one kind, in the order of names, as an export needs
+  // them before it reads.
   std::vector<TensorSpec> specs(const std::string& kind) const;
 
  private:

@@ -26,7 +26,7 @@ class CheckpointSource final : public TensorSource {
   std::map<std::string, TensorSpec> specs_;
 };
 
-// The buffers of a checkpoint, and parameters of another source.
+// Joins the buffers of a checkpoint with the parameters of another source.
 class WithBuffers final : public TensorSource {
  public:
   // Both outlive this.

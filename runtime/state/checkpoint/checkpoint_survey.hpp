@@ -1,5 +1,6 @@
 #pragma once
-// What a folder of training checkpoints holds, for people: also what no job would take. No torch.
+// Describes a folder of training checkpoints for people, including those that no job
+// would load. No torch.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace d9d {
 
 enum class SaveState {
   complete,    // the manifest and every file with its size; contents are not read
-  damaged,     // or cannot be read: `problem` says what is wrong
+  damaged,     // or unreadable: `problem` says why
   unfinished,  // being written or removed, or left by a job that was killed
 };
 
@@ -29,20 +30,20 @@ struct SaveSummary {
   std::uint64_t bytes = 0;  // of all files
   std::size_t num_files = 0;
   std::optional<double> evaluation_loss{};  // of the evaluation that it was written right after
-  bool is_best = false;                     // of the complete ones the one with the lowest
+  bool is_best = false;                     // it has the lowest loss of all complete ones
 };
 
-// When it was committed, in UTC: its manifest is written last. Of an unfinished one, when its folder was changed
-// last. "?" when it is gone.
+// Returns the time of commit in UTC, which is when its manifest was written. For an unfinished
+// checkpoint it is the last change of its folder; "?" if it is gone.
 std::string written_at(const SaveSummary& save);
 
-// `directory` itself, or its folder `checkpoints` where it is the folder of a run. An input error when
-// `directory` is not there.
+// Returns `directory`, or its folder `checkpoints` if it is the folder of a run. Input error:
+// `directory` does not exist.
 std::string saves_folder(const Disk& disk, const std::string& directory);
-// Newest first; what is unfinished comes after the checkpoint of its step.
+// Lists checkpoints, newest first. An unfinished one follows the complete one of its step.
 std::vector<SaveSummary> survey_checkpoints(const Disk& disk, const std::string& directory);
-// `directory` when it is a checkpoint, else the newest good one in it: its path. An input error when there is
-// none, an environment error when none can be used.
+// Returns the path of a checkpoint: `directory` itself if it is one, else the newest good one in
+// it. Input error: it holds none. Environment error: none can be used.
 std::string checkpoint_in(const Disk& disk, const std::string& directory, Check check);
 
 }  // namespace d9d

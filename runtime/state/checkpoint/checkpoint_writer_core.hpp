@@ -12,8 +12,8 @@
 
 namespace d9d {
 
-// The block `slice` of the global tensor `name`, as one rank
-// holds it. `tensor` has the slice's shape, any device.
+// The block `slice` of the global tensor `name`, as one rank holds it. `tensor` has the slice's
+// shape and may be on any device.
 struct NamedSlice {
   std::string kind;
   std::string name;
@@ -27,9 +27,9 @@ class ShardWriter {
   // With `sync` the bytes and the file's name are on stable storage when write() returns.
   explicit ShardWriter(Disk& disk, bool sync = true) : disk_(disk), sync_(sync) {}
 
-  // Makes `directory` when it is missing and writes `<shard_name>.safetensors` into it. Empty slices are left
-  // out. An input error when a tensor does not have its slice's shape, or a slice comes twice; an environment
-  // error when the disk fails: then the directory stays as a leftover without a manifest.
+  // Writes `<shard_name>.safetensors` into `directory`, which is made if it is missing. Leaves out
+  // empty slices. Input error: a tensor does not have its slice's shape, or a slice comes twice.
+  // Environment error: the disk fails; then the directory stays, without a manifest.
   ShardReport write(const std::string& directory, const std::string& shard_name,
                     const std::vector<NamedSlice>& slices) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// When a job ends because its evaluations get no better: after so many of them in a row that do not better the best one
-// by more than `min_delta`. An evaluation without a number is no better than any. No torch.
+// Ends a job when a number of evaluations in a row do not improve on the best one by more than
+// `min_delta`. A value that is not a number never improves. No torch.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -19,12 +19,12 @@ class EarlyStopping {
  public:
   explicit EarlyStopping(EarlyStoppingOptions options) : options_(options) {}
 
-  // The evaluation after `step`. True: the job ends with it.
+  // Adds the evaluation after `step`. Returns true if the job must end with it.
   bool add(std::uint64_t step, std::optional<double> value);
-  // Of the last add() that gave true.
+  // Says why, for the last add() that returned true.
   std::string why(const std::string& metric) const;
 
-  // For a checkpoint, and from one: the count goes on.
+  // The count for a checkpoint, so that it continues after a resume.
   nlohmann::json state() const;
   void load_state(const nlohmann::json& state);
 

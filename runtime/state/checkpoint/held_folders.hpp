@@ -1,6 +1,6 @@
 #pragma once
-// The folders that a job may write to as long as their lock is its own, asked before each write: a job that was paused, or
-// whose folder was moved away, must not write beside the next one. Thread-safe.
+// Checks before each write that a job still has the locks of its folders. A job that was paused, or
+// whose folder was moved away, must not write next to the job that came after it. Thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -14,19 +14,19 @@ class HeldFolders {
  public:
   using OnLost = std::function<void(const std::string& report)>;
 
-  // `on_lost` is called once, on the thread that found out; it is meant to end the process. `now_ns`: a clock that also
-  // runs while the machine sleeps.
+  // `on_lost` is called once, on the thread that notices the loss; it should end the process.
+  // `now_ns` must be a clock that also runs while the machine sleeps.
   explicit HeldFolders(OnLost on_lost, std::function<std::int64_t()> now_ns = time_since_boot_ns);
 
   enum class Lock {
     own,       // of this process
-    of_other,  // of node 0: where it is gone, that one has ended, and says why
+    of_other,  // node 0's: if the lock is gone, node 0 has ended and says why
   };
   void hold(const std::string& folder, const std::string& tag, Lock lock = Lock::own);
-  void release_all();  // from now on nothing is asked
-  // Reads the locks, unless they were read within the last second and `always` is not set.
+  void release_all();  // stops all checks
+  // Reads the locks, unless they were read within the last second and `always` is false.
   void check(bool always);
-  void lost(const std::string& report);  // as found by somebody else
+  void lost(const std::string& report);  // reports a loss that other code has noticed
 
   static std::int64_t time_since_boot_ns();
 

@@ -1,8 +1,8 @@
 #pragma once
-// What a training checkpoint `save-<step>/` holds: manifest.json beside safetensors
-// shards. A tensor is stored in slices named by its global name, so any mesh can put
-// together what it needs. The manifest is written last: with it the checkpoint is
-// complete. It carries a checksum of itself. No torch: the coordinator handles these.
+// The contents of a training checkpoint `save-<step>/`: manifest.json and safetensors shards. A
+// tensor is stored in slices under its global name, so any mesh can assemble the parts that it
+// needs. The manifest is written last and makes the checkpoint complete. It carries a checksum of
+// itself. No torch: the coordinator handles these.
 
 #include <cstdint>
 #include <string>
@@ -28,7 +28,7 @@ struct ManifestEntry {
   Slice slice;
   Dtype dtype = Dtype::float32;
   std::string file;
-  std::uint64_t checksum = 0;  // of the slice's bytes
+  std::uint64_t checksum = 0;  // over the slice's bytes
 
   std::string tensor_name() const;
   friend bool operator==(const ManifestEntry&, const ManifestEntry&) = default;
@@ -41,7 +41,7 @@ struct ManifestFile {
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
 
-// What one writer tells the coordinator about the shard it wrote.
+// A writer's report to the coordinator about the shard it wrote.
 struct ShardReport {
   ManifestFile file;
   std::vector<ManifestEntry> entries;
@@ -52,22 +52,22 @@ struct Manifest {
   std::uint64_t step = 0;         // optimizer steps done
   std::uint64_t data_cursor = 0;  // global samples handed out and used
   std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;  // of the membership that wrote it
+  std::uint64_t epoch = 0;  // the membership that wrote it
   std::string job_hash;
-  std::string extra = "{}";  // JSON object: the job file, and of each rank metrics and task state
+  std::string extra = "{}";  // JSON object: the job file, and the metrics and task state of each rank
   std::vector<ManifestFile> files;
   std::vector<ManifestEntry> entries;
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// An input error unless every tensor's slices agree in shape
-// and dtype, cover it, and do not overlap; names the tensor.
+// Input error that names the tensor, unless the slices of every tensor agree in shape and dtype,
+// cover it, and do not overlap.
 void require_complete(const Manifest& manifest);
-// Adds files and entries, then require_complete.
+// Adds files and entries to the manifest and calls require_complete().
 Manifest with_reports(Manifest manifest, const std::vector<ShardReport>& reports);
 
 std::string to_json(const Manifest& manifest);
-// Untrusted text. An input error that names `path` and what is wrong.
+// Parses untrusted text. The input error names `path` and the mistake.
 Manifest manifest_from_json(const std::string& text, const std::string& path);
 std::string to_json(const ShardReport& report);
 ShardReport shard_report_from_json(const std::string& text);

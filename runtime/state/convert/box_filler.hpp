@@ -1,6 +1,6 @@
 #pragma once
-// Fills boxes of outputs with the values that a mapper's pieces name. One for each thread: it keeps memory
-// for one box, which the next one uses again.
+// Fills boxes of outputs with the values that a mapper's pieces name. Use one per thread: it has
+// memory for one box and reuses it for the next.
 
 #include <ATen/core/Tensor.h>
 
@@ -15,11 +15,12 @@ namespace d9d {
 
 class BoxFiller {
  public:
-  // `source` and `mapper` stay; boxes have at most `box_bytes` bytes.
+  // `source` and `mapper` must outlive it; a box has at most `box_bytes` bytes.
   BoxFiller(const TensorSource& source, const StateMapper& mapper, std::uint64_t box_bytes);
 
-  // The box's values in the type of the output, valid until the next one. They lie in memory as they will in a file
-  // from this offset on, so that the disk can take them from there (posix_write_file.hpp).
+  // Returns the box's values in the type of the output, valid until the next call. They are
+  // aligned in memory as they will be in a file from `offset` on, so that the disk can take them
+  // without a copy (posix_write_file.hpp).
   at::Tensor fill(const ConversionPiece& piece, std::uint64_t offset) const;
 
  private:

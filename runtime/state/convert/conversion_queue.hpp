@@ -1,5 +1,5 @@
 #pragma once
-// What a conversion still has to do, handed to its threads piece by piece, in the order of the plan.
+// The remaining work of a conversion. Threads take it piece by piece, in the order of the plan.
 
 #include <memory>
 #include <mutex>
@@ -27,19 +27,21 @@ class ConversionQueue {
  public:
   struct Item {
     const StateGroup* group;
-    std::vector<TensorSpec> outputs;  // those that are to be made
+    std::vector<TensorSpec> outputs;  // the outputs to make
   };
 
-  // All outlive the queue. A box has at most `box_bytes` bytes on either side.
+  // The arguments must outlive the queue. A box has at most `box_bytes` bytes,
+  // both read and written.
   ConversionQueue(const TensorSource& source, const StateMapper& mapper, std::vector<Item> items,
                   std::uint64_t box_bytes);
 
-  // Thread-safe, as cancel() is. Nothing when all was handed out, or after cancel().
+  // Returns the next piece; nothing after the last one and after cancel().
+  // Thread-safe, like cancel().
   std::optional<ConversionPiece> next();
   void cancel();
 
  private:
-  // Of an output in boxes, or of a group as a whole where it has none.
+  // The remaining boxes of an output, or a whole group if it cannot be cut into boxes.
   struct Part {
     ConversionPiece piece;
     std::optional<BoxCursor> boxes;
@@ -51,9 +53,9 @@ class ConversionQueue {
   const StateMapper& mapper_;
   const std::vector<Item> items_;
   const std::uint64_t box_bytes_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::size_t next_item_ = 0;
-  std::vector<Part> parts_;  // of the item before next_item_, the first one last
+  std::vector<Part> parts_;  // parts of the item before next_item_; the last one is taken first
 };
 
 TensorMap shapes_of(const TensorSource& source, const StateGroup& group);

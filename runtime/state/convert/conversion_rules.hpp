@@ -72,7 +72,7 @@ constexpr auto keys_of(config::Tag<ConversionRules>) {
                     config::Key{"dtype", "", "of all floating-point tensors; null: they keep theirs"}};
 }
 
-// Input errors with file, line and key.
+// Reads a file of rules. Input errors with file, line and key.
 ConversionRules read_conversion_rules(const std::string& file);
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #pragma once
-// Tensors of a source through a mapper into the shards of a Hugging Face folder. They are moved in boxes, so that
-// memory does not grow with them, by several threads, so that reading and writing overlap. Blocks on the disk.
+// Converts the tensors of a source with a mapper into the shards of a Hugging Face folder. It moves
+// boxes, so that memory does not grow with the tensors, and uses several threads, so that reading
+// and writing overlap. Blocks on the disk.
 
 #include <cstdint>
 #include <functional>
@@ -21,8 +22,8 @@ class TensorSource;
 
 struct ConversionOptions {
   std::uint64_t shard_bytes_max = 4'000'000'000;
-  std::optional<Dtype> dtype;           // of floating-point outputs
-  std::map<std::string, Dtype> dtypes;  // of single outputs, whatever they are
+  std::optional<Dtype> dtype;           // for floating-point outputs
+  std::map<std::string, Dtype> dtypes;  // for single outputs of any type
   std::uint64_t box_bytes = 4 << 20;    // moved at once; a thread holds twice as much
   int threads = 1;
   ModelShare share{};  // of several processes that write the model together
@@ -39,12 +40,12 @@ struct ConversionOptions {
 std::vector<WrittenShard> convert_model_state(const TensorSource& source, const StateMapper& mapper,
                                               const std::vector<const StateGroup*>& groups, Disk& disk,
                                               const std::string& directory, const ConversionOptions& options);
-// Groups in the order of the files.
+// The same with groups in the order of the files.
 std::vector<WrittenShard> convert_model_state(const ModelFiles& files, const MapperPtr& mapper, Disk& disk,
                                               const std::string& directory, const ConversionOptions& options);
 
-// The mapper's groups in the order in which `inputs` first names one of theirs. An input error, with names,
-// when the mapper lacks one of them or needs more.
+// Sorts the mapper's groups by the first of `inputs` that they use. Input error with names: the
+// mapper lacks one of the inputs or needs more.
 std::vector<const StateGroup*> groups_in_order(const StateMapper& mapper,
                                                const std::vector<std::string>& inputs);
 

@@ -1,6 +1,7 @@
 #pragma once
-// Patterns of tensor names in conversion rules. `{layer}` is any text without a dot and has a name; `{rest*}`
-// may have dots; `*` is any text without a name. Where a rule makes names, it fills in what it has read.
+// Patterns of tensor names in conversion rules. `{layer}` matches any text without a dot and gives
+// it a name; `{rest*}` also matches dots; `*` matches any text without naming it. A rule that makes
+// names replaces each placeholder by the text that it has matched.
 
 #include <map>
 #include <optional>
@@ -15,13 +16,13 @@ class NamePattern {
  public:
   using Captures = std::map<std::string, std::string>;
 
-  // An input error for a pattern that is empty, has a brace without its partner or a name twice.
+  // Input error: the pattern is empty, has an unmatched brace, or has a name twice.
   explicit NamePattern(const std::string& text);
 
   const std::string& text() const { return text_; }
-  // In braces, without the star.
+  // The names in braces, without the star.
   const std::set<std::string>& placeholders() const { return placeholders_; }
-  // What the placeholders stand for in `name`; nothing when it does not match.
+  // Returns the text of each placeholder in `name`; nothing if the name does not match.
   std::optional<Captures> match(const std::string& name) const;
   // The name with every placeholder replaced. An input error for a pattern with a nameless `*`, or with a
   // placeholder that `captures` lacks.

@@ -1,5 +1,5 @@
 #pragma once
-// Conversion rules as a mapper graph over the tensors of a folder.
+// Makes a mapper graph of conversion rules and the tensors of a folder.
 
 #include <map>
 #include <string>
@@ -10,13 +10,13 @@
 namespace d9d {
 
 struct RuleMapper {
-  MapperPtr mapper;                     // its outputs are what the new folder has
+  MapperPtr mapper;                     // its outputs are the tensors of the new folder
   std::map<std::string, Dtype> dtypes;  // of outputs that a rule casts
 };
 
-// `stored`: the folder's tensors; only their shapes and dtypes are looked at. An input error that begins with
-// the rule's number and verb: its patterns contradict one another, it matches no tensor, makes a name that is
-// there already, or the tensors do not fit it.
+// Makes the mapper. `stored` are the folder's tensors, of which only shapes and dtypes are used.
+// Input error that begins with the rule's number and verb: its patterns contradict one another, it
+// matches no tensor, it makes a name that exists already, or the tensors do not fit it.
 RuleMapper mapper_by_rules(const ConversionRules& rules, const TensorMap& stored);
 
 }  // namespace d9d

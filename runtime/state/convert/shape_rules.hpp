@@ -1,5 +1,5 @@
 #pragma once
-// Conversion rules that change shapes: which tensors a rule takes, and what it makes of them.
+// Conversion rules that change shapes: the tensors that a rule reads and those that it makes.
 
 #include <boost/describe/class.hpp>
 
@@ -18,7 +18,7 @@ inline constexpr config::Key to{"to", "", "pattern of the names it makes", confi
 inline constexpr config::Key dim{"dim", "", "counted from the end when negative", config::required};
 }  // namespace rule_keys
 
-// The placeholder that `to` lacks counts 0, 1, ...
+// Stacks tensors; they are numbered 0, 1, ... by the placeholder that `to` lacks.
 struct StackRule {
   std::string from, to;
   std::int64_t dim = 0;
@@ -28,7 +28,7 @@ constexpr auto keys_of(config::Tag<StackRule>) {
   return std::array{rule_keys::from, rule_keys::to, rule_keys::dim};
 }
 
-// The placeholder that only `to` has counts 0, 1, ...
+// Splits a tensor; the parts are numbered 0, 1, ... by the placeholder that only `to` has.
 struct UnstackRule {
   std::string from, to;
   std::int64_t dim = 0;

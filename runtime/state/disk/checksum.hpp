@@ -27,11 +27,11 @@ class Checksum {
 };
 
 std::uint64_t checksum_of(std::string_view bytes);
-// Of a part of a file, read in pieces of a MiB.
+// The checksum of a part of a file, read in pieces of one MiB.
 std::uint64_t checksum_of(const ReadFile& file, std::uint64_t offset, std::uint64_t bytes);
 
 std::string hex_of(std::uint64_t checksum);
-// An input error unless it is 16 hex digits.
+// Parses the text form. Input error unless it is 16 hex digits.
 std::uint64_t checksum_from(std::string_view hex);
 
 }  // namespace d9d

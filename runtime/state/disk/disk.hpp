@@ -1,6 +1,7 @@
 #pragma once
-// Files, handed in: the same code writes to the real disk and to one that fails on purpose.
-// Every failure is an environment error with path, operation and the system's reason. Calls may block.
+// Files behind an interface, so that the same code writes to the real disk and, in tests, to one
+// that fails on purpose. Every failure is an environment error with path, operation and the
+// system's reason. Calls may block.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +11,9 @@
 
 namespace d9d {
 
-// Reading at an offset, so several threads may read one file. Not a memory map, because a bad sector or a
-// file cut while it is read shall be an error of one load and not a SIGBUS of the process.
+// A file for reading at an offset, so that several threads may read it. It is not mapped,
+// because a bad sector, or a file that is cut meanwhile, must be an error of one load and not a
+// SIGBUS of the process.
 class ReadFile {
  public:
   virtual ~ReadFile() = default;
@@ -21,19 +23,21 @@ class ReadFile {
   virtual void read(std::uint64_t offset, void* into, std::size_t bytes) const = 0;
 };
 
-// What disks and file systems count in, bytes; and how many are missing from `at` to the next multiple.
+// The block size of disks and file systems in bytes, and the number of bytes from `at` to the
+// next multiple of it.
 inline constexpr std::size_t disk_block = 4096;
 constexpr std::size_t bytes_to_block(std::uint64_t at) {
   return (disk_block - at % disk_block) % disk_block;
 }
 
-// A new file. Destroyed without close(): whatever was written stays, nothing is promised.
+// A new file. If it is destroyed without close(), bytes already written
+// stay, without any guarantee.
 class WriteFile {
  public:
   virtual ~WriteFile() = default;
   virtual const std::string& path() const = 0;
-  // So many bytes will come: a disk with too little space says so now, and gives neighbouring blocks. No more than a
-  // hint to file systems that cannot.
+  // Announces the size of the file: a disk with too little space fails now, and a file system that
+  // can do so reserves neighbouring blocks. Others ignore it.
   virtual void reserve(std::uint64_t bytes) = 0;
   virtual void write(std::uint64_t offset, const void* data, std::size_t bytes) = 0;
   // With `sync`, returns after the bytes are on stable storage.
@@ -74,9 +78,10 @@ class PosixDisk final : public Disk {
   std::vector<DirectoryEntry> list(const std::string& directory) const override;
 };
 
-// Small whole files.
+// Reads a small file as a whole.
 std::string read_text(const Disk& disk, const std::string& path, std::uint64_t bytes_max);
-// Under a temporary name, synced, then renamed: readers see the old text or the new one.
+// Writes a text under a temporary name, syncs it and renames it: readers see the old text
+// or the new one.
 void write_text(Disk& disk, const std::string& path, const std::string& text);
 
 std::string join_path(const std::string& directory, const std::string& name);

@@ -1,6 +1,6 @@
 #pragma once
-// What the system answered. Files whose contents are wrong are plain Errors: a search
-// for damage must not take a disk that cannot be read for a file that is broken.
+// A failure of the system. A file whose contents are wrong is a plain Error instead: a search for
+// damage must not mistake an unreadable disk for a broken file.
 
 #include <string>
 
@@ -14,17 +14,19 @@ class DiskError : public Error {
  public:
   DiskError(const std::string& operation, const std::string& path, int error_number);
   int error_number() const { return error_number_; }
-  // The path names nothing that could be read: the file was removed, or replaced by something else.
+  // Whether the path does not exist or is something else than expected: it was removed or replaced.
   bool is_missing() const;
 
  private:
   int error_number_;
 };
 
-// Of the text of a failure, which may come from another process: no room, or no more of it for this user.
+// Whether the text of a failure, which may come from another process, says that the disk is full or
+// that the user's quota is used up.
 bool says_disk_is_full(const std::string& text);
 
-// For what a failure leaves behind: it must not hide the failure, so it warns where it cannot.
+// Removes a file that a failure has left. Only warns if that fails too, so that the first failure
+// is the one reported.
 void remove_quietly(Disk& disk, const std::string& path);
 
 }  // namespace d9d

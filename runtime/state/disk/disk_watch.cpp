@@ -31,7 +31,7 @@ void DiskWatch::run() {
                                    [](const auto& entry) { return entry.second.periods > looks_per_limit; });
     if (hung == calls_.end()) continue;
     const std::string report = report_of(hung->second);
-    lock.unlock();
+    lock.unlock();  // on_hang may call the disk itself, and each call locks the mutex
     return on_hang_(report);
   }
 }

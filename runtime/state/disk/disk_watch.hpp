@@ -28,15 +28,16 @@ class DiskWatch {
   enum class Access {
     read,
     write,   // into a file that is open
-    change,  // of names: what is there appears, moves or goes
+    change,  // names: a file appears, moves or goes
   };
-  // Called on the calling thread before each call, which counts as begun. Set before there are other threads.
+  // Called on the calling thread before each call; its time counts as part of the call. Set it
+  // before there are other threads.
   void set_before_call(std::function<void(Access)> before) { before_call_ = std::move(before); }
 
   // One call to the disk, from construction to destruction.
   class Call {
    public:
-    // Operation and path as they shall be read: "write" "/a/b".
+    // `operation` and `path` are for messages: "write" "/a/b".
     Call(DiskWatch& watch, const char* operation, const std::string& path, Access access = Access::write);
     ~Call();
     Call(const Call&) = delete;
@@ -51,7 +52,7 @@ class DiskWatch {
   struct Running {
     const char* operation;
     std::string path;
-    int periods = 0;  // of the watch's looks that it has lasted
+    int periods = 0;  // checks of the watch during this call
   };
   void run();
   std::string report_of(const Running& call) const;

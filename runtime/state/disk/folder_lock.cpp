@@ -42,7 +42,7 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
-  // False: another one is there.
+  // Returns false if another lock is there.
   bool become(const std::string& lock) const {
     if (::link(path_.c_str(), lock.c_str()) == 0) return true;
     const int error_number = errno;
@@ -115,12 +115,14 @@ Life watch_heartbeat(const std::string& lock, const Draft& draft, const LockTime
   }
 }
 
-// Removes a dead holder's lock. Of all that found it dead one at a time may, and only while it
-// is still what was judged: otherwise the second would remove what the first has made since.
+// Removes a dead holder's lock. Several processes may find the same lock dead. Only one at a time
+// may remove it, and only if the file still has the text that it judged: otherwise the second one
+// would remove the lock that the first has made since.
 void remove_dead(const std::string& lock, const std::string& judged, const Draft& draft,
                  const LockTimes& times) {
   const std::string guard = lock + ".takeover";
   if (!draft.become(guard)) {
+    // Another process removes the lock now. If it was killed meanwhile, its guard is removed when it is old.
     struct stat info {};
     const double silence_max = std::chrono::duration<double>(times.silence_max).count();
     if (::stat(guard.c_str(), &info) == 0 && draft.age_of(info) > silence_max) ::unlink(guard.c_str());
@@ -133,7 +135,8 @@ void remove_dead(const std::string& lock, const std::string& judged, const Draft
   ::unlink(guard.c_str());
 }
 
-// Those of processes that were killed before they had the lock. Never throws: the lock is there by then.
+// Removes temporary files of processes that were killed before they had the lock. Never throws,
+// because the lock is held by then.
 void remove_dead_drafts(const std::string& folder, const LockHolder& me) {
   std::error_code ignored;
   for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end;

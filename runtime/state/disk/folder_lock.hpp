@@ -1,6 +1,7 @@
 #pragma once
-// One job at a time in a folder: the file `job.lock` says who has it. Made in one step also on NFS (a link),
-// kept fresh while it is held, removed at the end. Blocks on the disk.
+// Lets one job at a time use a folder. The file `job.lock` names the holder. It is made in
+// one step, also on NFS (a link), refreshed while it is held, and removed at the end.
+// Blocks on the disk.
 
 #include <chrono>
 #include <functional>
@@ -16,9 +17,9 @@ inline constexpr const char* lock_name = "job.lock";
 
 struct LockHolder {
   std::string host;
-  std::string machine;  // boot id and pid namespace: only where both are equal a pid says anything
+  std::string machine;  // boot id and pid namespace: a pid means something only if both are equal
   long pid = 0;
-  std::string started;  // of the process, in the kernel's ticks: a pid is used again
+  std::string started;  // the process's start in kernel ticks, since pids are used again
   std::string run;
   std::string tag;    // random per job start
   std::string since;  // for people
@@ -27,22 +28,23 @@ struct LockHolder {
 };
 
 struct LockTimes {
-  std::chrono::milliseconds heartbeat{5'000};  // the lock is looked at five times as often
-  // A holder that cannot be asked (another host's) is taken
-  // for dead when its lock was not refreshed for so long.
+  std::chrono::milliseconds heartbeat{5'000};  // refresh; the lock is checked five times as often
+  // A holder whose process cannot be checked (on another host) counts as dead when its lock has not
+  // been refreshed for this long.
   std::chrono::milliseconds silence_max{60'000};
 };
 
 class FolderLock {
  public:
-  // The folder must exist. A lock of a process that is gone is taken over, with a warning; for one of another
-  // host this waits until it is refreshed or too old. Environment errors: another job has the folder (says
-  // which, and what to do), or the disk fails. `watch` may be null. `on_lost` hears once, on the lock's own thread, why
-  // the folder is no longer this holder's.
+  // Takes the lock of a folder, which must exist. The lock of a dead process is taken over, with a
+  // warning. For a lock of another host the constructor waits until it is refreshed or too old.
+  // Environment errors: another job has the folder (says which, and what to do), or the disk fails.
+  // `watch` may be null. `on_lost` is called once, on the lock's own thread, with the reason why
+  // this holder has lost the folder.
   using OnLost = std::function<void(const std::string& report)>;
   FolderLock(const std::string& folder, const LockHolder& holder, LockTimes times = {},
              DiskWatch* watch = nullptr, OnLost on_lost = {});
-  // Removes the lock, unless another has taken it.
+  // Removes the lock, unless another job has taken it over.
   ~FolderLock();
   FolderLock(FolderLock&&) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
@@ -52,18 +54,18 @@ class FolderLock {
   std::unique_ptr<Heart> heart_;
 };
 
-// Environment error, as FolderLock's, when a process that can be asked has the folder. Nothing is written,
-// and it does not wait: a holder on another host is left to FolderLock.
+// Throws FolderLock's environment error if a process that can be checked has the folder. Writes
+// nothing and does not wait; leaves a holder on another host to FolderLock.
 void require_not_in_use(const std::string& folder);
-// Why the folder is no longer that of the holder with this tag: another one has it, or the lock is gone. Nothing while it
-// is, and where the disk does not answer. Never throws.
+// Says why the holder with this tag has lost the folder: another one has it, or the lock is gone.
+// Nothing while it has the folder, and if the disk does not answer. Never throws.
 std::optional<std::string> loss_of(const std::string& folder, const std::string& tag,
                                    bool gone_counts = true);
-// Whether this very process has the folder.
+// Whether this process has the folder.
 bool is_held_here(const std::string& folder);
-// Who has the folder; nothing where there is no lock, or none that can be read as one.
+// Returns the holder of the folder; nothing if there is no readable lock.
 std::optional<LockHolder> holder_of(const std::string& folder);
-// Of a process that this one can ask: whether it still runs. Nothing: it is on another host, or in another container.
+// Whether the holder's process still runs. Nothing: it is on another host or in another container.
 std::optional<bool> is_running(const LockHolder& holder);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a folder can be written to, found out before it is needed. Blocks on the disk.
+// Tests by writing whether a folder can be written to, before it is needed. Blocks on the disk.
 
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace d9d {
 
-// Makes the folder and in it a file, written, synced and removed again. `key` is the job's key that names the
-// folder, for the error: an environment error.
+// Makes the folder, and writes, syncs and removes a file in it. Environment error that names `key`,
+// the job's key of the folder.
 void require_writable(Disk& disk, const std::string& folder, const std::string& key);
-// The same without making the folder: where it is not there yet, its nearest parent that is must take it.
+// The same without making the folder: if it does not exist, tests its nearest existing parent.
 void require_creatable(Disk& disk, const std::string& folder, const std::string& key);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// What a lock file says, and what the kernel says of the process in it.
+// The contents of a lock file, and the kernel's data about the process in it.
 
 #include <optional>
 #include <string>
@@ -9,13 +9,13 @@
 namespace d9d {
 
 std::string to_text(const LockHolder& holder);  // JSON
-// Untrusted text: what is not in it stays empty.
+// Parses untrusted text; missing fields stay empty.
 LockHolder holder_from(const std::string& text);
 // "run tiny, process 12 on host a, since ..."
 std::string describe(const LockHolder& holder);
-// The whole file; nothing when there is none.
+// Returns the whole file; nothing if there is none.
 std::optional<std::string> read_lock(const std::string& path);
-// When the process began, in the kernel's ticks; nothing when no such process runs.
+// Returns the process's start in kernel ticks; nothing if no such process runs.
 std::optional<std::string> start_of_process(long pid);
 
 }  // namespace d9d

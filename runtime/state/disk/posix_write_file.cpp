@@ -62,10 +62,10 @@ bool PosixWriteFile::write_direct(std::uint64_t offset, const std::byte* data, s
   while (bytes > 0) {
     const auto put = ::pwrite(fd, data, bytes, static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
-    // Some file systems take the flag and refuse the write; what is written once more is the same.
+    // Some file systems accept the flag and refuse the write; the caller then writes through the cache.
     if (put < 0 && errno == EINVAL) return false;
     if (put < 0) fail_with("write", path(), errno);
-    // After a part of a block the rest no longer lies as the disk wants it.
+    // A short write that ends within a block leaves the rest unaligned: it goes through the cache.
     if (static_cast<std::size_t>(put) < bytes && static_cast<std::size_t>(put) % disk_block != 0)
       return false;
     data += put;
@@ -80,7 +80,7 @@ int PosixWriteFile::direct_descriptor() {
     try {
       direct_.emplace("open", path(), O_WRONLY | O_DIRECT);
     } catch (const DiskError&) {
-      // A file system without it: the page cache does.
+      // The file system does not support it: all writes go through the page cache.
     }
   });
   return direct_ ? direct_->fd() : -1;

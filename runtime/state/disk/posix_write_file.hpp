@@ -1,7 +1,8 @@
 #pragma once
-// WriteFile of the real disk. A large write goes to the disk past the page cache if the address of its data and the
-// offset have the same remainder by disk_block and the file system allows it: no page is copied, and a folder of
-// 100 GB pushes nothing else out of memory. Other writes go through the cache; the disk begins with large ones at once.
+// WriteFile of the real disk. A large write bypasses the page cache if its data's address and the
+// offset have the same remainder by disk_block and the file system allows it. Then no page is
+// copied, and a folder of 100 GB pushes nothing else out of memory. Other writes go through the
+// cache; writing back large ones begins at once.
 
 #include <cstddef>
 #include <mutex>
@@ -23,13 +24,13 @@ class PosixWriteFile final : public WriteFile {
 
  private:
   void write_cached(std::uint64_t offset, const std::byte* data, std::size_t bytes);
-  // False when the file system does not take it.
+  // Returns false if the file system does not support it.
   bool write_direct(std::uint64_t offset, const std::byte* data, std::size_t bytes);
   int direct_descriptor();
 
   Descriptor file_;
   std::once_flag asked_for_direct_;
-  std::optional<Descriptor> direct_;  // the same file; none where it cannot be had
+  std::optional<Descriptor> direct_;  // the same file without cache; none if not supported
 };
 
 }  // namespace d9d

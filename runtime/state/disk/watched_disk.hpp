@@ -1,5 +1,6 @@
 #pragma once
-// A disk whose calls are watched: see disk_watch.hpp. Both given outlive it and the files it opens.
+// A disk whose calls are watched (disk_watch.hpp). `disk` and `watch` must outlive it and the
+// files that it opens.
 
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/disk/disk_watch.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// Identities over what something else already names.
+// Makes identity mappers for names that exist elsewhere.
 
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 namespace d9d {
 
 MapperPtr identities(const Names& names);
-// Every name of a state: a module's parameters, a TensorMap.
+// One identity for each name of a state: a module's parameters, a TensorMap.
 MapperPtr identities_of(const TensorMap& state);
 MapperPtr identities_of_outputs(const StateMapper& mapper);
 

@@ -9,16 +9,17 @@
 
 namespace d9d {
 
-// In the given order; the sources agree in all other dims.
+// Joins sources in the given order; they must agree in all other dims.
 MapperPtr concatenate(std::vector<std::string> sources, const std::string& target, std::int64_t dim);
 struct NamedSize {
   std::string name;
   std::int64_t size = 0;
 };
-// Pieces of these sizes one after the other; an input error at apply when they are not the whole source.
+// Cuts a source into pieces of these sizes. Input error at apply if they do not add
+// up to the source.
 MapperPtr cut(const std::string& source, std::vector<NamedSize> targets, std::int64_t dim);
-// Pieces of ceil(size / number of targets), the last one shorter, as torch.chunk; an input error at apply
-// when that gives another number of pieces than targets.
+// Cuts a source into pieces of ceil(size / number of targets), the last one shorter, as torch.chunk
+// does. Input error at apply if that makes another number of pieces than targets.
 MapperPtr chunk(const std::string& source, std::vector<std::string> targets, std::int64_t dim);
 
 }  // namespace d9d

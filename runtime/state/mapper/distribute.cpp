@@ -79,7 +79,7 @@ class GatherFullTensor final : public StateMapper {
     return {{name, block}};
   }
 
-  // What the rank with `index` on axis `k` holds once the axes behind `k` are gathered.
+  // The block of the rank with `index` on axis `k` once the axes after `k` are gathered.
   Slice slice_of(std::size_t k, int index) const {
     std::vector<LayoutAxis> axes(layout_.axes().begin(),
                                  layout_.axes().begin() + static_cast<std::ptrdiff_t>(k) + 1);

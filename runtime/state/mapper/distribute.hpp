@@ -1,5 +1,5 @@
 #pragma once
-// Between whole tensors and the blocks that ranks hold of them. Both keep the name.
+// Maps whole tensors to the blocks that ranks hold of them, and back. Names do not change.
 
 #include <map>
 #include <string>
@@ -11,16 +11,17 @@ namespace d9d {
 
 class Communicator;
 
-// The whole tensor -> this rank's block, without communication: every rank is assumed to have the same
-// tensor. An input error at apply when the tensor's shape is not the layout's.
+// Cuts this rank's block out of the whole tensor, without communication: every rank must have the
+// same tensor. Input error at apply if the tensor's shape is not the layout's.
 MapperPtr distribute(const std::string& name, const Layout& layout);
 
-// By mesh axis; they outlive the mapper.
+// The communicators by mesh axis; they must outlive the mapper.
 using AxisCommunicators = std::map<std::string, Communicator*>;
 
-// This rank's block -> the whole tensor, on every rank. All ranks of the axes that shard it apply it in the
-// same order. An input error at construction when such an axis has no communicator, or one of another size or
-// rank; at apply when the tensor does not have the shape of the rank's block.
+// Gathers the whole tensor from the blocks, on every rank. All ranks of the axes that shard it
+// must apply it in the same order. Input error at construction: such an axis has no
+// communicator, or one of another size or rank. Input error at apply: the tensor does not have
+// the shape of the rank's block.
 MapperPtr gather_full_tensor(const std::string& name, const Layout& layout,
                              const AxisCommunicators& communicators);
 

@@ -1,7 +1,8 @@
 #pragma once
-// The mapper graph: how the tensors of one naming scheme become those of another (a Hugging Face folder and a
-// model). What depends on what is declared before any data is read, so files stream and mistakes are found
-// early. Mappers are immutable; const calls from several threads are fine.
+// The mapper graph converts the tensors of one naming scheme into those of another (a Hugging
+// Face folder and a model). Dependencies are declared before any data is read, so that files
+// can be streamed and mistakes are found early. Mappers are immutable; const calls from
+// several threads are fine.
 
 #include <compare>
 #include <memory>
@@ -40,19 +41,20 @@ class StateMapper {
   StateMapper(const StateMapper&) = delete;
   StateMapper& operator=(const StateMapper&) = delete;
 
-  // Disjoint inputs, disjoint outputs.
+  // Groups share neither inputs nor outputs.
   const std::set<StateGroup>& groups() const { return groups_; }
-  // The inputs of exactly one group -> all its outputs. An input error for any other set of names.
+  // Maps the inputs of exactly one group to all its outputs. Input error for any
+  // other set of names.
   TensorMap apply(const TensorMap& inputs) const;
-  // Which boxes of which inputs make up the box `wanted` of `output`, found without data. `inputs` is the
-  // output's group: tensors of any device, only their shapes are looked at. Nothing when this mapper computes
-  // values rather than moves them: then the group must be applied.
+  // Finds without data which boxes of which inputs make up the box `wanted` of `output`. `inputs`
+  // are those of the output's group, on any device; only their shapes are used. Returns nothing if
+  // this mapper computes values instead of moving them: then the group must be applied.
   std::optional<Pieces> trace(const std::string& output, const Slice& wanted, const TensorMap& inputs) const;
 
  protected:
   // An input error when an input is used by two groups, or an output produced by two.
   explicit StateMapper(std::set<StateGroup> groups);
-  // The inputs have been checked to be those of a group.
+  // Maps a group. apply() has checked that `inputs` are those of the group.
   virtual TensorMap map(const StateGroup& group, const TensorMap& inputs) const = 0;
   virtual std::optional<Pieces> find_pieces(const std::string& output, const Slice& wanted,
                                             const TensorMap& inputs) const;
@@ -70,7 +72,7 @@ Names inputs_of(const StateMapper& mapper);
 Names outputs_of(const StateMapper& mapper);
 std::string to_text(const Names& names);  // quoted, at most eight and how many more
 
-// The view of `source`, which holds exactly `piece.from`, that fills `piece.to`.
+// Returns the view of `source` that fills `piece.to`. `source` holds exactly `piece.from`.
 at::Tensor view_of(const Piece& piece, const at::Tensor& source);
 
 }  // namespace d9d

@@ -7,8 +7,8 @@
 
 namespace d9d {
 
-// A tensor [rows, ...] of fewer rows gets more at its end, each the mean (summed in fp32) of those it has; its dtype
-// stays. Input error for one that has more.
+// Extends a tensor that has fewer rows to [rows, ...]: each new row is the mean of the old ones,
+// summed in fp32. The dtype stays. Input error for a tensor with more rows.
 MapperPtr mean_rows(const std::string& name, std::int64_t rows);
 
 }  // namespace d9d

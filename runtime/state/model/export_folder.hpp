@@ -1,5 +1,5 @@
 #pragma once
-// A model folder that appears whole or not at all. Blocks on the disk.
+// Writes a model folder so that it appears whole or not at all. Blocks on the disk.
 
 #include <functional>
 #include <optional>
@@ -10,17 +10,18 @@
 
 namespace d9d {
 
-// What becomes of files in the target that are no part of a model (a README that somebody wrote) and have a new one's name.
+// What happens to a file in the target that is no part of a model (a README of the user's) and has
+// the name of a new file.
 enum class OtherFiles { replaced, kept };
 
-// A new folder inside `target` that somebody fills: this process, or with it others that see the same disk. The
-// target is locked meanwhile (folder_lock.hpp), and what an export that was killed left behind is removed.
+// A new folder inside `target` that this process fills, alone or with others that see the same
+// disk. It locks the target meanwhile (folder_lock.hpp) and removes the remains of a killed export.
 class FolderExport {
  public:
-  // `tag` tells this export from others.
+  // `tag` distinguishes this export from others.
   FolderExport(Disk& disk, std::string target, const std::string& tag,
                OtherFiles others = OtherFiles::replaced);
-  // Not published: the target is as before.
+  // Unless publish() was called, the target stays as it was.
   ~FolderExport();
   FolderExport(const FolderExport&) = delete;
   FolderExport& operator=(const FolderExport&) = delete;
@@ -42,18 +43,19 @@ class FolderExport {
 };
 
 // Lets `write` fill a new folder inside `target` and then moves its files into `target`.
-// Before that all files of an older model (weights, config, tokenizer) are removed,
-// so that two models never mix; other files stay. The files that make a folder a
-// model (the index, config.json) come last. If `write` fails, `target` is as before.
-// The folder is locked meanwhile (folder_lock.hpp).
+// Before that all files of an older model (weights, config, tokenizer) are removed, so
+// that two models never mix; other files stay. The files that make a folder a model (the
+// index, config.json) are moved last. If `write` fails, `target` stays as it was. Locks
+// the folder meanwhile (folder_lock.hpp).
 void write_model_folder(Disk& disk, const std::string& target,
                         const std::function<void(const std::string& folder)>& write,
                         OtherFiles others = OtherFiles::replaced);
 
-// Whether an export was killed while it moved its files: `target` has parts of a model.
+// Whether an export was killed while it moved its files, so that `target` has only a
+// part of a model.
 bool has_half_a_model(const Disk& disk, const std::string& target);
 
-// A folder in a model's folder: chat templates beside the usual one, as transformers keeps them.
+// The sub-folder of a model folder for further chat templates, as in transformers.
 inline constexpr const char* chat_templates_folder = "additional_chat_templates";
 
 // Whether a file of that name is part of a model folder in the Hugging Face layout.

@@ -1,5 +1,5 @@
 #pragma once
-// How the export of a model is done: by how many processes and threads, into files of which size.
+// Options of an export: the processes and threads at work, and the size of files.
 
 #include <cstdint>
 #include <functional>

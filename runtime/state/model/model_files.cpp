@@ -23,7 +23,7 @@ constexpr std::uint64_t config_bytes_max = std::uint64_t{1} << 24;
 // What config.json says of quantised weights.
 struct Quantisation {
   bool given = false;
-  Shape block;  // of a scale; empty where it is not told
+  Shape block;  // the weights of one scale; empty if not known
 };
 
 Quantisation quantisation_in_config(const Disk& disk, const std::string& directory) {

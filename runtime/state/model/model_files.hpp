@@ -1,8 +1,8 @@
 #pragma once
-// The weights of a model folder as one set of named tensors, whichever file holds each. Those of 8 bits (F8_E4M3, F8_E5M2)
-// are tensors of a usual type here: every box that is read is multiplied by the scales of its blocks, and the tensors
-// of scales (NAME_scale_inv, NAME_scale, MODULE.scale, MODULE.scale_weight) have no names. Const calls
-// from several threads are fine.
+// The weights of a model folder as one set of named tensors, whichever file has each. A weight of 8
+// bits (F8_E4M3, F8_E5M2) appears as a tensor of a usual type: every box that is read is multiplied
+// by the scales of its blocks. The tensors of scales (NAME_scale_inv, NAME_scale, MODULE.scale,
+// MODULE.scale_weight) are hidden. Const calls from several threads are fine.
 
 #include <ATen/core/Tensor.h>
 
@@ -21,26 +21,26 @@ namespace d9d {
 
 class ModelFiles final : public TensorSource {
  public:
-  // Opens all files and checks their headers against the index. `dequantised`: the type of weights of 8 bits, a
-  // floating-point one. Input errors name file and tensor.
+  // Opens all files and checks their headers against the index. `dequantised` is the floating-point
+  // type for weights of 8 bits. Input errors name file and tensor.
   ModelFiles(const Disk& disk, const std::string& directory, Dtype dequantised = Dtype::float32);
 
   const std::string& directory() const { return directory_; }
   Names names() const;
-  // A sentence for each thing that people may not expect of the folder.
+  // Notes for people, one sentence for each unexpected property of the folder.
   const std::vector<std::string>& notes() const { return notes_; }
   bool has_float8() const { return !float8_.empty(); }
   const TensorSpec& spec(const std::string& name) const override;
   bool reads_boxes(const std::string&) const override { return true; }
-  // Its name in the folder.
+  // The file's name in the folder.
   std::string file_of(const std::string& name) const;
-  // Without data: the shape and dtype on the meta device, for mappers.
+  // A tensor on the meta device with the shape and dtype, for mappers.
   at::Tensor shape_only(const std::string& name) const;
   at::Tensor read(const std::string& name) const override { return read(name, whole(spec(name).shape)); }
   at::Tensor read(const std::string& name, const Slice& slice) const;
   void read_into(const std::string& name, const Slice& slice, std::byte* into) const override;
-  // Groups in the order in which their first tensors lie on the disk. An input error that names the inputs
-  // which are not there.
+  // Sorts the mapper's groups by the position of their first tensors on the disk. Input error that
+  // names inputs which are not there.
   std::vector<const StateGroup*> in_disk_order(const StateMapper& mapper) const;
 
  private:
@@ -48,10 +48,10 @@ class ModelFiles final : public TensorSource {
     std::size_t file;
     std::uint64_t offset;
   };
-  // Of 8 bits.
+  // A weight of 8 bits.
   struct Scaled {
     TensorSpec spec;     // as it is read
-    std::string scales;  // the name of their tensor; empty: the values are the weights
+    std::string scales;  // the tensor of its scales; empty: the values are the weights
     ScaleBlocks blocks;
     Float8Format format = Float8Format::e4m3;
   };

@@ -34,10 +34,11 @@ bool matches(const std::string& name, const char* pattern) {
   return ::fnmatch(pattern, name.c_str(), 0) == 0;
 }
 
-// What the folder holds instead of weights that can be read, and what to do. Patterns in the order of what is told.
+// Says what the folder holds instead of readable weights, and what to do. The first
+// pattern that matches counts.
 struct Instead {
   const char* pattern;
-  const char* sentence;  // behind the file's name
+  const char* sentence;  // follows the file's name
 };
 constexpr Instead others[] = {
     {"adapter_model.*", "is an adapter's: give the folder of its base model"},

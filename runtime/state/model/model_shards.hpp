@@ -1,6 +1,6 @@
 #pragma once
-// The shards of an export. Which tensor goes into which file is planned before the first one comes, so each
-// goes straight to its place. Blocks on the disk.
+// The shards of an export. The file of each tensor is planned before the first one arrives, so each
+// is written straight to its place. Blocks on the disk.
 
 #include <ATen/core/Tensor.h>
 
@@ -19,28 +19,29 @@ namespace d9d {
 
 struct ExportOptions {
   std::uint64_t shard_bytes_max = 4'000'000'000;
-  std::optional<at::ScalarType> dtype;  // of floating-point outputs; others keep theirs
-  std::string writer = "0";             // part of the temporary file names
+  std::optional<at::ScalarType> dtype;  // for floating-point outputs; others keep theirs
+  std::string writer = "0";             // a part of temporary file names
   bool sync = true;
   ModelShare share;  // other processes write the other shards
 };
 
 class ModelShards {
  public:
-  // `tensors` fill one shard after the other, in this order. `options.dtype` is the caller's business. An
-  // input error when one is larger than a shard.
+  // Plans the shards: `tensors` fill one after the other, in this order. The caller applies
+  // `options.dtype`. Input error: a tensor is larger than a shard.
   ModelShards(Disk& disk, std::string directory, const std::vector<TensorSpec>& tensors,
               ExportOptions options = {});
 
-  // Whether this process writes it.
+  // Whether this process writes the tensor.
   bool writes(const std::string& name) const;
-  // Whole, or a run of its values in row-major order from the one with this number; converted to the planned
-  // dtype. Several threads may write at once.
+  // Writes a tensor, converted to the planned dtype: whole, or a run of its values in row-major
+  // order from `first_value` on. Several threads may write at once.
   void write(const std::string& name, const at::Tensor& tensor);
   void write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
-  // Where in its file that value is, in bytes.
+  // Returns the value's offset in its file, in bytes.
   std::uint64_t offset_of(const std::string& name, std::int64_t first_value);
-  // All shards, with those of other processes. A bug when tensors of this one's are missing.
+  // Finishes and returns all shards, including those of other processes. A bug if tensors of
+  // this process are missing.
   std::vector<WrittenShard> finish();
 
  private:
@@ -48,7 +49,7 @@ class ModelShards {
   struct Shard {
     WrittenShard written;
     std::vector<TensorSpec> specs;
-    File file;  // open while some are written and others not
+    File file;  // open while it is partly written
     std::size_t num_left = 0;
   };
   void plan(const TensorSpec& spec);
@@ -60,7 +61,7 @@ class ModelShards {
   const std::string directory_;
   const ExportOptions options_;
   std::map<std::string, std::size_t> index_of_;  // by tensor
-  std::mutex mutex_;                             // guards what is open and what is left
+  std::mutex mutex_;                             // guards which files are open, and what they lack
   std::vector<Shard> shards_;
 };
 

@@ -22,15 +22,15 @@ namespace d9d {
 
 class ModelWriter {
  public:
-  // `inputs`: every tensor that put() will bring, in the order in which it comes. Input errors: the mapper
+  // `inputs` lists every tensor that put() will bring, in that order. Input errors: the mapper
   // lacks an input or leaves one unused; an output is larger than a shard.
   ModelWriter(Disk& disk, std::string directory, MapperPtr mapper, const std::vector<TensorSpec>& inputs,
               ExportOptions options = {});
 
-  // When its group is complete, the group is mapped, written
-  // and freed. The tensor must have the announced shape.
+  // Brings a tensor, which must have the announced shape. When its group is complete, the group is
+  // mapped, written and freed.
   void put(const std::string& name, const at::Tensor& tensor);
-  // A bug when tensors are missing.
+  // Finishes the shards. A bug if tensors are missing.
   std::vector<WrittenShard> finish();
 
  private:
@@ -39,7 +39,7 @@ class ModelWriter {
                                           const ExportOptions& options) const;
 
   const MapperPtr mapper_;
-  std::map<std::string, TensorSpec> expected_;         // what put() still has to bring
+  std::map<std::string, TensorSpec> expected_;         // tensors that put() has not brought yet
   std::map<std::string, const StateGroup*> group_of_;  // by input
   std::map<const StateGroup*, TensorMap> arrived_;     // incomplete groups
   std::optional<ModelShards> shards_;

@@ -1,5 +1,5 @@
 #pragma once
-// Safetensors files to and from tensors. Reads only the bytes of the slice asked for.
+// Reads and writes tensors in safetensors files. Reads only the bytes of the slice asked for.
 
 #include <ATen/core/Tensor.h>
 
@@ -23,16 +23,16 @@ class SafetensorsReader {
   const SafetensorsHeader& header() const { return header_; }
   std::vector<std::string> names() const;
   bool has(const std::string& name) const { return header_.tensors.contains(name); }
-  // An input error that names file and tensor when there is none of that name.
+  // Input error that names file and tensor: there is none of that name.
   const StoredTensor& at(const std::string& name) const;
 
-  // Of the tensor's bytes, as runtime/state/disk/checksum.hpp.
+  // The checksum of the tensor's bytes (runtime/state/disk/checksum.hpp).
   std::uint64_t checksum_of(const std::string& name) const;
 
-  // A new contiguous CPU tensor, of the file's dtype or converted to `as`.
+  // Returns a new contiguous CPU tensor, of the file's dtype or converted to `as`.
   at::Tensor read(const std::string& name, std::optional<at::ScalarType> as = {}) const;
   at::Tensor read(const std::string& name, const Slice& slice, std::optional<at::ScalarType> as = {}) const;
-  // Into memory of the caller, contiguously, of the file's dtype.
+  // Reads into the caller's memory, contiguously, in the file's dtype.
   void read_into(const std::string& name, const Slice& slice, std::byte* into) const;
 
  private:
@@ -44,21 +44,23 @@ class SafetensorsReader {
 // tensors given (one copy of a tensor that is not contiguous, not on the CPU or of another dtype).
 class SafetensorsWriter {
  public:
-  // Tensors lie in the file in the order of their element size, largest first, so that all are aligned.
+  // Tensors are placed by element size, largest first, so that all are aligned.
   SafetensorsWriter(Disk& disk, const std::string& path, std::vector<TensorSpec> tensors,
                     const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
   const std::vector<TensorSpec>& order() const { return order_; }
-  // A tensor of another dtype is converted. An input error when
-  // name or shape are not as announced, or it comes twice.
+  // Writes a tensor, converted if it has another dtype. Input error: name or shape are not as
+  // announced, or the tensor comes twice.
   void write(const std::string& name, const at::Tensor& tensor);
-  // A run of the tensor's values, in row-major order from the one with this number. Whether the tensor is whole
-  // now; more values than it has are a bug. Several threads may write at once.
+  // Writes a run of the tensor's values, in row-major order from `first_value` on. Returns
+  // whether the tensor is complete now. More values than it has are a bug. Several threads
+  // may write at once.
   bool write_at(const std::string& name, std::int64_t first_value, const at::Tensor& part);
-  // Place and shape of an announced tensor whose values have not all been written. An input error for others.
+  // Returns place and shape of an announced tensor that is not complete yet. Input
+  // error for any other.
   StoredTensor stored(const std::string& name);
-  // A bug when an announced tensor was never written. With
-  // `sync` the bytes are on stable storage when it returns.
+  // Finishes the file. With `sync` the bytes are on stable storage when it returns. A bug if an
+  // announced tensor was never written.
   void finish(bool sync);
 
  private:
@@ -68,15 +70,15 @@ class SafetensorsWriter {
     StoredTensor stored;
     std::uint64_t done = 0;  // bytes
   };
-  Waiting& waiting(const std::string& name);  // under the mutex
+  Waiting& waiting(const std::string& name);  // call it under the mutex
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::map<std::string, Waiting> waiting_;
 };
 
 TensorSpec spec_of(const std::string& name, const at::Tensor& tensor);
 
-// The tensor as contiguous CPU memory of that dtype; itself when it is already.
+// Returns the tensor as contiguous CPU memory of that dtype: itself if it is that already.
 at::Tensor on_host(const at::Tensor& tensor, at::ScalarType type);
 
 }  // namespace d9d

@@ -50,7 +50,7 @@ class ShortRuns {
 void read_slice(const ReadFile& file, std::uint64_t offset, const Shape& shape, std::int64_t element_bytes,
                 const Slice& slice, std::byte* into) {
   if (is_empty(slice)) return;
-  // Dims behind `inner` are whole, so one index of the dims before it is one contiguous run.
+  // Dims after `inner` are whole, so one index of the dims before it is one contiguous run.
   std::size_t inner = shape.size();
   std::int64_t run = element_bytes;  // bytes of a run
   std::int64_t row = element_bytes;  // bytes of one index of the dim before

@@ -1,7 +1,6 @@
 #pragma once
-// Reads a box of a row-major array in a file, and only the bytes of the box
-// (two runs are read together when the gap between them is below 16 KiB,
-// because a call costs more than the bytes between them).
+// Reads a box of a row-major array in a file, and only the bytes of the box. Two runs with a gap
+// below 16 KiB are read in one call, because a call costs more than reading the gap.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// Named tensors that can be read whole or in boxes: a folder's, a checkpoint's, those of an adapted model.
+// Named tensors that can be read whole or in boxes: those of a folder, of a checkpoint, or of a
+// model with an adapter. Const calls from several threads are fine.
 
 #include <ATen/core/Tensor.h>
 
@@ -16,11 +17,11 @@ class TensorSource {
   virtual ~TensorSource() = default;
   // An input error when there is none of that name.
   virtual const TensorSpec& spec(const std::string& name) const = 0;
-  // Whether a box costs no more than its share of the tensor.
+  // Whether reading a box costs no more than its share of the tensor.
   virtual bool reads_boxes(const std::string& name) const = 0;
-  // A contiguous CPU tensor of the dtype that spec() tells.
+  // Reads a contiguous CPU tensor of the dtype in spec().
   virtual at::Tensor read(const std::string& name) const = 0;
-  // The box's values in row-major order, of that dtype.
+  // Reads the box's values in row-major order, of that dtype.
   virtual void read_into(const std::string& name, const Slice& box, std::byte* into) const = 0;
 };
 

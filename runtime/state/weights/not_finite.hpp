@@ -1,5 +1,5 @@
 #pragma once
-// Whether values are NaN or infinite, found at the rate of memory. No torch.
+// Finds NaN and infinite values at the speed of memory. No torch.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// `values` may lie anywhere. False for types that have no such values.
+// `values` need not be aligned. Returns false for types that have no such values.
 bool has_not_finite(const void* values, std::uint64_t bytes, Dtype dtype);
 
 }  // namespace d9d

@@ -1,7 +1,7 @@
 #pragma once
-// The normalizer Precompiled: what SentencePiece replaces characters by, in the form of its models: a double
-// array (Aoe, "An efficient digital search algorithm", 1989) that leads from characters to places in a text
-// of replacements, each ended by a zero byte. Immutable.
+// The normalizer Precompiled: replaces characters by the table of a SentencePiece model. The table
+// is a double array (Aoe, "An efficient digital search algorithm", 1989) that leads from characters
+// to offsets in a text of replacements, each ended by a zero byte. Immutable.
 
 #include <cstdint>
 #include <optional>
@@ -15,11 +15,12 @@ namespace d9d {
 
 class CharacterMap {
  public:
-  // `precompiled_charsmap` of the section, in base64; input error for what is not such a map.
+  // Reads `precompiled_charsmap` of the section, in base64. Input error: it holds no such table.
   static CharacterMap from_json(const JsonSection& section);
 
-  // As the library, not as SentencePiece: a grapheme (Unicode annex 29) of less than six bytes is replaced
-  // whole by what its shortest known beginning stands for; in the others each character is looked up alone.
+  // Follows the `tokenizers` library, not SentencePiece: a grapheme (Unicode annex 29) of less than
+  // six bytes is replaced as a whole by the entry of its shortest known beginning. In longer
+  // graphemes each character is looked up alone.
   void apply(std::string_view text, std::string& out) const;
 
  private:

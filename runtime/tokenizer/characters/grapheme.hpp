@@ -5,8 +5,8 @@
 
 namespace d9d {
 
-// Where the grapheme (extended grapheme cluster, Unicode annex 29) that begins at `at` ends. `text` is
-// well-formed UTF-8, `at` is below its size.
+// Returns the end of the grapheme (extended grapheme cluster, Unicode annex 29) that begins at
+// `at`. `text` is well-formed UTF-8, `at` is below its size.
 std::size_t grapheme_end(std::string_view text, std::size_t at);
 
 }  // namespace d9d

@@ -9,7 +9,7 @@
 
 namespace d9d {
 
-// The next character's begin after `at`, or text.size() + 1 at the end.
+// Returns the begin of the next character after `at`, or text.size() + 1 at the end.
 std::size_t next_boundary(std::string_view text, std::size_t at);
 
 struct TextSpan {
@@ -44,9 +44,9 @@ class Regex {
   // {"Regex": pattern} or {"String": text}.
   static Regex from_json(const JsonSection& section);
 
-  // The leftmost match that starts at or after `from`. `subject` must be
-  // well-formed UTF-8, `from` a boundary of it. Text before `from` is seen by
-  // look-behind. A pattern that runs out of its match limits is an input error.
+  // Returns the leftmost match that starts at or after `from`. `subject` must be well-formed UTF-8
+  // and `from` a boundary of it. Look-behind sees the text before `from`. Input error: the pattern
+  // exceeds its match limits.
   std::optional<TextSpan> find(std::string_view subject, std::size_t from, RegexScratch& scratch) const;
 
  private:
@@ -57,7 +57,8 @@ class Regex {
   std::shared_ptr<const Code> code_;
 };
 
-// All matches from left to right, not overlapping. An empty match right after another match is passed over.
+// Calls the function with all matches from left to right, not overlapping. Skips an empty match
+// right after another match.
 template <class Each>
 void for_each_match(const Regex& regex, std::string_view text, RegexScratch& scratch, Each&& each) {
   std::size_t from = 0;

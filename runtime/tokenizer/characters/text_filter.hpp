@@ -1,5 +1,5 @@
 #pragma once
-// What normalizers do character by character.
+// The steps of normalizers that work character by character.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,8 @@ enum class TextFilter {
   lower_case
 };
 
-// Appends what the filter makes of well-formed text, and returns how many bytes it made of the first `head`.
+// Appends the filtered text to `out` and returns how many of these bytes were made of the first
+// `head` bytes. The text must be well-formed.
 std::size_t apply_filter(TextFilter filter, std::string_view text, std::size_t head, std::string& out);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// `added_tokens` of tokenizer.json: texts that are one token wherever
-// they stand, found before the model sees anything. Immutable.
+// `added_tokens` of tokenizer.json: texts that are one token wherever they stand. They are found
+// before the model sees the text. Immutable.
 
 #include <array>
 #include <cstdint>
@@ -18,15 +18,16 @@ struct AddedToken {
   std::string content;
   std::int32_t id = 0;
   bool special = false;      // left out when decoding without special tokens
-  bool normalized = false;   // looked for in normalised text, itself normalised
+  bool normalized = false;   // its normalised text is looked for in normalised text
   bool single_word = false;  // only between characters that are not of words
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and after it
+  bool lstrip = false;       // includes the white space before it
+  bool rstrip = false;       // includes the white space after it
 };
 
 std::vector<AddedToken> added_tokens_from_json(const JsonSection& section);
 
-// Finds tokens of one set: leftmost first, and of those that start there the longest.
+// Finds the tokens of one set: the leftmost match first, and of matches with the
+// same begin the longest.
 class AddedTokenFinder {
  public:
   struct Part {
@@ -34,7 +35,7 @@ class AddedTokenFinder {
     std::optional<std::int32_t> id;  // nothing: text between tokens
   };
 
-  // `texts[i]` is what to look for to find `tokens[i]`.
+  // `texts[i]` is the text to look for when `tokens[i]` is wanted.
   AddedTokenFinder(std::vector<AddedToken> tokens, const std::vector<std::string>& texts);
 
   // Splits text into tokens and the text between them; parts without id are not empty, unless `text` is.

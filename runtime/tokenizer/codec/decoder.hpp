@@ -16,7 +16,7 @@ class Decoder {
   Decoder() = default;
   static Decoder from_json(const JsonSection& section);
 
-  // Bytes that are not UTF-8 become U+FFFD.
+  // Turns tokens into text. Bytes that are not UTF-8 become U+FFFD.
   std::string decode(std::vector<std::string> tokens) const;
 
  private:
@@ -29,7 +29,7 @@ class Decoder {
   };
   struct Strip {
     std::string character;
-    std::int64_t at_begin;  // at most so many are taken off
+    std::int64_t at_begin;  // the largest number of characters to strip
     std::int64_t at_end;
   };
   struct Metaspace {

@@ -8,9 +8,10 @@
 
 namespace d9d {
 
-// A Hugging Face tokenizer.json: the ids that the `tokenizers` library gives. Its `truncation` and `padding`
-// are left aside, as transformers does where it is not asked for either. Input error for what is damaged or
-// not supported, with the section's name; `where` names the file. `settings` is what stands beside it.
+// Reads a Hugging Face tokenizer.json; ids equal those of the `tokenizers` library. `truncation`
+// and `padding` are ignored, as transformers does unless a call asks for them. `where` names the
+// file in errors, `settings` are those of its folder. Input error with the section's name: the file
+// is damaged or asks for something that is not supported.
 std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where,
                                                  const TokenSettings& settings = {});
 

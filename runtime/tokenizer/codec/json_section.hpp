@@ -1,5 +1,6 @@
 #pragma once
-// Reading tokenizer.json section by section: every look-up knows its path, so an error says where to look.
+// Reads tokenizer.json section by section. Every look-up knows its path, so an error
+// says where to look.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -9,8 +10,8 @@
 
 namespace d9d {
 
-// Token ids are below this. Tables are as long as the
-// highest id, so a damaged file must not choose it freely.
+// Token ids must be below this. Tables are as long as the highest id, so a damaged file must
+// not choose it freely.
 constexpr std::int64_t token_ids_max = 1 << 22;
 
 class JsonSection {
@@ -31,7 +32,7 @@ class JsonSection {
   std::int64_t integer() const;
   const nlohmann::json& json() const { return *value_; }
 
-  // Throws: `what` at this path is not supported; `supported` says what is.
+  // Throws an error: `what` at this path is not supported, `supported` is.
   [[noreturn]] void refuse(std::string_view what, std::string_view supported) const;
 
  private:

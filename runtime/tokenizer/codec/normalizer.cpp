@@ -17,7 +17,8 @@ constexpr std::string_view known_normalizers =
     "null, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Strip, Prepend, Replace, Nmt, BertNormalizer, "
     "Precompiled, Sequence";
 
-// A damaged or hostile file may repeat what it replaces, step after step; no tokenizer makes so much of a text.
+// A damaged or hostile file may multiply the text in step after step; no real tokenizer grows
+// a text this much.
 constexpr std::size_t expansion_max = 256;
 constexpr std::size_t expansion_free = 1 << 20;
 

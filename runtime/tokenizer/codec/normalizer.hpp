@@ -22,7 +22,7 @@ struct NormalizerScratch {
 
 struct NormalizedText {
   std::string_view text;
-  // Whether its first character was made of the first of the text before.
+  // Whether the first character was made of the first character of the original text.
   bool begins_at_begin = true;
 };
 
@@ -31,10 +31,11 @@ class Normalizer {
   Normalizer() = default;  // leaves text as it is
   static Normalizer from_json(const JsonSection& section);
 
-  // The normalised text: `text` itself where nothing changes,
-  // else a view into `scratch` that lives until its next use.
+  // Returns the normalised text: `text` itself if nothing changes, else a view into `scratch` that
+  // lives until its next use.
   NormalizedText apply(std::string_view text, NormalizerScratch& scratch, RegexScratch& regex) const;
-  // The same, and in `from` the byte of `text` that each byte was made of; empty where nothing changes.
+  // The same, and for each byte of the result the byte of `text` that it was made of (`from`;
+  // empty if nothing changes).
   NormalizedText apply_traced(std::string_view text, NormalizerScratch& scratch, RegexScratch& regex,
                               std::vector<std::uint32_t>& from) const;
 
@@ -56,7 +57,8 @@ class Normalizer {
   void add(const JsonSection& section);
   bool add_plain(std::string_view type);
   void add_bert(const JsonSection& section);
-  // `head` bytes of the text were made of its first character; each returns how many of `out` are.
+  // Runs one step. `head` bytes of `text` were made of its first character; returns how many
+  // bytes of `out` were.
   static std::size_t run(Form form, std::string_view text, std::size_t head, std::string& out, RegexScratch&);
   static std::size_t run(TextFilter filter, std::string_view text, std::size_t head, std::string& out,
                          RegexScratch&);
@@ -69,7 +71,7 @@ class Normalizer {
   static std::size_t run(const CharacterMap& map, std::string_view text, std::size_t head, std::string& out,
                          RegexScratch&);
 
-  // Of one step: `from` of the text before becomes that of the text after, which has `size` bytes.
+  // Updates `from` of the text before a step to that of the text after it, which has `size` bytes.
   using Trace = std::vector<std::uint32_t>;
   static void trace(Form form, std::string_view text, std::size_t size, RegexScratch&, Trace& from);
   static void trace(TextFilter filter, std::string_view text, std::size_t size, RegexScratch&, Trace& from);

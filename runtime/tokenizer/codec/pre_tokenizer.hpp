@@ -15,7 +15,7 @@
 
 namespace d9d {
 
-// A word that is not a part of the text.
+// A word that is no part of the text, because a step has changed it.
 struct MadeWord {
   std::string text;
   std::vector<const char*> from;  // of each byte, the byte that it was made of; only where words are traced
@@ -25,11 +25,11 @@ struct PreTokenizerScratch {
   std::vector<std::string_view> words;
   std::vector<std::string_view> next;
   std::deque<MadeWord> made;
-  bool traced = false;                            // set by who asks for source_of()
-  std::map<const char*, const MadeWord*> traces;  // by the begin of the text made
+  bool traced = false;                            // set it before split() to use source_of()
+  std::map<const char*, const MadeWord*> traces;  // keyed by the begin of the made text
   const char* text_begin = nullptr;  // a word that begins here is the first of the whole text; null: none is
 
-  // The byte of the text that was split from which a byte of one of the words was made.
+  // Returns the byte of the original text from which a byte of one of the words was made.
   const char* source_of(const char* byte) const;
   void note_made();  // the last of `made` is complete
 };
@@ -39,8 +39,9 @@ class PreTokenizer {
   PreTokenizer() = default;  // one text, one word
   static PreTokenizer from_json(const JsonSection& section);
 
-  // Words of `text`, never empty. The views point into `text` or `scratch` and live until the next use of
-  // either. `at_begin`: nothing of what is encoded stands before `text`, nor was left out there.
+  // Returns the words of `text`, none of them empty. The views point into `text` or `scratch` and
+  // live until the next use of either. `at_begin`: `text` is the begin of the encoded text, and
+  // nothing was left out before it.
   const std::vector<std::string_view>& split(std::string_view text, bool at_begin,
                                              PreTokenizerScratch& scratch, RegexScratch& regex) const;
 
@@ -48,7 +49,7 @@ class PreTokenizer {
   bool byte_level() const { return byte_level_; }
 
  private:
-  // What is done with a match (or, inverted, with the text between matches).
+  // What happens to a match (or, inverted, to the text between matches).
   enum class Behavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };
   struct Split {
     Regex pattern;

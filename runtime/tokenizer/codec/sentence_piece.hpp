@@ -8,10 +8,10 @@
 
 namespace d9d {
 
-// A .model of SentencePiece, through its own library. Its control tokens (`<s>`) and the tokens of `settings` are one
-// id wherever they stand; text behind one goes on without the mark that begins a text, unless settings.legacy. The file
-// names no tokens around a text, so there are those of `settings` alone. A build without the library refuses the file
-// and says what to install.
+// Reads a SentencePiece .model with SentencePiece's own library. Its control tokens (`<s>`) and the
+// tokens of `settings` are one id wherever they stand. Text after such a token gets no mark of a
+// text's begin, unless settings.legacy. The file names no tokens to put around a text, so only
+// those of `settings` are. A build without the library refuses the file and says what to install.
 std::unique_ptr<const TextCodec> read_sentence_piece(const std::filesystem::path& path,
                                                      const TokenSettings& settings);
 

@@ -1,5 +1,5 @@
 #pragma once
-// From what is left of a text after normalizer and pre-tokenizer back to the text. One thread.
+// Maps the output of normalizer and pre-tokenizer back to bytes of the original text. One thread.
 
 #include <cstdint>
 #include <string_view>
@@ -13,15 +13,16 @@ class SpanFinder {
  public:
   explicit SpanFinder(std::string_view text) : text_(text) {}
 
-  // What stands between two tokens of the text, for the normalizer to fill `from`.
+  // Starts a part: the text between two added tokens. Returns `from`, for the normalizer to fill.
   std::vector<std::uint32_t>& enter(std::string_view part);
   void normalized(std::string_view text) { normalized_ = text; }
 
-  // Of a part of the text itself.
+  // The span of a part of the original text.
   TokenSpan of_text(std::string_view part) const;
-  // Of bytes of the text; those of no byte get the character that they stand in.
+  // The span of bytes [begin, end) of the original text. A made byte with no source gets the
+  // character that it stands in.
   TokenSpan of_bytes(std::size_t begin, std::size_t end) const;
-  // Of [first, last] in the normalised text of the part that was entered.
+  // The span of [first, last] in the normalised text of the part that was entered.
   TokenSpan of_normalized(const char* first, const char* last) const;
 
  private:
@@ -31,7 +32,7 @@ class SpanFinder {
   const std::string_view text_;
   std::string_view part_;
   std::string_view normalized_;
-  std::vector<std::uint32_t> from_;  // of the normalised text; empty: it is the part itself
+  std::vector<std::uint32_t> from_;  // for each byte of normalised text; empty: it equals the part
 };
 
 }  // namespace d9d

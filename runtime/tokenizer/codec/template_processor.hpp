@@ -1,7 +1,7 @@
 #pragma once
-// The `post_processor` of tokenizer.json as far as it changes ids: special tokens before and after the text.
-// TemplateProcessing (its `single` form), BertProcessing, RobertaProcessing, ByteLevel (moves offsets only)
-// and a Sequence of these.
+// The `post_processor` of tokenizer.json, as far as it changes ids: special tokens before and after
+// the text. Supports TemplateProcessing (its `single` form), BertProcessing, RobertaProcessing,
+// ByteLevel (changes offsets only) and a Sequence of these.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
-// What a file of a tokenizer can do: text to ids and back. One class a kind of file: tokenizer.json
-// (json_codec), SentencePiece's .model (sentence_piece). Immutable and shared between threads.
+// The interface of a tokenizer's file: text to ids and back. It has one class for each kind
+// of file: tokenizer.json (json_codec), SentencePiece's .model (sentence_piece). Immutable
+// and shared between threads.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +34,7 @@ class TextCodec {
                                  EncodedText& out) const = 0;
   virtual std::string decode(std::span<const std::int32_t> ids, bool skip_special_tokens) const = 0;
 
-  // What `add_special_tokens` puts before a text.
+  // The ids that `add_special_tokens` puts before a text.
   virtual const std::vector<std::int32_t>& text_begin() const = 0;
   virtual std::int32_t vocab_size() const = 0;  // the highest id + 1
   virtual std::optional<std::int32_t> token_id(std::string_view token) const = 0;

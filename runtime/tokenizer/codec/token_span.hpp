@@ -1,5 +1,5 @@
 #pragma once
-// Which bytes of a text a token was made of.
+// The bytes of a text that a token was made of.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace d9d {
 
-// [begin, end) of the text that was encoded, in whole characters: tokens that share a character overlap. Empty
-// for what the post-processor puts around a text. What a normalizer left out belongs to no token.
+// The bytes [begin, end) of the encoded text, in whole characters: tokens that share a character
+// overlap. Empty for tokens that the post-processor puts around a text. Text that a normalizer
+// removed belongs to no token.
 struct TokenSpan {
   std::size_t begin = 0;
   std::size_t end = 0;

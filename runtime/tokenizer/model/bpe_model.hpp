@@ -19,7 +19,7 @@ class BpeModel final : public TokenModel {
   void encode(std::string_view word, ModelScratch& scratch, std::vector<std::int32_t>& ids) const override;
 
  private:
-  // Where in the word a unit is: the first has no prefix, the last has the suffix.
+  // The place of a unit in the word: the first unit has no prefix, the last one has the suffix.
   struct Place {
     bool first;
     bool last;

@@ -1,5 +1,5 @@
 #pragma once
-// Texts and a number for each, found by what a text begins with. Immutable.
+// Maps texts to numbers and finds all of them that a text begins with. Immutable.
 
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ class ByteTrie {
   using Entry = std::pair<std::string, std::int32_t>;
 
   ByteTrie() : ByteTrie(std::vector<Entry>()) {}
-  // Of a text that is there twice the higher number counts; the empty text is left out.
+  // If a text comes twice, the higher number counts. The empty text is left out.
   explicit ByteTrie(std::vector<Entry> entries);
 
   // Calls each(bytes, number) for all entries that `text` begins with, from the shortest.

@@ -19,7 +19,7 @@ class MergeTable {
   explicit MergeTable(std::size_t pairs = 0)
       : shift_(64 - std::bit_width(2 * pairs | 7)), slots_(std::size_t{1} << (64 - shift_)) {}
 
-  // A pair that is there already gets the new merge.
+  // Sets the merge of a pair; replaces an earlier one.
   void put(std::int32_t left, std::int32_t right, Merge merge) {
     slot(key_of(left, right)) = {key_of(left, right), merge};
   }

@@ -1,6 +1,7 @@
 #pragma once
-// The section `model` of tokenizer.json: words to ids. One class a kind: BpeModel, UnigramModel,
-// WordPieceModel, WordLevelModel. Immutable and shared between threads; each thread brings its scratch.
+// The section `model` of tokenizer.json: words to ids. It has one class for each kind: BpeModel,
+// UnigramModel, WordPieceModel, WordLevelModel. Immutable and shared between threads; each
+// thread brings its scratch.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,7 @@ struct ModelScratch {
     std::int32_t position;
     std::int32_t merged;
   };
-  struct PathEnd {  // of the best way to a place in the word
+  struct PathEnd {  // the best way that ends at a place in the word
     std::int32_t id = 0;
     std::int32_t begin = -1;  // of the last token; -1: no way leads here yet
     double score = 0;
@@ -37,7 +38,7 @@ struct ModelScratch {
   std::vector<PathEnd> paths;
   std::string text;
   std::vector<std::uint32_t> unit_begins;  // of the symbols before merges; only with `begins`
-  // Where it is given, it gets the byte of the word at which each token begins.
+  // If set, receives the byte of the word at which each token begins.
   std::vector<std::uint32_t>* begins = nullptr;
 };
 
@@ -47,23 +48,23 @@ class TokenModel {
   TokenModel(const TokenModel&) = delete;
   TokenModel& operator=(const TokenModel&) = delete;
 
-  // Appends the ids of one word, which is well-formed UTF-8 and not empty. Input error
-  // where a word needs the unknown token and the model has none, as in the library.
+  // Appends the ids of one word, which must be well-formed UTF-8 and not empty. Input error, as in
+  // the library: the word needs the unknown token and the model has none.
   virtual void encode(std::string_view word, ModelScratch& scratch, std::vector<std::int32_t>& ids) const = 0;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
 
  protected:
   explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
-  // The id of the token under `key`; input error where the vocabulary lacks it.
+  // Returns the id of the token named under `key`. Input error: the vocabulary lacks it.
   std::int32_t required_id(const JsonSection& section, std::string_view key,
                            const std::string& otherwise) const;
 
   const Vocabulary vocabulary_;
 };
 
-// `byte_level`: words come as raw bytes, the vocabulary is in the byte-level alphabet (BPE only). A kind that
-// is not known is an input error.
+// `byte_level`: words are raw bytes and the vocabulary is in the byte-level alphabet (BPE only).
+// Input error: a kind that is not known.
 std::unique_ptr<const TokenModel> read_token_model(const JsonSection& section, bool byte_level);
 
 }  // namespace d9d

@@ -1,7 +1,8 @@
 #pragma once
-// The most probable way to cut a word into tokens, by the probabilities of single tokens. Kudo, "Subword
-// regularization", 2018, section 3.2 (Viterbi). Unknown characters cost 10 more than the rarest token; those
-// in a row become one unknown token, or the tokens of their bytes with byte_fallback.
+// Cuts a word into the most probable tokens, by the probabilities of single tokens. Kudo,
+// "Subword regularization", 2018, section 3.2 (Viterbi). An unknown character costs 10 more
+// than the rarest token; consecutive ones become one unknown token or, with byte_fallback, the
+// tokens of their bytes.
 
 #include <array>
 #include <optional>
@@ -24,7 +25,7 @@ class UnigramModel final : public TokenModel {
   ByteTrie trie_;
   double unknown_score_ = 0;
   std::optional<std::int32_t> unknown_;
-  bool byte_fallback_ = false;                    // false as well where a byte has no token
+  bool byte_fallback_ = false;                    // false too if a byte has no token
   std::array<std::int32_t, 256> fallback_ids_{};  // of <0x00> to <0xFF>
 };
 

@@ -17,7 +17,7 @@ class Vocabulary {
   // {"token": id, ...}; ids are whole numbers from 0 to token_ids_max - 1 (input error otherwise).
   static Vocabulary from_json(const JsonSection& section);
 
-  // Of a token that is there twice the id added last counts, as in the library.
+  // Adds a token. If it comes twice, the id added last counts, as in the library.
   void add(const std::string& token, std::int32_t id);
 
   std::optional<std::int32_t> id_of(std::string_view token) const;

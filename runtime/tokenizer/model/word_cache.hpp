@@ -1,6 +1,6 @@
 #pragma once
-// Remembers the ids of words seen before. Bounded: when
-// full it forgets everything and starts again. One thread.
+// Remembers the ids of words seen before. Bounded: when it is full, it
+// forgets everything. One thread.
 
 #include <cstdint>
 #include <optional>
@@ -17,9 +17,9 @@ class WordCache {
 
   explicit WordCache(std::size_t words_max = 1 << 15);
 
-  // The ids of a word put before; valid until the next put.
+  // Returns the ids of a word; they stay valid until the next put().
   std::optional<std::span<const std::int32_t>> find(std::string_view word) const;
-  // `word` must not be there. Words above word_bytes_max are ignored.
+  // Stores a word, which must not be stored yet. Ignores words above word_bytes_max.
   void put(std::string_view word, std::span<const std::int32_t> ids);
 
  private:

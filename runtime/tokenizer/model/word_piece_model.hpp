@@ -1,7 +1,8 @@
 #pragma once
-// The longest token that a word begins with, then the longest that goes on from there, ... A word that does
-// not end so, or is too long, is one unknown token. Schuster and Nakajima, "Japanese and Korean voice
-// search", 2012; tokens inside a word are those with a prefix (##).
+// Cuts a word greedily: the longest token that it begins with, then the longest one that continues
+// from there, and so on. A word that cannot be cut to its end, or is too long, is one unknown
+// token. Schuster and Nakajima, "Japanese and Korean voice search", 2012; tokens inside a word
+// have a prefix (##).
 
 #include "runtime/tokenizer/model/byte_trie.hpp"
 #include "runtime/tokenizer/model/token_model.hpp"

@@ -1,8 +1,8 @@
 #pragma once
-// Trains a byte-level BPE (Sennrich, Haddow, Birch 2016, "Neural machine translation of rare words with subword units"):
-// the most frequent pair of neighbours becomes a token, again and again. Tokens, ids and merges are those of the
-// `tokenizers` library's BpeTrainer with the byte-level alphabet: of pairs that are equally frequent the one with the
-// smaller ids is first.
+// Trains a byte-level BPE (Sennrich, Haddow, Birch 2016, "Neural machine translation of rare words
+// with subword units"): the most frequent pair of neighbours becomes a token, again and again.
+// Tokens, ids and merges equal those of the `tokenizers` library's BpeTrainer with the byte-level
+// alphabet: among equally frequent pairs the one with the smaller ids comes first.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 namespace d9d {
 
 struct BpeTraining {
-  std::int64_t vocab_size = 0;     // special tokens and the 256 bytes among them
+  std::int64_t vocab_size = 0;     // includes special tokens and the 256 bytes
   std::int64_t min_frequency = 2;  // a pair that is rarer becomes no token
   std::vector<std::string> special_tokens;
 };
@@ -26,8 +26,8 @@ struct TrainedBpe {
   std::uint64_t num_tokens = 0;     // of the whole text, in these tokens
 };
 
-// Fewer tokens than asked for where no pair is frequent enough. Input error: a vocabulary that is too small for the
-// 256 bytes and the special tokens.
+// Returns fewer tokens than asked for if no further pair is frequent enough. Input error:
+// `vocab_size` is too small for the 256 bytes and the special tokens.
 TrainedBpe train_bpe(const WordCounts& words, const BpeTraining& training);
 
 }  // namespace d9d

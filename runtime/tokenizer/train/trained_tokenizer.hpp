@@ -9,8 +9,8 @@
 
 namespace d9d {
 
-// A tokenizer.json as the `tokenizers` library saves it, byte for byte: BPE, ByteLevel without a blank in front, special
-// tokens that are found wherever they stand.
+// Writes a tokenizer.json as the `tokenizers` library saves it, byte for byte: BPE, ByteLevel
+// without a space in front, special tokens that are found wherever they stand.
 std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens);
 
 // The pre-tokenizer of such a file.

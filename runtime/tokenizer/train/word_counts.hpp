@@ -1,5 +1,6 @@
 #pragma once
-// How often each word occurs in texts, cut as GPT-2's ByteLevel cuts them: what a tokenizer is trained on. One thread.
+// Counts the words of texts, cut as GPT-2's ByteLevel cuts them: the input for training
+// a tokenizer. One thread.
 
 #include <cstdint>
 #include <functional>
@@ -20,8 +21,8 @@ class WordCounts {
   using Counts = std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>>;  // by a word's bytes
 
   WordCounts();
-  // Line by line, each with its end, as the `tokenizers` library reads files. Input error with the byte where the text is
-  // not UTF-8; nothing of it is counted then.
+  // Counts a text line by line, each with its line end, as the `tokenizers` library reads files.
+  // Input error with the byte if the text is not UTF-8; nothing of it is counted then.
   void add(std::string_view text);
 
   const Counts& counts() const { return counts_; }

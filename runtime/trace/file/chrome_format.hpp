@@ -1,5 +1,5 @@
 #pragma once
-// What writer and reader of the trace files agree on.
+// Constants that writer and reader of the trace files share.
 
 #include <fmt/format.h>
 

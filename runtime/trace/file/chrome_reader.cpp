@@ -60,7 +60,7 @@ class EventReader {
     if (phase == "C") counter(event);
   }
 
-  // Metadata may come behind the slices that it names.
+  // Metadata may come after the slices that it names.
   Recording take() {
     std::vector<std::uint32_t> actors;
     for (const auto& [pid, tid] : tracks_) actors.push_back(actor_of(pid, tid));

@@ -16,15 +16,17 @@ struct LoadedTrace {
   Recording recording;
 };
 
-// An input error that names the path when it is no file of ours: other JSON, cut short, of a newer version,
-// or made for other tools (KinetoRank). An environment error when it cannot be read.
+// Reads a trace. Input error that names the path: the file is not one of ours (other JSON,
+// cut short, of a newer version, or made for other tools: KinetoRank). Environment error:
+// it cannot be read.
 LoadedTrace read_chrome_trace(const std::filesystem::path& path);
 
-// One recording of all (of several nodes, or of several stretches of time), sorted by start.
+// Joins traces (of several nodes, or of several stretches of time) into one
+// recording, sorted by start.
 LoadedTrace merge(const std::vector<LoadedTrace>& traces);
 
-// A file per rank for tools that know PyTorch profiler files
-// (KinetoRank): `<folder>/rank<r>.json.gz`; the paths.
+// Writes a file per rank for tools that read PyTorch profiler files (KinetoRank),
+// `<folder>/rank<r>.json.gz`, and returns the paths.
 std::vector<std::filesystem::path> export_for_profilers(const LoadedTrace& trace,
                                                         const std::filesystem::path& folder);
 

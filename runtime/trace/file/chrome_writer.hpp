@@ -31,8 +31,8 @@ struct TraceInfo {
   std::int64_t base_wall_ns = 0;  // Clock::wall_ns at the same moment
 };
 
-// For Holistic Trace Analysis and other tools that know PyTorch profiler files: one file per rank, compute
-// and collectives as kernels on streams, collectives named as NCCL kernels.
+// For Holistic Trace Analysis and other tools that read PyTorch profiler files: one file per rank,
+// with compute and collectives as kernels on streams, and collectives named as NCCL kernels.
 struct KinetoRank {
   int rank = 0;
 };
@@ -42,12 +42,13 @@ class ChromeWriter {
   ChromeWriter(const std::filesystem::path& path, TraceInfo info,
                std::optional<KinetoRank> kineto = std::nullopt);
 
-  // May be called many times, with the recordings of many nodes in any order. `offset_ns` is added to its
-  // times (the recorder's clock to the file's clock); `host` is for people.
+  // Adds a recording. Call it any number of times, with the recordings of many nodes in any
+  // order. `offset_ns` is added to its times (from the recorder's clock to the file's clock);
+  // `host` is for people.
   void add(const Recording& recording, std::int64_t offset_ns = 0, std::string_view host = {});
 
-  // Closes the file under its name. The offset (local clock
-  // to node 0's clock) is kept as metadata, for merging.
+  // Closes the file under its name. The offset from the local clock to node 0's clock is kept
+  // as metadata for merging.
   void finish(std::int64_t offset_to_node0_ns = 0, std::int64_t offset_error_ns = 0);
 
  private:

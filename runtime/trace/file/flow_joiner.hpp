@@ -1,5 +1,6 @@
 #pragma once
-// Joins spans that sent messages with the spans that handled them, in whatever order the two are seen.
+// Joins spans that sent messages with the spans that handled them, in whatever
+// order the two arrive.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +29,11 @@ class FlowJoiner {
   // Remembers at most `limit` senders and `limit` waiting receivers, dropping the oldest.
   explicit FlowJoiner(std::size_t limit = 1U << 20) : limit_(limit) {}
 
-  // A span with these flow ids (0: none); returns the arrows that it completes.
+  // Adds a span with these flow ids (0: none) and returns the arrows that it completes.
   std::vector<Arrow> see(const Slice& slice, std::uint64_t flow_in, std::uint64_t flow_out);
 
-  // Receivers whose sender was not seen: its node is not in this trace, or it was overwritten.
+  // The number of receivers without a sender: its node is not in this trace, or
+  // its span was overwritten.
   std::size_t unmatched() const { return waiting_count_ + dropped_; }
 
  private:

@@ -39,9 +39,8 @@ class GzipWriter {
   detail::Gzip file_;
 };
 
-// Reads gzip or plain text through std::istream.
-// Input error for a file that unpacks to more than `bytes_free` bytes and 300 times its size, which would fill the memory:
-// no trace does.
+// Reads gzip or plain text through std::istream. Input error: the file unpacks to more than
+// `bytes_free` bytes and 300 times its size. No trace does so, and it would fill the memory.
 class GzipReadBuffer final : public std::streambuf {
  public:
   explicit GzipReadBuffer(const std::filesystem::path& path, std::uint64_t bytes_free = 256 << 20);

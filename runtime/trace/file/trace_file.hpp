@@ -1,6 +1,7 @@
 #pragma once
-// The name of a trace: the newest of a run is `trace.json.gz`, those of its earlier starts are kept beside it as
-// `trace-1.json.gz` (the oldest), `trace-2.json.gz`, ...; one of a few steps is `<label>.trace.json.gz`.
+// Names trace files. The newest trace of a run is `trace.json.gz`; those of its earlier starts are
+// `trace-1.json.gz` (the oldest), `trace-2.json.gz`, ... in the same folder. A trace of a few
+// steps is `<label>.trace.json.gz`.
 
 #include <filesystem>
 #include <string>
@@ -12,10 +13,10 @@ class TraceFile {
   TraceFile(std::filesystem::path directory, std::string label)
       : directory_(std::move(directory)), label_(std::move(label)) {}
 
-  // Where to write it: no reader takes it for a trace yet.
+  // The path to write to; no reader takes it for a trace yet.
   std::filesystem::path draft() const;
-  // Gives the finished draft its name, and the one that has it
-  // now the next number. An environment error where that fails.
+  // Renames the finished draft to its final name. A file that has this name now gets the next
+  // number. Environment error: that fails.
   std::filesystem::path publish() const;
 
  private:

@@ -1,11 +1,12 @@
 #pragma once
-// The order of a process's tracks in a viewer: what a reader looks for first stands on top.
+// Orders the tracks of a process in a viewer: the most important ones are on top.
 
 #include <string_view>
 
 namespace d9d::trace {
 
-// Larger is further down. Tracks of one kind are ordered by the number in their name, a track's lanes follow it.
+// A larger number is further down. Tracks of one kind are ordered by the number in their name, and
+// the lanes of a track are consecutive.
 int track_order(std::string_view name, int lane);
 
 }  // namespace d9d::trace

@@ -16,7 +16,7 @@ inline constexpr int flow_thread_bits = 12;
 inline constexpr std::uint64_t flow_before_forming = 1ULL << 63;
 }  // namespace detail
 
-// What all flow ids of a process begin with. `random` is used while the node is not known.
+// Returns the common prefix of a process's flow ids. `random` is used while the node is not known.
 constexpr std::uint64_t flow_prefix(int node, std::uint64_t random) {
   if (node != unknown_node) return static_cast<std::uint64_t>(node) << 48;
   return detail::flow_before_forming | (random & 0x7FFFFFFFFULL) << 28;
@@ -29,7 +29,7 @@ constexpr std::uint64_t flow_id(std::uint64_t prefix, std::uint64_t thread, std:
   return prefix | low(thread, detail::flow_thread_bits) << serial_bits | low(serial, serial_bits);
 }
 
-// Who drew it; nothing for one that was drawn before the job had formed.
+// The node that drew a flow id; nothing for one that was drawn before the job had formed.
 constexpr std::optional<int> node_of_flow(std::uint64_t flow) {
   if ((flow & detail::flow_before_forming) != 0) return std::nullopt;
   return static_cast<int>(flow >> 48);

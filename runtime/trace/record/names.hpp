@@ -1,6 +1,5 @@
 #pragma once
-// Small numbers for names, so that a span is fixed-size.
-// Thread-safe; called rarely, because callers cache the ids.
+// Replaces names by small numbers, so that a span has a fixed size.
 
 #include <cstdint>
 #include <functional>

@@ -25,12 +25,12 @@ struct RecorderOptions {
   int node = 0;                             // makes flow ids unique in the job; unknown_node: see set_node()
   std::size_t spans_per_thread = 1U << 14;  // power of two; 72 B each
   std::size_t late_spans_max = 1U << 20;    // 72 B each, of all threads
-  std::uint64_t random = 0;                 // of this process, for flow ids while the node is not known
+  std::uint64_t random = 0;                 // random number of the process, for flow ids before node is known
 };
 
-// What a recorder held; ids in the spans index `names` and `actors`. Where a thread's ring overwrote spans
-// that had not been read, everything that started before its oldest whole record is left out, of all threads:
-// otherwise the busiest actor's missing spans would look like idleness.
+// The contents of a recorder; ids in the spans index `names` and `actors`. If a thread's ring has
+// overwritten unread spans, all threads' spans that started before its oldest whole record are left
+// out: otherwise the busiest actor's missing spans would look like idleness.
 struct Recording {
   std::vector<Span> spans;  // sorted by start_ns
   std::vector<std::string> names;
@@ -45,24 +45,29 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // For a process that learns its index when the job has formed. Flow ids drawn before stay unique.
+  // Sets the node's index, for a process that learns it when the job has formed. Flow ids
+  // drawn before stay unique.
   void set_node(int node);
 
   std::uint32_t intern(std::string_view text) { return names_.intern(text); }
   std::uint32_t actor(std::string_view name, int rank = -1) { return names_.actor(name, rank); }
 
   void record(const Span& span) { my_ring().push(span); }
-  // Many that ended a while ago and would push others out of the thread's ring. The last late_spans_max are kept.
+  // Records many spans that ended some time ago and would push others out of the thread's ring.
+  // Keeps the last late_spans_max of them.
   void record_late(const std::vector<Span>& spans);
-  // A value over time, drawn as a graph: mailbox depth, memory, credits. `track` is an id of actor().
+  // Records a value over time, drawn as a graph: mailbox depth, memory, credits. `track` is
+  // an id of actor().
   void counter(std::uint32_t track, std::uint32_t name, double value, std::int64_t now_ns);
 
-  // A number for Span::flow_out and for the header of the messages sent meanwhile (flow_id.hpp), never 0.
+  // Draws a number, never 0, for Span::flow_out and for the header of the messages sent
+  // in the span (flow_id.hpp).
   std::uint64_t next_flow();
 
-  // Everything recorded since the last drain. One thread drains at a time (the TraceCollector).
+  // Returns everything recorded since the last drain. One thread drains at
+  // a time (the TraceCollector).
   Recording drain();
-  // Everything still in the rings, drained or not: for a report of what happened before a failure.
+  // Returns all spans in the rings, drained or not: for a report of what came before a failure.
   Recording snapshot() const;
 
  private:
@@ -88,7 +93,7 @@ class Recorder {
   std::deque<Span> late_;
   std::uint64_t late_lost_ = 0;
   std::map<std::thread::id, std::unique_ptr<Slot>>
-      slots_;  // a dead thread's slot stays: its spans are wanted
+      slots_;  // a dead thread's slot stays, because its spans are still to be read
 };
 
 }  // namespace d9d::trace

@@ -56,6 +56,7 @@ std::uint64_t SpanRing::read(std::uint64_t from, std::vector<Span>& out, std::ui
   const std::size_t before = out.size();
   for (std::uint64_t index = begin; index < head; ++index) out.push_back(load(index));
 
+  // The writer went on during the copy: the spans that it may have overwritten meanwhile are torn.
   const std::uint64_t still_whole = oldest_whole(head_.load(std::memory_order_acquire));
   const std::uint64_t torn = std::clamp(still_whole, begin, head) - begin;
   out.erase(out.begin() + before, out.begin() + before + torn);

@@ -1,5 +1,6 @@
 #pragma once
-// Ranks of a recording that do the same work: replicas of the same stages, and ranks that share their matrices.
+// Groups the ranks of a recording that do the same work: replicas of the same stages, and ranks
+// that share their matrices.
 
 #include <map>
 #include <string>
@@ -13,10 +14,10 @@ class AlikeRanks {
  public:
   explicit AlikeRanks(const Recording& recording);
 
-  // The lowest of those alike; a rank without stages is alike to itself.
+  // Returns the lowest rank of the group of `rank`. A rank without stages is a group of its own.
   int first(int rank) const;
-  // What an actor is on its rank, equal for the same one of a rank alike: of "collective/3.1" its place among the
-  // collectives of the rank.
+  // Returns a name for an actor's part on its rank that is equal on all ranks of the group: for
+  // "collective/3.1" its position among the collectives of the rank.
   std::string part(int rank, const std::string& actor) const;
 
  private:

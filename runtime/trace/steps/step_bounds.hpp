@@ -1,6 +1,6 @@
 #pragma once
-// What a rank does between two steps and not in one: its spans bear the number of the step before. Evaluations and texts
-// run there, through the same stages.
+// Recognises work between two steps: its spans carry the number of the step before. Evaluations and
+// texts run there, through the same stages.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,8 @@ class StepBounds {
  public:
   explicit StepBounds(const Recording& recording);
 
-  // An action of a stage that began after its rank had ended the step. False where the recording lacks the step's span.
+  // Whether the span is an action of a stage that began after its rank had ended the step. False if
+  // the recording lacks the step's span.
   bool is_between_steps(const Span& span) const;
 
  private:

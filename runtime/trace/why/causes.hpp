@@ -1,6 +1,6 @@
 #pragma once
-// What led to what in a recording: who sent a message, what an actor did before, what work belongs to which actor, and
-// which ranks met in a collective.
+// Finds causes in a recording: the sender of a message, the message that an actor handled before,
+// the work that belongs to an actor, and the ranks that met in a collective.
 
 #include <cstdint>
 #include <optional>
@@ -13,24 +13,26 @@ namespace d9d::trace {
 
 class Causes {
  public:
-  // `recording` outlives it.
+  // `recording` must outlive it.
   explicit Causes(const Recording& recording);
 
-  // The last message that `actor` began to handle before `ns`; null where none is on record.
+  // Returns the last message that `actor` began to handle before `ns`; null if none is recorded.
   const Span* handled_before(std::uint32_t actor, std::int64_t ns) const;
-  // The one that it handled before `span`.
+  // Returns the message that the same actor handled before `span`.
   const Span* previous(const Span& span) const;
-  // The span that sent the message which `span` handles; null: a timer, or its sender is not on record.
+  // Returns the span that sent the message which `span` handles. Null: a timer, or the
+  // sender is not recorded.
   const Span* sender(const Span& span) const;
-  // Work (compute, collectives, disk, stalls, launches, waits for a device) inside the handler, by start.
+  // Returns the work (compute, collectives, disk, stalls, launches, waits for a device) inside
+  // the handler, by start.
   std::vector<const Span*> work_in(const Span& handler) const;
-  // The actor whose handlers a span belongs to: its own, or that of the thread which did the work. Nothing: a thread
-  // that no actor owns.
+  // Returns the actor whose handlers a span belongs to: its own, or that of the thread which did
+  // the work. Nothing: the thread belongs to no actor.
   std::optional<std::uint32_t> owner(const Span& span) const;
   // The actor that computes on a rank.
   std::optional<std::uint32_t> computing_actor(int rank) const;
-  // The span of the rank that came last to the collective of `span`, if another rank came later than this one. Of a
-  // stall: to the collective that ended it.
+  // Returns the span of the rank that came last to the collective of `span`, if another rank came
+  // later than this one. For a stall: of the collective that ended it.
   const Span* latest_peer(const Span& span) const;
 
  private:

@@ -74,7 +74,8 @@ CriticalPath CriticalPathFinder::find(int step) const {
   }
   D9D_REQUIRE(last != nullptr, "the trace has no span of step {}; give another --step, or trace it", step);
   CriticalPath path{step, recording_.actors.at(last->actor).rank, last->start_ns, last->end_ns, {}};
-  // The end of a step is told by the handler that goes on then, or that ended last.
+  // The path begins at the handler that runs when the step ends, else at the last
+  // one that ended before.
   const Span* end = nullptr;
   for (const Span& span : recording_.spans) {
     if (span.start_ns > path.end_ns) break;

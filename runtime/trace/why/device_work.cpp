@@ -47,7 +47,8 @@ const Span* DeviceWork::stall_in(const Span& work, std::int64_t ns) const {
   return *std::prev(after);
 }
 
-// The action of the neighbouring stage on the same microbatch, of which the rank was told by whoever gave it.
+// Finds the neighbouring stage's last action on the same microbatch that ended before the copy
+// began and whose message the rank of the copy has handled too.
 const Span* DeviceWork::computed_for(const Span& work) const {
   const Span* const taker = launch_of(work);
   const auto copied = copies_.find(work.flow_in);

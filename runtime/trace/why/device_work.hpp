@@ -1,6 +1,7 @@
 #pragma once
-// What devices did, for those who ask what work of a device had to wait for: the work of the same rank that ended last
-// before it, what another rank handed over, the calls that gave it, the rank that came last to a collective.
+// Finds what the work of a device had to wait for: the work of the same rank that ended last
+// before it, a tensor from another rank, the host's call that queued it, or the rank that came
+// last to a collective.
 
 #include <cstdint>
 #include <map>
@@ -19,14 +20,15 @@ class DeviceWork {
   explicit DeviceWork(const Recording& recording);
 
   bool is_late(int rank) const { return by_end_.contains(rank); }
-  // Of the rank's actions, collectives and copies the one that ended last, not after `ns`, on any stream;
-  // null: none is on record.
+  // Returns the rank's action, collective or copy that ended last, not after `ns`, on any stream;
+  // null if none is recorded.
   const Span* last_before(int rank, std::int64_t ns) const;
-  // When compute stands still inside of `work`: the last stall that begins before `ns`; null: none does.
+  // Returns the last stall inside `work` that begins before `ns`; null if there is none.
   const Span* stall_in(const Span& work, std::int64_t ns) const;
-  // Of another rank, what computed that which `work` copies, or which was copied for it; null: nothing is on record.
+  // Returns the span on another rank that computed the tensor which `work` copies, or that copied
+  // it here; null if none is recorded.
   const Span* computed_for(const Span& work) const;
-  // The span of the host that gave the work.
+  // Returns the span in which the host queued the work.
   const Span* launch_of(const Span& work) const;
 
  private:

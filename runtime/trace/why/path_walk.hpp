@@ -1,6 +1,7 @@
 #pragma once
-// The walk back from the end of a step, from each piece of work to what it had to wait for (critical_path.hpp): on hosts
-// over handlers and messages, on devices over the work of their streams.
+// Walks back from the end of a step, from each piece of work to what it had to wait
+// for (critical_path.hpp): on hosts over handlers and messages, on devices over the
+// work of their streams.
 
 #include <cstdint>
 #include <optional>
@@ -15,17 +16,17 @@ namespace d9d::trace {
 
 class PathWalk {
  public:
-  // Something that `actor` did ended or was told at `ns`.
+  // A point of the walk: at `ns`, `actor` ended some work or received a message.
   struct Place {
     std::uint32_t actor;
     std::int64_t ns;
   };
 
-  // All outlive it.
+  // The arguments must outlive it.
   PathWalk(const Recording& recording, const Causes& causes, const DeviceWork& devices, std::int64_t start_ns)
       : recording_(recording), causes_(causes), devices_(devices), start_ns_(start_ns) {}
 
-  // The parts, the last one first.
+  // Returns the parts, the last one first.
   std::vector<PathPart> back_from(Place place);
 
  private:
@@ -42,7 +43,7 @@ class PathWalk {
   Cause late_rank(const Span& work, std::int64_t from, std::int64_t to);
   Cause cause_of(const Span& handler);
 
-  // On the device of the actor's rank.
+  // The cause on the device of the actor's rank.
   Cause on_device(Place place);
   Place through_work(const Span& work, std::int64_t to);
   Cause late_device(const Span& waits, std::int64_t from, std::int64_t to);

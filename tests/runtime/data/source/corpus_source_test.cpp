@@ -111,7 +111,7 @@ TEST(CorpusSource, RefusesACorpusWithoutOneSample) {
                     source_of({1, 1}, SampleUnit::document);
                   },
                   ErrorKind::input),
-              HasSubstr("the text has 2 documents and none of two tokens"));
+              HasSubstr("the text has 2 documents, all shorter than two tokens"));
 }
 
 }  // namespace
