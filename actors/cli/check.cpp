@@ -288,7 +288,8 @@ config::Json processes_json(const std::vector<ProcessPlace>& places) {
 int check(const Arguments& arguments, Console& console) {
   if (arguments.has("--reference")) {
     const auto& section = arguments.positional();
-    console.out << (section.empty() ? job_reference() : reference_section(job_reference(), section.front()));
+    console.out << (section.empty() ? job_reference()
+                                    : reference_section(whole_job_reference(), section.front()));
     return 0;
   }
   D9D_REQUIRE(!arguments.positional().empty(), "check: JOB.yaml is missing; see `check --help`");

@@ -2,7 +2,6 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
-#include "runtime/family/json_reader.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
 
@@ -70,27 +69,11 @@ std::vector<std::string> tensors_of_dense_feed_forward() {
   return {"mlp.gate_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"};
 }
 
-void read_sizes(const JsonReader& in, DenseDecoder& model) {
-  model.vocab_size = in.integer("vocab_size", model.vocab_size);
-  model.hidden_size = in.integer("hidden_size", model.hidden_size);
-  model.intermediate_size = in.integer("intermediate_size", model.intermediate_size);
-  model.num_hidden_layers = in.integer("num_hidden_layers", model.num_hidden_layers);
-  model.num_attention_heads = in.integer("num_attention_heads", model.num_attention_heads);
-  D9D_REQUIRE(model.num_attention_heads > 0, "{}: num_attention_heads is {}, expected an integer above 0",
-              in.where(), model.num_attention_heads);
-  const bool null_heads = in.has("num_key_value_heads") && in.find("num_key_value_heads") == nullptr;
-  const bool as_many = null_heads || model.num_key_value_heads == 0;
-  model.num_key_value_heads =
-      in.integer("num_key_value_heads", as_many ? model.num_attention_heads : model.num_key_value_heads);
-  model.head_dim = in.integer("head_dim", model.hidden_size / model.num_attention_heads);
-  model.max_position_embeddings = in.integer("max_position_embeddings", model.max_position_embeddings);
-}
-
-void validate(const DenseDecoder& model, const std::string& where) {
-  validate_common(model, where);
-  D9D_REQUIRE(model.intermediate_size > 0, "{}: intermediate_size is {}, expected an integer above 0", where,
-              model.intermediate_size);
-  validate_rope(model.rope, model.attention().turning_dim(), where);
+void DenseDecoder::validate(const std::string& where) const {
+  validate_common(*this, where);
+  D9D_REQUIRE(intermediate_size > 0, "{}: intermediate_size is {}, expected an integer above 0", where,
+              intermediate_size);
+  validate_rope(rope, attention().turning_dim(), where);
 }
 
 }  // namespace d9d

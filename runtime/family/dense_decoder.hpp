@@ -1,12 +1,18 @@
 #pragma once
 // What families of dense decoders share: grouped-query attention, SwiGLU, tensors with the same names and
-// shapes in a Hugging Face folder and here. A family adds its defaults, its biases and its layer. No torch.
+// shapes in a Hugging Face folder and here. A family adds its defaults, its keys and its biases. No torch.
 
 #include "runtime/family/family_model.hpp"
 
+namespace torch::nn {
+class Module;
+}
+
 namespace d9d {
 
-class JsonReader;
+class Attention;
+class FeedForward;
+class ParameterMaker;
 
 struct DenseDecoder : FamilyModel {
   std::int64_t intermediate_size = 0;
@@ -20,6 +26,16 @@ struct DenseDecoder : FamilyModel {
   void require_tensor_parallel(int ranks) const override;
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
+  void validate(const std::string& where) const override;
+  // Of a layer: norm, attention, norm, feed-forward.
+  std::unique_ptr<StageModule> build_stage(StagePosition position,
+                                           const BuildOptions& options) const override;
+  // The blocks of layer `index`, as its children: grouped-query attention self_attn and SwiGLU mlp, unless the
+  // family has others.
+  virtual std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
+                                                    std::int64_t index) const;
+  virtual std::shared_ptr<FeedForward> make_feed_forward(ParameterMaker& make, torch::nn::Module& layer,
+                                                         std::int64_t index) const;
 
   bool operator==(const DenseDecoder&) const = default;
 };
@@ -27,10 +43,5 @@ struct DenseDecoder : FamilyModel {
 // The tensors of a layer outside of its feed-forward block, and those of a dense one, as a folder names them.
 std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& attention);
 std::vector<std::string> tensors_of_dense_feed_forward();
-// The sizes, where absent those that `model` has. Without num_key_value_heads there are as many as query
-// heads where `model` has none, without head_dim the query heads share hidden_size.
-void read_sizes(const JsonReader& in, DenseDecoder& model);
-// Input error that names the first impossible value; `where` leads the text.
-void validate(const DenseDecoder& model, const std::string& where);
 
 }  // namespace d9d

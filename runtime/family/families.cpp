@@ -7,6 +7,7 @@
 #include "runtime/family/llama/family.hpp"
 #include "runtime/family/mistral/family.hpp"
 #include "runtime/family/mixtral/family.hpp"
+#include "runtime/family/model_key.hpp"
 #include "runtime/family/qwen2/family.hpp"
 #include "runtime/family/qwen2_moe/family.hpp"
 #include "runtime/family/qwen3/family.hpp"
@@ -26,6 +27,17 @@ const Family* find_family(std::string_view name) {
   const auto found = std::find_if(families().begin(), families().end(),
                                   [&](const Family* family) { return family->name() == name; });
   return found == families().end() ? nullptr : *found;
+}
+
+std::vector<std::string> Family::required_keys(const nlohmann::json& /*keys*/) const {
+  return {"hidden_size",         "num_hidden_layers", "num_attention_heads",
+          "num_key_value_heads", "vocab_size",        "intermediate_size"};
+}
+
+std::shared_ptr<FamilyModel> Family::read(const JsonReader& in) const {
+  auto model = blank();
+  read_model(in, *model);
+  return model;
 }
 
 }  // namespace d9d

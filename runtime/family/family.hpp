@@ -8,8 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/family/provider_choice.hpp"
-
 namespace d9d {
 
 class JsonReader;
@@ -27,25 +25,21 @@ class Family {
   // model_types of multimodal models in transformers whose text_config is this family's unless it says otherwise.
   virtual std::vector<std::string_view> multimodal_types() const { return {}; }
 
-  // The job file's section `model_provider` of this family, and its tables in the reference of all keys.
-  virtual bool read_section(FamilyProvider& out, const config::Node& node, const config::Path& path,
-                            config::Problems& problems, std::string_view tag) const = 0;
-  virtual void add_tables(config::Reference& reference, const std::string& path,
-                          const std::string& title) const = 0;
-
   // Renames the keys that the section gives to those
   // of config.json. Input errors begin with `where`.
   virtual void to_config_keys(nlohmann::json& /*keys*/, const std::string& /*where*/) const {}
-  // The keys that a section without `from` must have.
-  virtual std::vector<std::string> required_keys(const nlohmann::json& keys) const = 0;
+  // The keys that a section without `from` must have: the sizes of a dense model, unless the family has others.
+  virtual std::vector<std::string> required_keys(const nlohmann::json& keys) const;
   // For a section without `from`: adds the keys that are left
   // out and whose default differs from that of config.json.
   virtual void add_defaults(nlohmann::json& /*keys*/) const {}
   // Removes the keys of `from`'s config.json that `keys` replace under another name.
   virtual void drop_replaced(nlohmann::json& /*base*/, const nlohmann::json& /*keys*/) const {}
 
+  // A model with the defaults of transformers; its keys are the family's.
+  virtual std::shared_ptr<FamilyModel> blank() const = 0;
   // From a config.json with this family's model_type. Input error that names the key at fault.
-  virtual std::shared_ptr<FamilyModel> read(const JsonReader& in) const = 0;
+  std::shared_ptr<FamilyModel> read(const JsonReader& in) const;
 };
 
 }  // namespace d9d

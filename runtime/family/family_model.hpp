@@ -15,6 +15,8 @@
 
 namespace d9d {
 
+struct ModelKey;
+using ModelKeys = std::vector<ModelKey>;
 class StageGroups;
 class StageModule;
 class StateMapper;
@@ -44,8 +46,14 @@ struct FamilyModel : ModelDescription {
   virtual std::vector<StageParameter> parallelize(StageModule& stage, StageGroups& groups,
                                                   const ParallelOptions& options) const;
 
+  // The keys of the model, in the order of the job file (model_key.hpp).
+  virtual const ModelKeys& keys() const = 0;
+  // Values that follow from those of several keys; called when the keys are read.
+  virtual void settle() {}
+  // Input error that names the first impossible value; `where` leads the text.
+  virtual void validate(const std::string& where) const = 0;
   // The text of a config.json that transformers 4 and 5 both read as this model.
-  virtual std::string config_json() const = 0;
+  std::string config_json() const;
   // Map the tensors of a Hugging Face folder that has these names, in transformers' spelling, to parameters;
   // and back for an export.
   virtual std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const = 0;

@@ -30,6 +30,17 @@ class JsonReader {
   bool flag(const char* key, bool absent) const;
   std::string text(const char* key, const std::string& absent) const;
 
+  // The one of them that the type of `absent` asks for.
+  std::int64_t value(const char* key, std::int64_t absent) const { return integer(key, absent); }
+  std::optional<std::int64_t> value(const char* key, std::optional<std::int64_t> absent) const {
+    return integer_or_none(key, absent);
+  }
+  std::vector<std::int64_t> value(const char* key, const std::vector<std::int64_t>& absent) const {
+    return find(key) == nullptr ? absent : integers(key);
+  }
+  double value(const char* key, double absent) const { return number(key, absent); }
+  bool value(const char* key, bool absent) const { return flag(key, absent); }
+
  private:
   [[noreturn]] void wrong(const char* key, const nlohmann::json& value, const char* expected) const;
   std::int64_t integer_from(const char* key, const nlohmann::json& value) const;

@@ -1,12 +1,11 @@
 #include "runtime/family/sparse_decoder.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/expert_tensors.hpp"
-#include "runtime/family/json_reader.hpp"
 #include "runtime/family/prediction_tensors.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
@@ -168,46 +167,28 @@ MapperPtr SparseDecoder::to_folder(const StoredNames& names, bool fused) const {
   return parallel(std::move(mappers));
 }
 
-void read_router(const JsonReader& in, SparseDecoder& model) {
-  model.num_experts_per_tok = in.integer("num_experts_per_tok", model.num_experts_per_tok);
-  const double weight = in.number("router_aux_loss_coef", 0.001);
-  model.router_aux_loss_coef = in.flag("output_router_logits", false) ? weight : 0.0;
-  D9D_REQUIRE(weight >= 0.0, "{}: router_aux_loss_coef is {}, expected 0 or more", in.where(), weight);
-  model.router_z_loss_coef = in.number("router_z_loss_coef", 0.0);
-  D9D_REQUIRE(model.router_z_loss_coef >= 0.0, "{}: router_z_loss_coef is {}, expected 0 or more", in.where(),
-              model.router_z_loss_coef);
-}
-
-void write_router(const SparseDecoder& model, nlohmann::json& out) {
-  out["num_experts_per_tok"] = model.num_experts_per_tok;
-  out["output_router_logits"] = model.router_aux_loss_coef != 0;
-  if (model.router_aux_loss_coef != 0) out["router_aux_loss_coef"] = model.router_aux_loss_coef;
-  if (model.router_z_loss_coef != 0) out["router_z_loss_coef"] = model.router_z_loss_coef;
-}
-
-void validate(const SparseDecoder& model, const std::string& where) {
-  validate(static_cast<const DenseDecoder&>(model), where);
-  require_above_zero(where, "moe_intermediate_size", model.moe_intermediate_size);
-  require_above_zero(where, "decoder_sparse_step", model.decoder_sparse_step);
+void SparseDecoder::validate(const std::string& where) const {
+  DenseDecoder::validate(where);
+  require_above_zero(where, "moe_intermediate_size", moe_intermediate_size);
+  require_above_zero(where, "decoder_sparse_step", decoder_sparse_step);
   constexpr std::int64_t width_max = std::int64_t{1} << 22, experts_max = std::int64_t{1} << 16;
-  D9D_REQUIRE(model.num_experts >= 0 && model.num_experts <= experts_max,
-              "{}: num_experts is {}, expected 0 to {}", where, model.num_experts, experts_max);
-  D9D_REQUIRE(model.moe_intermediate_size <= width_max,
-              "{}: moe_intermediate_size is {}, expected at most {}", where, model.moe_intermediate_size,
-              width_max);
-  D9D_REQUIRE(model.shared_expert_intermediate_size <= width_max,
+  D9D_REQUIRE(num_experts >= 0 && num_experts <= experts_max, "{}: num_experts is {}, expected 0 to {}",
+              where, num_experts, experts_max);
+  D9D_REQUIRE(moe_intermediate_size <= width_max, "{}: moe_intermediate_size is {}, expected at most {}",
+              where, moe_intermediate_size, width_max);
+  D9D_REQUIRE(shared_expert_intermediate_size <= width_max,
               "{}: the shared expert's width is {}, expected at most {}", where,
-              model.shared_expert_intermediate_size, width_max);
-  if (model.num_experts > 0) {
-    require_above_zero(where, "num_experts_per_tok", model.num_experts_per_tok);
-    D9D_REQUIRE(model.num_experts_per_tok <= model.num_experts,
-                "{}: num_experts_per_tok is {}, but there are only {} experts; lower it or raise num_experts",
-                where, model.num_experts_per_tok, model.num_experts);
+              shared_expert_intermediate_size, width_max);
+  if (num_experts > 0) {
+    require_above_zero(where, "num_experts_per_tok", num_experts_per_tok);
+    D9D_REQUIRE(num_experts_per_tok <= num_experts,
+                "{}: num_experts_per_tok is {}, but the model has {}; lower it or raise num_experts", where,
+                num_experts_per_tok, counted(num_experts, "expert"));
   }
-  for (const std::int64_t layer : model.mlp_only_layers) {
-    D9D_REQUIRE(layer >= 0 && layer < model.num_hidden_layers,
+  for (const std::int64_t layer : mlp_only_layers) {
+    D9D_REQUIRE(layer >= 0 && layer < num_hidden_layers,
                 "{}: mlp_only_layers names layer {}, expected 0 to {} (num_hidden_layers is {})", where,
-                layer, model.num_hidden_layers - 1, model.num_hidden_layers);
+                layer, num_hidden_layers - 1, num_hidden_layers);
   }
 }
 

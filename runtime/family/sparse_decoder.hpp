@@ -4,14 +4,7 @@
 
 #include "runtime/family/dense_decoder.hpp"
 
-namespace torch::nn {
-class Module;
-}
-
 namespace d9d {
-
-class Attention;
-class ParameterMaker;
 
 struct SparseDecoder : DenseDecoder {
   std::int64_t moe_intermediate_size = 0;  // of one expert; intermediate_size is that of dense layers
@@ -25,19 +18,17 @@ struct SparseDecoder : DenseDecoder {
   double router_aux_loss_coef = 0;  // weight of the load balancing loss; 0: the loss is without it
   double router_z_loss_coef = 0;    // weight of the routers' z-loss
 
-  bool is_sparse_layer(std::int64_t layer) const;
+  virtual bool is_sparse_layer(std::int64_t layer) const;
   virtual MoeOptions moe() const;
-  // Of layer `index`, as its child self_attn; grouped-query attention unless the family has another one.
-  virtual std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
-                                                    std::int64_t index) const;
 
   std::int64_t experts_per_layer() const override { return num_experts; }
   BalanceOptions balance() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   void require_tensor_parallel(int ranks) const override;
-  // The layers of build_stage: attention, and what is_sparse_layer() says.
-  std::unique_ptr<StageModule> build_stage(StagePosition position,
-                                           const BuildOptions& options) const override;
+  void validate(const std::string& where) const override;
+  // A mixture of experts where is_sparse_layer() says so.
+  std::shared_ptr<FeedForward> make_feed_forward(ParameterMaker& make, torch::nn::Module& layer,
+                                                 std::int64_t index) const override;
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   // The tensors of a layer outside of its feed-forward block; those of a block with experts beside the
   // experts themselves, without the block's name. As a folder and the model name them.
@@ -62,11 +53,5 @@ struct SparseDecoder : DenseDecoder {
  private:
   std::shared_ptr<const StateMapper> to_folder(const StoredNames& names, bool fused) const;
 };
-
-// The router's keys: num_experts_per_tok, output_router_logits, router_aux_loss_coef, router_z_loss_coef.
-void read_router(const JsonReader& in, SparseDecoder& model);
-void write_router(const SparseDecoder& model, nlohmann::json& out);
-// Input error that names the first impossible value; `where` leads the text.
-void validate(const SparseDecoder& model, const std::string& where);
 
 }  // namespace d9d

@@ -33,7 +33,9 @@ config::Json resolved_keys(const JobConfig& job);
 config::Json completed_keys(const config::Json& keys);
 // Equal for nodes that may run together: a hash of everything but `node`, which is each host's own.
 std::uint64_t job_fingerprint(const JobConfig& job);
-// The committed reference of all keys, as Markdown.
+// The reference of all keys, as Markdown: the committed one, which says everything once (without_repeats()), and the
+// one that says all keys of each section.
 std::string job_reference();
+std::string whole_job_reference();
 
 }  // namespace d9d

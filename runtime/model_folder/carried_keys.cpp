@@ -35,11 +35,11 @@ bool names_key(const List& list, const std::string& key) {
 
 json config_keys_given(const FamilyProvider& provider) {
   json keys = json::object();
-  if (!provider.model.is_object()) return keys;
-  for (const auto& [name, value] : provider.model.items()) {
+  if (!provider.model.keys.is_object()) return keys;
+  for (const auto& [name, value] : provider.model.keys.items()) {
     if (!value.is_null()) keys[name] = value;
   }
-  provider.family->to_config_keys(keys, "model_provider.model");
+  provider.model.family->to_config_keys(keys, "model_provider.model");
   return keys;
 }
 
@@ -59,13 +59,14 @@ std::int64_t labels_in(const json& carried) {
 
 json carried_keys(const Disk& disk, const FamilyProvider& provider, const std::string& folder) {
   const std::string path = join_path(folder, "config.json");
-  if (folder.empty() || provider.family == nullptr || !disk.exists(path)) return json::object();
+  if (folder.empty() || provider.model.family == nullptr || !disk.exists(path)) return json::object();
   json config = json::parse(read_text(disk, path, source_config_bytes_max), nullptr, false);
   if (config.is_object()) take_text_model(config);
-  if (!config.is_object() || config.value("model_type", json()) != json(std::string(provider.family->name())))
+  if (!config.is_object() ||
+      config.value("model_type", json()) != json(std::string(provider.model.family->name())))
     return json::object();
   const json keys = config_keys_given(provider);
-  provider.family->drop_replaced(config, keys);
+  provider.model.family->drop_replaced(config, keys);
   json carried = json::object();
   for (const auto& [key, value] : config.items()) {
     if (names_key(false_of_exports, key)) continue;

@@ -32,7 +32,7 @@ namespace {
 
 struct NameOf {
   std::string operator()(const FamilyProvider& provider) const {
-    return std::string(provider.family->name());
+    return std::string(provider.model.family->name());
   }
   std::string operator()(const CausalLmConfig&) const { return "causal_lm"; }
   std::string operator()(const ClassificationConfig&) const { return "classification"; }

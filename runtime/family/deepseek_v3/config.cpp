@@ -2,69 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/family/common_config.hpp"
-#include "runtime/family/hugging_face_rope.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/family/expert_keys.hpp"
 #include "runtime/family/prediction_tensors.hpp"
 #include "runtime/nn/attention/latent_attention.hpp"
 
 namespace d9d {
 namespace {
 
-constexpr const char* deepseek_v3_architecture = "DeepseekV3ForCausalLM";
-
-void require_deepseek_v3_text(const JsonReader& in, const char* key, const std::string& only) {
-  const std::string given = in.text(key, only);
-  D9D_REQUIRE(given == only, "{}: {} is '{}', only '{}' is supported", in.where(), key, given, only);
-}
-
-// Of the folders' own code; transformers reads none of them.
-void refuse_other_routers(const JsonReader& in) {
-  require_deepseek_v3_text(in, "scoring_func", "sigmoid");
-  require_deepseek_v3_text(in, "topk_method", "noaux_tc");
-  const std::int64_t step = in.integer("moe_layer_freq", 1);
-  D9D_REQUIRE(step == 1, "{}: moe_layer_freq is {}, only 1 is supported", in.where(), step);
-  D9D_REQUIRE(!in.flag("output_router_logits", false),
-              "{}: output_router_logits is true, but these models are balanced without a loss; set it to "
-              "false, and router_bias_update_rate for the bias",
-              in.where());
-}
-
-void read_deepseek_v3_attention(const JsonReader& in, DeepseekV3Config& config) {
-  config.q_lora_rank = in.integer_or_none("q_lora_rank", 1536).value_or(0);
-  config.kv_lora_rank = in.integer("kv_lora_rank", 512);
-  config.qk_nope_head_dim = in.integer("qk_nope_head_dim", 128);
-  config.qk_rope_head_dim = in.integer("qk_rope_head_dim", 64);
-  config.v_head_dim = in.integer("v_head_dim", 128);
-  config.attention_bias = in.flag("attention_bias", false);
-  config.num_key_value_heads = config.num_attention_heads;
-  config.head_dim = config.qk_rope_head_dim;
-  config.rope = read_rope(in, config.max_position_embeddings);
-  config.rope.interleaved = in.flag("rope_interleave", true);
-}
-
-void read_deepseek_v3_experts(const JsonReader& in, DeepseekV3Config& config) {
-  config.moe_intermediate_size = in.integer("moe_intermediate_size", 2048);
-  config.num_experts = in.integer("n_routed_experts", in.integer("num_local_experts", 256));
-  config.n_shared_experts = in.integer("n_shared_experts", 1);
-  config.shared_expert_intermediate_size = config.n_shared_experts * config.moe_intermediate_size;
-  config.num_experts_per_tok = in.integer("num_experts_per_tok", 8);
-  config.norm_topk_prob = in.flag("norm_topk_prob", true);
-  config.n_group = in.integer("n_group", 8);
-  config.topk_group = in.integer("topk_group", 4);
-  config.routed_scaling_factor = in.number("routed_scaling_factor", 2.5);
-  config.first_k_dense_replace = in.integer("first_k_dense_replace", 3);
-  config.router_bias_update_rate = in.number("router_bias_update_rate", 0.0);
-  config.num_nextn_predict_layers = in.integer("num_nextn_predict_layers", 0);
-  config.prediction_loss_factor = in.number("mtp_loss_factor", 0.0);
-  if (config.prediction_loss_factor != 0) config.prediction_depths = config.num_nextn_predict_layers;
-  for (std::int64_t layer = 0; layer < std::min(config.first_k_dense_replace, config.num_hidden_layers);
-       ++layer)
-    config.mlp_only_layers.push_back(layer);
-}
+using nlohmann::json;
 
 void require_deepseek_v3_sizes(const DeepseekV3Config& config, const std::string& where) {
   const auto at_least = [&](const char* key, std::int64_t value, std::int64_t smallest) {
@@ -119,7 +66,176 @@ void require_deepseek_v3_groups(const DeepseekV3Config& config, const std::strin
               config.num_experts_per_tok, config.topk_group, config.topk_group * width);
 }
 
+ModelKeys latent_keys() {
+  using namespace config;
+  ModelKey queries = member(
+      {"q_lora_rank", "", "width of the queries' latent; 0: they have none; null: 0", optional, at_least(0)},
+      &DeepseekV3Config::q_lora_rank, [](const JsonReader& in, const DeepseekV3Config& model) {
+        return in.integer_or_none("q_lora_rank", model.q_lora_rank).value_or(0);
+      });
+  queries.write = [](const FamilyModel& model, json& out) {
+    const std::int64_t rank = static_cast<const DeepseekV3Config&>(model).q_lora_rank;
+    out["q_lora_rank"] = rank > 0 ? json(rank) : json(nullptr);
+  };
+  return {std::move(queries),
+          member({"kv_lora_rank", "", "width of the latent of keys and values; required without `from`",
+                  optional, at_least(1)},
+                 &DeepseekV3Config::kv_lora_rank),
+          member({"qk_nope_head_dim", "", "width of a head's part without positions; required without `from`",
+                  optional, at_least(1)},
+                 &DeepseekV3Config::qk_nope_head_dim),
+          member({"qk_rope_head_dim", "", "width of a head's part with RoPE, even; required without `from`",
+                  optional, at_least(2)},
+                 &DeepseekV3Config::qk_rope_head_dim),
+          member({"v_head_dim", "",
+                  "width of a head's values, at most that of its queries; required without `from`", optional,
+                  at_least(1)},
+                 &DeepseekV3Config::v_head_dim),
+          {.key = {"rope_interleave", "",
+                   "RoPE turns neighbouring elements, not those half a head apart; null: true"},
+           .type = &flag_key,
+           .read = [](const JsonReader& in,
+                      FamilyModel& model) { model.rope.interleaved = in.flag("rope_interleave", true); },
+           .write = [](const FamilyModel& model,
+                       json& out) { out["rope_interleave"] = model.rope.interleaved; }}};
+}
+
+ModelKeys routed_keys() {
+  using namespace config;
+  ModelKeys keys = expert_keys({"moe_intermediate_size"});
+  keys.push_back(
+      member({"n_routed_experts", "", "experts of a layer; required without `from`", optional, at_least(1)},
+             &DeepseekV3Config::num_experts, [](const JsonReader& in, const SparseDecoder& model) {
+               return in.integer("n_routed_experts", in.integer("num_local_experts", model.num_experts));
+             }));
+  keys.push_back(
+      member({"n_shared_experts", "",
+              "experts that every token visits, as one of so many times the width; required without "
+              "`from`",
+              optional, at_least(0)},
+             &DeepseekV3Config::n_shared_experts));
+  append(keys, expert_keys({"num_experts_per_tok", "norm_topk_prob"}));
+  row(keys, "norm_topk_prob").key.meaning = "divide the chosen scores by their sum; null: true";
+  keys.push_back(member({"n_group", "", "groups of experts; null: 1", optional, at_least(1)},
+                        &DeepseekV3Config::n_group));
+  keys.push_back(member(
+      {"topk_group", "", "groups from which a token chooses its experts; null: 1", optional, at_least(1)},
+      &DeepseekV3Config::topk_group));
+  keys.push_back(member({"routed_scaling_factor", "", "factor of the chosen experts' weights; null: 2.5"},
+                        &DeepseekV3Config::routed_scaling_factor));
+  keys.push_back(member({"first_k_dense_replace", "layers", "first layers, which have no experts; null: 3",
+                         optional, at_least(0)},
+                        &DeepseekV3Config::first_k_dense_replace));
+  return keys;
+}
+
+// Of the folders' own code; transformers reads none of them.
+ModelKey only_text(const config::Key& key, const std::string& only) {
+  const std::string name(key.name);
+  return {.key = key,
+          .refuse =
+              [=](const JsonReader& in) {
+                const std::string given = in.text(name.c_str(), only);
+                D9D_REQUIRE(given == only, "{}: {} is '{}', only '{}' is supported", in.where(), name, given,
+                            only);
+              },
+          .write = [=](const FamilyModel&, json& out) { out[name] = only; }};
+}
+
+void refuse_sparse_steps(const JsonReader& in) {
+  const std::int64_t step = in.integer("moe_layer_freq", 1);
+  D9D_REQUIRE(step == 1, "{}: moe_layer_freq is {}, only 1 is supported", in.where(), step);
+  D9D_REQUIRE(!in.flag("output_router_logits", false),
+              "{}: output_router_logits is true, but these models are balanced without a loss; set it to "
+              "false, and router_bias_update_rate for the bias",
+              in.where());
+}
+
+// An export has modules of multi-token prediction only where they train.
+void write_depths(const FamilyModel& model, json& out) {
+  out["num_nextn_predict_layers"] = model.prediction_depths;
+  if (model.prediction_depths > 0) out["mtp_loss_factor"] = model.prediction_loss_factor;
+}
+
+ModelKeys training_keys() {
+  using namespace config;
+  ModelKey depths =
+      member({"num_nextn_predict_layers", "layers",
+              "modules of multi-token prediction behind the layers, each for one more token; "
+              "without mtp_loss_factor they are not read, trained or exported, as are more modules "
+              "in a folder; null: 0",
+              optional, at_least(0)},
+             &DeepseekV3Config::num_nextn_predict_layers);
+  depths.write = write_depths;
+  ModelKey rate = member(
+      {"router_bias_update_rate", "",
+       "balancing without a loss: by how much each update moves the selection bias of an expert up or down, "
+       "where it got fewer or more tokens than the mean; not of transformers; null: 0, the bias stays",
+       optional, at_least(0)},
+      &DeepseekV3Config::router_bias_update_rate);
+  rate.write = [write = rate.write](const FamilyModel& model, json& out) {
+    if (static_cast<const DeepseekV3Config&>(model).router_bias_update_rate > 0) write(model, out);
+  };
+  ModelKey factor =
+      member({"mtp_loss_factor", "",
+              "weight of the mean loss of multi-token prediction beside that of the next token; not of "
+              "transformers; "
+              "DeepSeek-V3 was trained with 0.3, at last 0.1; null: 0, the modules do not train",
+              optional, at_least(0)},
+             &DeepseekV3Config::prediction_loss_factor);
+  factor.write = {};
+  return {std::move(depths),
+          only_text({"scoring_func", "", "only sigmoid"}, "sigmoid"),
+          only_text({"topk_method", "", "only noaux_tc"}, "noaux_tc"),
+          {.key = {"moe_layer_freq", "", "only 1"}, .refuse = refuse_sparse_steps},
+          std::move(rate),
+          std::move(factor)};
+}
+
+ModelKeys deepseek_v3_keys() {
+  ModelKeys keys = decoder_keys("deepseek_v3", "DeepseekV3ForCausalLM");
+  set_member(keys, "attention_bias", &DeepseekV3Config::attention_bias);
+  append(keys, latent_keys());
+  append(keys, routed_keys());
+  append(keys, training_keys());
+  return keys;
+}
+
 }  // namespace
+
+DeepseekV3Config::DeepseekV3Config() {
+  vocab_size = 129280;
+  hidden_size = 7168;
+  intermediate_size = 18432;
+  num_hidden_layers = 61;
+  num_attention_heads = 128;
+  max_position_embeddings = 4096;
+  moe_intermediate_size = 2048;
+  num_experts = 256;
+  num_experts_per_tok = 8;
+  norm_topk_prob = true;
+}
+
+const ModelKeys& DeepseekV3Config::keys() const {
+  static const ModelKeys all = deepseek_v3_keys();
+  return all;
+}
+
+void DeepseekV3Config::settle() {
+  num_key_value_heads = num_attention_heads;
+  head_dim = qk_rope_head_dim;
+  shared_expert_intermediate_size = n_shared_experts * moe_intermediate_size;
+  if (prediction_loss_factor != 0) prediction_depths = num_nextn_predict_layers;
+  for (std::int64_t layer = 0; layer < std::min(first_k_dense_replace, num_hidden_layers); ++layer)
+    mlp_only_layers.push_back(layer);
+}
+
+void DeepseekV3Config::validate(const std::string& where) const {
+  require_deepseek_v3_sizes(*this, where);
+  SparseDecoder::validate(where);
+  require_deepseek_v3_groups(*this, where);
+  require_deepseek_v3_prediction(*this, where);
+}
 
 LatentAttentionOptions DeepseekV3Config::latent_attention() const {
   const double plain = 1.0 / std::sqrt(static_cast<double>(qk_nope_head_dim + qk_rope_head_dim));
@@ -198,56 +314,6 @@ std::vector<std::string> DeepseekV3Config::unread_tensors(const std::set<std::st
   for (std::int64_t layer = num_all_layers(); has_prediction_layer(stored, layer); ++layer)
     patterns.push_back(prediction_prefix(layer) + "*");
   return patterns;
-}
-
-DeepseekV3Config read_deepseek_v3_config(const JsonReader& in) {
-  DeepseekV3Config config;
-  config.vocab_size = 129280;
-  config.hidden_size = 7168;
-  config.intermediate_size = 18432;
-  config.num_hidden_layers = 61;
-  config.num_attention_heads = 128;
-  config.max_position_embeddings = 4096;
-  read_sizes(in, config);
-  refuse_other_models(in, deepseek_v3_architecture);
-  refuse_other_routers(in);
-  read_common(in, config);
-  read_deepseek_v3_attention(in, config);
-  read_deepseek_v3_experts(in, config);
-  require_deepseek_v3_sizes(config, in.where());
-  validate(config, in.where());
-  require_deepseek_v3_groups(config, in.where());
-  require_deepseek_v3_prediction(config, in.where());
-  return config;
-}
-
-// An export has layers of multi-token prediction only where they train.
-std::string DeepseekV3Config::config_json() const {
-  nlohmann::json out = common_config_json(*this, "deepseek_v3", deepseek_v3_architecture);
-  out["intermediate_size"] = intermediate_size;
-  out["attention_bias"] = attention_bias;
-  out["q_lora_rank"] = q_lora_rank > 0 ? nlohmann::json(q_lora_rank) : nlohmann::json(nullptr);
-  out["kv_lora_rank"] = kv_lora_rank;
-  out["qk_nope_head_dim"] = qk_nope_head_dim;
-  out["qk_rope_head_dim"] = qk_rope_head_dim;
-  out["v_head_dim"] = v_head_dim;
-  out["rope_interleave"] = rope.interleaved;
-  out["moe_intermediate_size"] = moe_intermediate_size;
-  out["n_routed_experts"] = num_experts;
-  out["n_shared_experts"] = n_shared_experts;
-  out["num_experts_per_tok"] = num_experts_per_tok;
-  out["norm_topk_prob"] = norm_topk_prob;
-  out["n_group"] = n_group;
-  out["topk_group"] = topk_group;
-  out["routed_scaling_factor"] = routed_scaling_factor;
-  out["first_k_dense_replace"] = first_k_dense_replace;
-  out["num_nextn_predict_layers"] = prediction_depths;
-  if (prediction_depths > 0) out["mtp_loss_factor"] = prediction_loss_factor;
-  out["scoring_func"] = "sigmoid";
-  out["topk_method"] = "noaux_tc";
-  if (router_bias_update_rate > 0) out["router_bias_update_rate"] = router_bias_update_rate;
-  write_rope(rope, out);
-  return out.dump(2) + "\n";
 }
 
 }  // namespace d9d

@@ -1,14 +1,12 @@
 #include "runtime/family/deepseek_v3/family.hpp"
 
 #include "runtime/family/deepseek_v3/config.hpp"
-#include "runtime/family/deepseek_v3/section.hpp"
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/family/family.hpp"
 
 namespace d9d {
 namespace {
 
-class DeepseekV3Family final : public FamilyOf<DeepseekV3Section> {
+class DeepseekV3Family final : public Family {
  public:
   std::string_view name() const override { return "deepseek_v3"; }
   std::string_view meaning() const override {
@@ -27,9 +25,7 @@ class DeepseekV3Family final : public FamilyOf<DeepseekV3Section> {
     keys["n_group"] = 1;
     keys["topk_group"] = 1;
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<DeepseekV3Config>(read_deepseek_v3_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<DeepseekV3Config>(); }
 };
 
 }  // namespace

@@ -1,12 +1,10 @@
 #include "runtime/family/gemma3_text/config.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/family/common_config.hpp"
+#include "runtime/family/decoder_keys.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
-#include "runtime/family/json_reader.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
 
@@ -15,37 +13,17 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* gemma3_text_architecture = "Gemma3ForCausalLM";
 constexpr const char* gemma3_text_activation = "gelu_pytorch_tanh";
 
-Gemma3TextConfig gemma3_text_defaults() {
-  Gemma3TextConfig config;
-  config.vocab_size = 262208;
-  config.hidden_size = 2304;
-  config.intermediate_size = 9216;
-  config.num_hidden_layers = 26;
-  config.num_attention_heads = 8;
-  config.num_key_value_heads = 4;
-  config.max_position_embeddings = 131072;
-  return config;
-}
-
-void refuse_uncomputed(const JsonReader& in) {
-  refuse_other_models(in, gemma3_text_architecture, {"hidden_activation", {gemma3_text_activation}});
+void refuse_hidden_act(const JsonReader& in) {
   const std::string other = in.text("hidden_act", gemma3_text_activation);
   D9D_REQUIRE(other == gemma3_text_activation,
               "{}: hidden_act is '{}', but this family's activation is hidden_activation, {}; remove the key",
               in.where(), other, gemma3_text_activation);
-  D9D_REQUIRE(in.find("attn_logit_softcapping") == nullptr,
-              "{}: attn_logit_softcapping is given, but scores have no softcap here; set it to null",
-              in.where());
-  D9D_REQUIRE(!in.flag("use_bidirectional_attention", false),
-              "{}: use_bidirectional_attention is true, only causal attention is supported; set it to false",
-              in.where());
 }
 
 // Full layers turn by the settings at the top, layers with a window by a theta of their own.
-void read_ropes(const JsonReader& in, Gemma3TextConfig& config) {
+void read_ropes(const JsonReader& in, FamilyModel& config) {
   json document = json::object();
   for (const char* key : {"rope_parameters", "rope_scaling", "rope_theta", "rope_local_base_freq",
                           "original_max_position_embeddings", "partial_rotary_factor"}) {
@@ -53,11 +31,11 @@ void read_ropes(const JsonReader& in, Gemma3TextConfig& config) {
   }
   flatten_rope(document);
   const JsonReader flat(document, in.where());
-  config.rope = read_rope(flat, config.max_position_embeddings, 1e6);
+  config.rope = read_rope(flat, config.max_position_embeddings, config.rope.theta);
   config.window_rope = RopeOptions{.theta = flat.number("rope_local_base_freq", 1e4)};
 }
 
-void write_ropes(const Gemma3TextConfig& config, json& out) {
+void write_ropes(const FamilyModel& config, json& out) {
   json windows;
   write_rope(*config.window_rope, windows);
   write_rope(config.rope, out);
@@ -77,7 +55,100 @@ MapperPtr with_gemma3_norms(const Gemma3TextConfig& config, MapperPtr others) {
   return parallel(std::move(mappers));
 }
 
+LayerWindows read_windows(const JsonReader& in, const FamilyModel& model) {
+  const std::int64_t pattern = in.integer("sliding_window_pattern", 6);
+  D9D_REQUIRE(pattern > 0, "{}: sliding_window_pattern is {}, expected an integer above 0", in.where(),
+              pattern);
+  return read_windows_by_type(in, model.num_hidden_layers, 4096,
+                              [=](std::int64_t layer) { return (layer + 1) % pattern != 0; });
+}
+
+void write_windows(const FamilyModel& model, json& out) {
+  write_one_window(model.windows, out);
+  write_layer_types(model.windows, model.num_hidden_layers, out);
+}
+
+// transformers 5 takes an integer only.
+void write_scalar(const FamilyModel& model, json& out) {
+  const double scalar = static_cast<const Gemma3TextConfig&>(model).query_pre_attn_scalar;
+  out["query_pre_attn_scalar"] =
+      scalar == std::floor(scalar) ? json(static_cast<std::int64_t>(scalar)) : json(scalar);
+}
+
+ModelKeys own_gemma3_text_keys() {
+  using namespace config;
+  ModelKey scalar =
+      member({"query_pre_attn_scalar", "", "the inverse of its root is the scale of the scores; null: 256",
+              optional, above(0)},
+             &Gemma3TextConfig::query_pre_attn_scalar);
+  scalar.write = write_scalar;
+  ModelKey activation{{"hidden_activation", "", "activation; only gelu_pytorch_tanh"}};
+  only_activation(activation, {gemma3_text_activation});
+  ModelKey cap =
+      member({"final_logit_softcapping", "",
+              "logits are this times the tanh of their share of it; null: as they are", optional, above(0)},
+             &Gemma3TextConfig::logit_softcap);
+  cap.write = [](const FamilyModel& model, json& out) {
+    out["final_logit_softcapping"] = model.logit_softcap > 0 ? json(model.logit_softcap) : json(nullptr);
+  };
+  ModelKey score_cap{{"attn_logit_softcapping", "", "only null"}};
+  never_given(score_cap, "but scores have no softcap here; set it to null");
+  score_cap.write = [](const FamilyModel&, json& out) { out["attn_logit_softcapping"] = nullptr; };
+  ModelKey both_ways{{"use_bidirectional_attention", "", "only false"}};
+  never_true(both_ways, "only causal attention is supported; set it to false");
+  return {std::move(scalar),
+          {{"rope_local_base_freq", "", "base of the rotary frequencies of layers with a window; null: 10000",
+            optional, above(1)},
+           &number_key},
+          {{"sliding_window_pattern", "layers",
+            "every such layer has full attention, the others a window, where layer_types does not say it; "
+            "null: 6",
+            optional, at_least(1)},
+           &integer_key},
+          std::move(activation),
+          std::move(cap),
+          std::move(score_cap),
+          std::move(both_ways)};
+}
+
+ModelKeys gemma3_text_keys() {
+  ModelKeys keys = decoder_keys("gemma3_text", "Gemma3ForCausalLM");
+  set_member(keys, "attention_bias", &Gemma3TextConfig::attention_bias);
+  row(keys, "rope_theta").read = read_ropes;
+  row(keys, "rope_theta").write = write_ropes;
+  row(keys, "hidden_act") = {.key = row(keys, "hidden_act").key, .refuse = refuse_hidden_act};
+  set_windows(keys, read_windows, write_windows);
+  append(keys, own_gemma3_text_keys());
+  return keys;
+}
+
 }  // namespace
+
+Gemma3TextConfig::Gemma3TextConfig() {
+  vocab_size = 262208;
+  hidden_size = 2304;
+  intermediate_size = 9216;
+  num_hidden_layers = 26;
+  num_attention_heads = 8;
+  num_key_value_heads = 4;
+  head_dim = 256;
+  max_position_embeddings = 131072;
+  zero_centered_norms = true;
+  tie_word_embeddings = true;
+  pad_token_id = 0;
+  bos_token_id = 2;
+  eos_token_ids = {1};
+  rope.theta = 1e6;
+}
+
+const ModelKeys& Gemma3TextConfig::keys() const {
+  static const ModelKeys all = gemma3_text_keys();
+  return all;
+}
+
+void Gemma3TextConfig::settle() {
+  embedding_scale = std::sqrt(static_cast<double>(hidden_size));
+}
 
 AttentionOptions Gemma3TextConfig::attention() const {
   AttentionOptions options = DenseDecoder::attention();
@@ -102,57 +173,14 @@ MapperPtr Gemma3TextConfig::to_hugging_face() const {
   return with_gemma3_norms(*this, DenseDecoder::to_hugging_face());
 }
 
-Gemma3TextConfig read_gemma3_text_config(const JsonReader& in) {
-  Gemma3TextConfig config = gemma3_text_defaults();
-  read_sizes(in, config);
-  config.head_dim = in.integer("head_dim", 256);
-  refuse_uncomputed(in);
-  read_common(in, config);
-  config.tie_word_embeddings = in.flag("tie_word_embeddings", true);
-  config.pad_token_id = in.integer_or_none("pad_token_id", 0);
-  config.bos_token_id = in.integer_or_none("bos_token_id", 2);
-  if (!in.has("eos_token_id")) config.eos_token_ids = {1};
-  config.embedding_scale = std::sqrt(static_cast<double>(config.hidden_size));
-  config.logit_softcap = in.number("final_logit_softcapping", 0);
-  config.query_pre_attn_scalar = in.number("query_pre_attn_scalar", 256);
-  config.attention_bias = in.flag("attention_bias", false);
-  read_ropes(in, config);
-  const std::int64_t pattern = in.integer("sliding_window_pattern", 6);
-  D9D_REQUIRE(pattern > 0, "{}: sliding_window_pattern is {}, expected an integer above 0", in.where(),
-              pattern);
-  config.windows = read_windows_by_type(in, config.num_hidden_layers, 4096,
-                                        [=](std::int64_t layer) { return (layer + 1) % pattern != 0; });
-  validate(config, in.where());
-  return config;
-}
-
-std::string Gemma3TextConfig::config_json() const {
-  json out = common_config_json(*this, "gemma3_text", gemma3_text_architecture);
-  out.erase("hidden_act");
-  out["hidden_activation"] = gemma3_text_activation;
-  out["intermediate_size"] = intermediate_size;
-  out["attention_bias"] = attention_bias;
-  out["query_pre_attn_scalar"] = query_pre_attn_scalar;
-  // transformers 5 takes an integer only.
-  if (query_pre_attn_scalar == std::floor(query_pre_attn_scalar))
-    out["query_pre_attn_scalar"] = static_cast<std::int64_t>(query_pre_attn_scalar);
-  out["attn_logit_softcapping"] = nullptr;
-  out["final_logit_softcapping"] = logit_softcap > 0 ? json(logit_softcap) : json(nullptr);
-  write_one_window(windows, out);
-  write_layer_types(windows, num_hidden_layers, out);
-  write_ropes(*this, out);
-  return out.dump(2) + "\n";
-}
-
-void validate(const Gemma3TextConfig& config, const std::string& where) {
-  D9D_REQUIRE(config.query_pre_attn_scalar > 0, "{}: query_pre_attn_scalar is {}, expected a number above 0",
-              where, config.query_pre_attn_scalar);
-  D9D_REQUIRE(config.logit_softcap >= 0,
-              "{}: final_logit_softcapping is {}, expected a number above 0, or null", where,
-              config.logit_softcap);
-  D9D_REQUIRE(config.window_rope->theta > 1, "{}: rope_local_base_freq is {}, expected a number above 1",
-              where, config.window_rope->theta);
-  validate(static_cast<const DenseDecoder&>(config), where);
+void Gemma3TextConfig::validate(const std::string& where) const {
+  D9D_REQUIRE(query_pre_attn_scalar > 0, "{}: query_pre_attn_scalar is {}, expected a number above 0", where,
+              query_pre_attn_scalar);
+  D9D_REQUIRE(logit_softcap >= 0, "{}: final_logit_softcapping is {}, expected a number above 0, or null",
+              where, logit_softcap);
+  D9D_REQUIRE(window_rope->theta > 1, "{}: rope_local_base_freq is {}, expected a number above 1", where,
+              window_rope->theta);
+  DenseDecoder::validate(where);
 }
 
 }  // namespace d9d

@@ -1,14 +1,14 @@
 #pragma once
 // The text model of Gemma 3 (arXiv 2503.19786, section 2): scaled embeddings, four zero-centred norms per layer,
-// norms of queries and keys, GeGLU, windows in most layers, which turn by a RoPE of their own. Options with the
-// names Hugging Face gives them, defaults those of transformers 5.23 (Gemma3TextConfig). No torch.
+// norms of queries and keys, GeGLU, windows in most layers, which turn by a RoPE of their own. Defaults
+// are those of transformers 5.23 (Gemma3TextConfig). No torch.
 
 #include "runtime/family/dense_decoder.hpp"
 
 namespace d9d {
 
 struct Gemma3TextConfig final : DenseDecoder {
-  Gemma3TextConfig() { zero_centered_norms = true; }
+  Gemma3TextConfig();
 
   double query_pre_attn_scalar = 256;  // its inverse root is the scale of the scores
   bool attention_bias = false;         // on all four projections
@@ -17,16 +17,13 @@ struct Gemma3TextConfig final : DenseDecoder {
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   std::unique_ptr<StageModule> build_stage(StagePosition position,
                                            const BuildOptions& options) const override;
-  std::string config_json() const override;
+  const ModelKeys& keys() const override;
+  void settle() override;
+  void validate(const std::string& where) const override;
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
 
   bool operator==(const Gemma3TextConfig&) const = default;
 };
-
-class JsonReader;
-Gemma3TextConfig read_gemma3_text_config(const JsonReader& in);
-// Input error that names the first impossible value; `where` leads the text.
-void validate(const Gemma3TextConfig& config, const std::string& where);
 
 }  // namespace d9d

@@ -1,14 +1,12 @@
 #include "runtime/family/gemma3_text/family.hpp"
 
-#include "runtime/family/family_of.hpp"
+#include "runtime/family/family.hpp"
 #include "runtime/family/gemma3_text/config.hpp"
-#include "runtime/family/gemma3_text/section.hpp"
-#include "runtime/family/json_reader.hpp"
 
 namespace d9d {
 namespace {
 
-class Gemma3TextFamily final : public FamilyOf<Gemma3TextSection> {
+class Gemma3TextFamily final : public Family {
  public:
   std::string_view name() const override { return "gemma3_text"; }
   std::string_view meaning() const override {
@@ -23,9 +21,7 @@ class Gemma3TextFamily final : public FamilyOf<Gemma3TextSection> {
   void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
     if (keys.contains("sliding_window_pattern") && !keys.contains("layer_types")) base.erase("layer_types");
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<Gemma3TextConfig>(read_gemma3_text_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Gemma3TextConfig>(); }
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class Gemma3TextLayer final : public DecoderLayer {
 
 std::unique_ptr<StageModule> Gemma3TextConfig::build_stage(StagePosition position,
                                                            const BuildOptions& options) const {
-  validate(*this, "model");
+  validate("model");
   return std::make_unique<CausalLm>(*this, rope, position, options,
                                     [&](ParameterMaker& make, torch::nn::Module& layers, std::int64_t index) {
                                       return make.child<Gemma3TextLayer>(layers, std::to_string(index), *this,

@@ -1,39 +1,60 @@
 #include "runtime/family/llama/family.hpp"
 
-#include "runtime/family/causal_lm_section.hpp"
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
-#include "runtime/family/llama/config.hpp"
+#include "runtime/family/decoder_keys.hpp"
+#include "runtime/family/family.hpp"
 
 namespace d9d {
 namespace {
 
-struct LlamaSection : CausalLmSection {
-  std::optional<nlohmann::json> mlp_bias;
-  std::optional<nlohmann::json> pretraining_tp;
+// Llama 3.x: grouped queries, RoPE of type llama3. Defaults of transformers 5.23 (LlamaConfig).
+struct LlamaConfig final : DenseDecoder {
+  LlamaConfig() {
+    vocab_size = 32000;
+    hidden_size = 4096;
+    intermediate_size = 11008;
+    num_hidden_layers = 32;
+    num_attention_heads = 32;
+    max_position_embeddings = 2048;
+    bos_token_id = 1;
+    eos_token_ids = {2};
+  }
+
+  bool attention_bias = false;  // biases on q, k, v and o projections
+
+  AttentionOptions attention() const override {
+    AttentionOptions options = DenseDecoder::attention();
+    options.qkv_bias = options.output_bias = attention_bias;
+    return options;
+  }
+  const ModelKeys& keys() const override;
 };
-BOOST_DESCRIBE_STRUCT(LlamaSection, (CausalLmSection), (mlp_bias, pretraining_tp))
-constexpr auto keys_of(config::Tag<LlamaSection>) {
-  return config::join(keys_of(config::Tag<CausalLmSection>{}),
-                      std::array{config::Key{"mlp_bias", "", "only false"},
-                                 config::Key{"pretraining_tp", "", "a key of config.json", config::optional,
-                                             config::any_number(), "it is only a note"}});
+
+ModelKeys llama_keys() {
+  ModelKeys keys = decoder_keys("llama", "LlamaForCausalLM");
+  set_member(keys, "attention_bias", &LlamaConfig::attention_bias);
+  ModelKey mlp_bias{{"mlp_bias", "", "only false"}};
+  never_true(mlp_bias,
+             "biases of the feed-forward layers are not supported; use a model with mlp_bias false");
+  mlp_bias.write = [](const FamilyModel&, nlohmann::json& out) { out["mlp_bias"] = false; };
+  keys.push_back(std::move(mlp_bias));
+  keys.push_back({{"pretraining_tp", "", "a key of config.json", config::optional, config::any_number(),
+                   "it is only a note"}});
+  return keys;
 }
 
-class LlamaFamily final : public FamilyOf<LlamaSection> {
+const ModelKeys& LlamaConfig::keys() const {
+  static const ModelKeys all = llama_keys();
+  return all;
+}
+
+class LlamaFamily final : public Family {
  public:
   std::string_view name() const override { return "llama"; }
   std::string_view meaning() const override { return "Llama, for causal language modelling."; }
   std::vector<std::string_view> multimodal_types() const override {
     return {"llava", "llava_next", "vipllava", "video_llava"};
   }
-  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
-    return {"hidden_size",         "num_hidden_layers", "num_attention_heads",
-            "num_key_value_heads", "vocab_size",        "intermediate_size"};
-  }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<LlamaConfig>(read_llama_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<LlamaConfig>(); }
 };
 
 }  // namespace

@@ -1,29 +1,50 @@
 #include "runtime/family/mistral/family.hpp"
 
-#include "runtime/family/causal_lm_section.hpp"
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
-#include "runtime/family/mistral/config.hpp"
+#include "runtime/family/decoder_keys.hpp"
+#include "runtime/family/family.hpp"
 
 namespace d9d {
 namespace {
 
-class MistralFamily final : public FamilyOf<CausalLmSection> {
+// One sliding window for all layers or none. Defaults of transformers 5.23 (MistralConfig).
+struct MistralConfig final : DenseDecoder {
+  MistralConfig() {
+    vocab_size = 32000;
+    hidden_size = 4096;
+    intermediate_size = 14336;
+    num_hidden_layers = 32;
+    num_attention_heads = 32;
+    num_key_value_heads = 8;
+    max_position_embeddings = 131072;
+    bos_token_id = 1;
+    eos_token_ids = {2};
+  }
+
+  const ModelKeys& keys() const override;
+};
+
+ModelKeys mistral_keys() {
+  ModelKeys keys = decoder_keys("mistral", "MistralForCausalLM");
+  set_one_window(keys, 4096);
+  never_true(row(keys, "attention_bias"), "but this family has no biases; remove the key");
+  return keys;
+}
+
+const ModelKeys& MistralConfig::keys() const {
+  static const ModelKeys all = mistral_keys();
+  return all;
+}
+
+class MistralFamily final : public Family {
  public:
   std::string_view name() const override { return "mistral"; }
   std::string_view meaning() const override {
     return "Mistral, with a sliding window or without, for causal language modelling.";
   }
   std::vector<std::string_view> multimodal_types() const override { return {"mistral3"}; }
-  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
-    return {"hidden_size",         "num_hidden_layers", "num_attention_heads",
-            "num_key_value_heads", "vocab_size",        "intermediate_size"};
-  }
   // In a job file a window that is not given is none.
   void add_defaults(nlohmann::json& keys) const override { keys["sliding_window"] = nullptr; }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<MistralConfig>(read_mistral_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<MistralConfig>(); }
 };
 
 }  // namespace

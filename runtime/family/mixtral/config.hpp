@@ -1,13 +1,16 @@
 #pragma once
-// A Mixtral causal language model (Jiang et al. 2024, arXiv 2401.04088), all layers with experts: options
-// with the names Hugging Face gives them, defaults those of transformers 5.23 (MixtralConfig). No torch.
+// A Mixtral causal language model (Jiang et al. 2024, arXiv 2401.04088), all layers with experts. Defaults are
+// those of transformers 5.23 (MixtralConfig). No torch.
 
 #include "runtime/family/sparse_decoder.hpp"
 
 namespace d9d {
 
 struct MixtralConfig final : SparseDecoder {
-  std::string config_json() const override;
+  MixtralConfig();
+
+  const ModelKeys& keys() const override;
+  void settle() override { moe_intermediate_size = intermediate_size; }
 
   bool operator==(const MixtralConfig&) const = default;
 
@@ -15,7 +18,5 @@ struct MixtralConfig final : SparseDecoder {
   StoredNames names_in(const std::set<std::string>& stored) const override;
   StoredNames names_of_export() const override;
 };
-
-MixtralConfig read_mixtral_config(const JsonReader& in);
 
 }  // namespace d9d

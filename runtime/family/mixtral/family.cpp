@@ -1,14 +1,12 @@
 #include "runtime/family/mixtral/family.hpp"
 
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/family/family.hpp"
 #include "runtime/family/mixtral/config.hpp"
-#include "runtime/family/mixtral/section.hpp"
 
 namespace d9d {
 namespace {
 
-class MixtralFamily final : public FamilyOf<MixtralSection> {
+class MixtralFamily final : public Family {
  public:
   std::string_view name() const override { return "mixtral"; }
   std::string_view meaning() const override {
@@ -24,9 +22,7 @@ class MixtralFamily final : public FamilyOf<MixtralSection> {
     if (keys.contains("num_experts")) base.erase("num_local_experts");
     if (keys.contains("num_local_experts")) base.erase("num_experts");
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<MixtralConfig>(read_mixtral_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<MixtralConfig>(); }
 };
 
 }  // namespace

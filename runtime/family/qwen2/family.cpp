@@ -1,27 +1,52 @@
 #include "runtime/family/qwen2/family.hpp"
 
-#include "runtime/family/causal_lm_section.hpp"
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
-#include "runtime/family/qwen2/config.hpp"
+#include "runtime/family/decoder_keys.hpp"
+#include "runtime/family/family.hpp"
 
 namespace d9d {
 namespace {
 
-class Qwen2Family final : public FamilyOf<CausalLmSection> {
+// Dense, with biases on q, k and v. Defaults of transformers 5.23 (Qwen2Config).
+struct Qwen2Config final : DenseDecoder {
+  Qwen2Config() {
+    vocab_size = 151936;
+    hidden_size = 4096;
+    intermediate_size = 22016;
+    num_hidden_layers = 32;
+    num_attention_heads = 32;
+    num_key_value_heads = 32;
+    max_position_embeddings = 32768;
+  }
+
+  AttentionOptions attention() const override {
+    AttentionOptions options = DenseDecoder::attention();
+    options.qkv_bias = true;
+    return options;
+  }
+  const ModelKeys& keys() const override;
+};
+
+ModelKeys qwen2_keys() {
+  ModelKeys keys = decoder_keys("qwen2", "Qwen2ForCausalLM");
+  set_layer_windows(keys, [](std::int64_t layer, std::int64_t full_layers) { return layer >= full_layers; });
+  never_given(row(keys, "attention_bias"),
+              "but this family always has biases on q, k and v and none on o; remove the key");
+  return keys;
+}
+
+const ModelKeys& Qwen2Config::keys() const {
+  static const ModelKeys all = qwen2_keys();
+  return all;
+}
+
+class Qwen2Family final : public Family {
  public:
   std::string_view name() const override { return "qwen2"; }
   std::string_view meaning() const override {
     return "Qwen2, with biases on q, k and v, for causal language modelling.";
   }
   std::vector<std::string_view> multimodal_types() const override { return {"llava_onevision", "internvl"}; }
-  std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
-    return {"hidden_size",         "num_hidden_layers", "num_attention_heads",
-            "num_key_value_heads", "vocab_size",        "intermediate_size"};
-  }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<Qwen2Config>(read_qwen2_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Qwen2Config>(); }
 };
 
 }  // namespace

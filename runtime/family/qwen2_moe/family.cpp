@@ -1,14 +1,12 @@
 #include "runtime/family/qwen2_moe/family.hpp"
 
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/family/family.hpp"
 #include "runtime/family/qwen2_moe/config.hpp"
-#include "runtime/family/qwen2_moe/section.hpp"
 
 namespace d9d {
 namespace {
 
-class Qwen2MoeFamily final : public FamilyOf<Qwen2MoeSection> {
+class Qwen2MoeFamily final : public Family {
  public:
   std::string_view name() const override { return "qwen2_moe"; }
   std::string_view meaning() const override {
@@ -19,9 +17,7 @@ class Qwen2MoeFamily final : public FamilyOf<Qwen2MoeSection> {
             "num_key_value_heads",   "vocab_size",          "num_experts",
             "moe_intermediate_size", "num_experts_per_tok", "shared_expert_intermediate_size"};
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<Qwen2MoeConfig>(read_qwen2_moe_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Qwen2MoeConfig>(); }
 };
 
 }  // namespace

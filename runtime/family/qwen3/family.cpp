@@ -1,10 +1,8 @@
 #include "runtime/family/qwen3/family.hpp"
 
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/family/family.hpp"
 #include "runtime/family/original_keys.hpp"
 #include "runtime/family/qwen3/config.hpp"
-#include "runtime/family/qwen3/section.hpp"
 
 namespace d9d {
 namespace {
@@ -14,7 +12,7 @@ using nlohmann::json;
 const std::vector<std::string> size_keys{"hidden_size",         "num_hidden_layers", "num_attention_heads",
                                          "num_key_value_heads", "head_dim",          "vocab_size"};
 
-class DenseFamily final : public FamilyOf<DenseModelSection> {
+class DenseFamily final : public Family {
  public:
   std::string_view name() const override { return "qwen3"; }
   std::string_view meaning() const override {
@@ -26,12 +24,12 @@ class DenseFamily final : public FamilyOf<DenseModelSection> {
     names.emplace_back("intermediate_size");
     return names;
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<Qwen3Config>(read_qwen3_config(in, Qwen3Kind::dense));
+  std::shared_ptr<FamilyModel> blank() const override {
+    return std::make_shared<Qwen3Config>(Qwen3Kind::dense);
   }
 };
 
-class MoeFamily final : public FamilyOf<MoeModelSection> {
+class MoeFamily final : public Family {
  public:
   std::string_view name() const override { return "qwen3_moe"; }
   std::string_view meaning() const override {
@@ -59,8 +57,8 @@ class MoeFamily final : public FamilyOf<MoeModelSection> {
     if (keys.contains("num_experts")) base.erase("num_local_experts");
     if (keys.contains("num_local_experts")) base.erase("num_experts");
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<Qwen3Config>(read_qwen3_config(in, Qwen3Kind::moe));
+  std::shared_ptr<FamilyModel> blank() const override {
+    return std::make_shared<Qwen3Config>(Qwen3Kind::moe);
   }
 };
 

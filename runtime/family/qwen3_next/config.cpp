@@ -1,42 +1,19 @@
 #include "runtime/family/qwen3_next/config.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/family/common_config.hpp"
+#include "runtime/family/expert_keys.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/nn/attention/gated_delta_net.hpp"
 
 namespace d9d {
 namespace {
 
 using nlohmann::json;
 
-constexpr const char* qwen3_next_architecture = "Qwen3NextForCausalLM";
 constexpr const char* linear_layer = "linear_attention";
 constexpr const char* attention_layer = "full_attention";
-
-// All at least 1; what absent keys mean is in the struct.
-constexpr std::pair<const char*, std::int64_t Qwen3NextConfig::*> linear_sizes[] = {
-    {"linear_num_key_heads", &Qwen3NextConfig::linear_num_key_heads},
-    {"linear_num_value_heads", &Qwen3NextConfig::linear_num_value_heads},
-    {"linear_key_head_dim", &Qwen3NextConfig::linear_key_head_dim},
-    {"linear_value_head_dim", &Qwen3NextConfig::linear_value_head_dim},
-    {"linear_conv_kernel_dim", &Qwen3NextConfig::linear_conv_kernel_dim}};
-
-Qwen3NextConfig qwen3_next_defaults() {
-  Qwen3NextConfig config;
-  config.vocab_size = 151936;
-  config.hidden_size = 2048;
-  config.intermediate_size = 5632;
-  config.num_hidden_layers = 48;
-  config.num_attention_heads = 16;
-  config.num_key_value_heads = 2;
-  config.max_position_embeddings = 32768;
-  config.num_experts_per_tok = 10;
-  return config;
-}
 
 std::vector<bool> read_linear_layers(const JsonReader& in, std::int64_t layers) {
   std::vector<bool> linear;
@@ -57,17 +34,88 @@ std::vector<bool> read_linear_layers(const JsonReader& in, std::int64_t layers) 
   return linear;
 }
 
-void read_next_experts(const JsonReader& in, Qwen3NextConfig& config) {
-  config.moe_intermediate_size = in.integer("moe_intermediate_size", 512);
-  config.shared_expert_intermediate_size = in.integer("shared_expert_intermediate_size", 512);
-  config.num_experts = in.integer("num_experts", 512);
-  config.norm_topk_prob = in.flag("norm_topk_prob", true);
-  config.decoder_sparse_step = in.integer("decoder_sparse_step", 1);
-  config.mlp_only_layers = in.integers("mlp_only_layers");
-  read_router(in, config);
+void read_next_rope(const JsonReader& in, FamilyModel& model) {
+  model.rope = read_rope(in, model.max_position_embeddings, model.rope.theta, PartialRotary::allowed);
+}
+
+void write_linear_layers(const FamilyModel& model, json& out) {
+  out["layer_types"] = json::array();
+  for (const bool linear : static_cast<const Qwen3NextConfig&>(model).linear_layers)
+    out["layer_types"].push_back(linear ? linear_layer : attention_layer);
+}
+
+// All at least 1.
+ModelKeys delta_net_keys() {
+  const auto size = [](std::string_view name, std::string_view meaning,
+                       std::int64_t Qwen3NextConfig::*place) {
+    return member({name, "", meaning, config::optional, config::at_least(1)}, place);
+  };
+  return {size("linear_num_key_heads", "query and key heads of a delta net; null: 16",
+               &Qwen3NextConfig::linear_num_key_heads),
+          size("linear_num_value_heads", "value heads of a delta net; null: 32",
+               &Qwen3NextConfig::linear_num_value_heads),
+          size("linear_key_head_dim", "width of a key head of a delta net; null: 128",
+               &Qwen3NextConfig::linear_key_head_dim),
+          size("linear_value_head_dim", "width of a value head of a delta net; null: 128",
+               &Qwen3NextConfig::linear_value_head_dim),
+          size("linear_conv_kernel_dim", "tokens that the convolution of a delta net reads; null: 4",
+               &Qwen3NextConfig::linear_conv_kernel_dim)};
+}
+
+ModelKeys qwen3_next_keys() {
+  ModelKeys keys = decoder_keys("qwen3_next", "Qwen3NextForCausalLM");
+  set_member(keys, "attention_bias", &Qwen3NextConfig::attention_bias);
+  row(keys, "rope_theta").read = read_next_rope;
+  never_true(row(keys, "use_sliding_window"), "but this family has no windows; remove the key");
+  row(keys, "layer_types").read = [](const JsonReader& in, FamilyModel& model) {
+    static_cast<Qwen3NextConfig&>(model).linear_layers = read_linear_layers(in, model.num_hidden_layers);
+  };
+  row(keys, "layer_types").write = write_linear_layers;
+  ModelKey share =
+      member({"partial_rotary_factor", "", "share of a head's dimensions that turns; null: 0.25",
+              config::optional, config::above(0)},
+             &Qwen3NextConfig::partial_rotary_factor, [](const JsonReader& in, const Qwen3NextConfig& model) {
+               return read_rotary_share(in, model.partial_rotary_factor);
+             });
+  share.write = [](const FamilyModel& model, json& out) {
+    write_rotary_share(static_cast<const Qwen3NextConfig&>(model).partial_rotary_factor, out);
+  };
+  keys.push_back(std::move(share));
+  keys.push_back({{"full_attention_interval", "",
+                   "which layers have attention where layer_types does not say it; null: 4", config::optional,
+                   config::at_least(1)},
+                  &integer_key});
+  append(keys, delta_net_keys());
+  append(keys, expert_keys({"moe_intermediate_size", "shared_expert_intermediate_size", "num_experts",
+                            "num_experts_per_tok", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers",
+                            "output_router_logits", "router_aux_loss_coef", "router_z_loss_coef"}));
+  row(keys, "norm_topk_prob").key.meaning = "divide the chosen probabilities by their sum; null: true";
+  return keys;
 }
 
 }  // namespace
+
+Qwen3NextConfig::Qwen3NextConfig() {
+  vocab_size = 151936;
+  hidden_size = 2048;
+  intermediate_size = 5632;
+  num_hidden_layers = 48;
+  num_attention_heads = 16;
+  num_key_value_heads = 2;
+  head_dim = 256;
+  max_position_embeddings = 32768;
+  zero_centered_norms = true;
+  moe_intermediate_size = 512;
+  shared_expert_intermediate_size = 512;
+  num_experts = 512;
+  num_experts_per_tok = 10;
+  norm_topk_prob = true;
+}
+
+const ModelKeys& Qwen3NextConfig::keys() const {
+  static const ModelKeys all = qwen3_next_keys();
+  return all;
+}
 
 bool Qwen3NextConfig::has_linear_layers() const {
   return std::find(linear_layers.begin(), linear_layers.end(), true) != linear_layers.end();
@@ -132,63 +180,32 @@ std::vector<std::string> Qwen3NextConfig::tensors_outside_mlp(std::int64_t layer
   return names;
 }
 
-Qwen3NextConfig read_qwen3_next_config(const JsonReader& in) {
-  Qwen3NextConfig config = qwen3_next_defaults();
-  read_sizes(in, config);
-  config.head_dim = in.integer("head_dim", 256);
-  refuse_other_models(in, qwen3_next_architecture);
-  read_common(in, config);
-  config.partial_rotary_factor = read_rotary_share(in, 0.25);
-  config.rope = read_rope(in, config.max_position_embeddings, 10000.0, PartialRotary::allowed);
-  config.attention_bias = in.flag("attention_bias", false);
-  D9D_REQUIRE(!in.flag("use_sliding_window", false),
-              "{}: use_sliding_window is true, but this family has no windows; remove the key", in.where());
-  config.linear_layers = read_linear_layers(in, config.num_hidden_layers);
-  for (const auto& [key, size] : linear_sizes) config.*size = in.integer(key, config.*size);
-  read_next_experts(in, config);
-  validate(config, in.where());
-  return config;
+std::shared_ptr<Attention> Qwen3NextConfig::make_attention(ParameterMaker& make, torch::nn::Module& layer,
+                                                           std::int64_t index) const {
+  if (is_linear_layer(index)) return make.child<GatedDeltaNet>(layer, "linear_attn", delta_net());
+  return SparseDecoder::make_attention(make, layer, index);
 }
 
-std::string Qwen3NextConfig::config_json() const {
-  json out = common_config_json(*this, "qwen3_next", qwen3_next_architecture);
-  out["intermediate_size"] = intermediate_size;
-  out["attention_bias"] = attention_bias;
-  out["layer_types"] = json::array();
-  for (const bool linear : linear_layers)
-    out["layer_types"].push_back(linear ? linear_layer : attention_layer);
-  for (const auto& [key, size] : linear_sizes) out[key] = this->*size;
-  out["moe_intermediate_size"] = moe_intermediate_size;
-  out["shared_expert_intermediate_size"] = shared_expert_intermediate_size;
-  out["num_experts"] = num_experts;
-  out["norm_topk_prob"] = norm_topk_prob;
-  out["decoder_sparse_step"] = decoder_sparse_step;
-  out["mlp_only_layers"] = mlp_only_layers;
-  write_router(*this, out);
-  write_rope(rope, out);
-  write_rotary_share(partial_rotary_factor, out);
-  return out.dump(2) + "\n";
-}
-
-void validate(const Qwen3NextConfig& config, const std::string& where) {
-  D9D_REQUIRE(config.partial_rotary_factor > 0 && config.partial_rotary_factor <= 1,
+void Qwen3NextConfig::validate(const std::string& where) const {
+  D9D_REQUIRE(partial_rotary_factor > 0 && partial_rotary_factor <= 1,
               "{}: partial_rotary_factor is {}, expected a number above 0 and at most 1", where,
-              config.partial_rotary_factor);
-  validate(static_cast<const SparseDecoder&>(config), where);
-  for (const auto& [key, size] : linear_sizes) {
+              partial_rotary_factor);
+  SparseDecoder::validate(where);
+  for (const auto& [key, size] : {std::pair("linear_num_key_heads", linear_num_key_heads),
+                                  std::pair("linear_num_value_heads", linear_num_value_heads),
+                                  std::pair("linear_key_head_dim", linear_key_head_dim),
+                                  std::pair("linear_value_head_dim", linear_value_head_dim),
+                                  std::pair("linear_conv_kernel_dim", linear_conv_kernel_dim)}) {
     constexpr std::int64_t size_max = std::int64_t{1} << 16;
-    D9D_REQUIRE(config.*size > 0 && config.*size <= size_max, "{}: {} is {}, expected an integer above 0{}",
-                where, key, config.*size, config.*size > 0 ? fmt::format(", at most {}", size_max) : "");
+    D9D_REQUIRE(size > 0 && size <= size_max, "{}: {} is {}, expected an integer above 0{}", where, key, size,
+                size > 0 ? fmt::format(", at most {}", size_max) : "");
   }
-  D9D_REQUIRE(config.linear_num_value_heads % config.linear_num_key_heads == 0,
+  D9D_REQUIRE(linear_num_value_heads % linear_num_key_heads == 0,
               "{}: linear_num_value_heads ({}) is not a multiple of linear_num_key_heads ({})", where,
-              config.linear_num_value_heads, config.linear_num_key_heads);
-  D9D_REQUIRE(config.shared_expert_intermediate_size > 0,
-              "{}: shared_expert_intermediate_size is {}, expected an integer above 0", where,
-              config.shared_expert_intermediate_size);
-  D9D_REQUIRE(static_cast<std::int64_t>(config.linear_layers.size()) == config.num_hidden_layers,
+              linear_num_value_heads, linear_num_key_heads);
+  D9D_REQUIRE(static_cast<std::int64_t>(linear_layers.size()) == num_hidden_layers,
               "{}: layer_types has {} entries, but there are {} layers (num_hidden_layers)", where,
-              config.linear_layers.size(), config.num_hidden_layers);
+              linear_layers.size(), num_hidden_layers);
 }
 
 }  // namespace d9d

@@ -1,14 +1,14 @@
 #pragma once
 // A Qwen3-Next causal language model: gated delta nets, attention with an output gate in some layers, routed
-// experts and a gated shared one, zero-centred norms. Options with the names Hugging Face gives them, defaults
-// those of transformers 5.23 (Qwen3NextConfig). No torch.
+// experts and a gated shared one, zero-centred norms. Defaults are those of transformers 5.23 (Qwen3NextConfig).
+// No torch.
 
 #include "runtime/family/sparse_decoder.hpp"
 
 namespace d9d {
 
 struct Qwen3NextConfig final : SparseDecoder {
-  Qwen3NextConfig() { zero_centered_norms = true; }
+  Qwen3NextConfig();
 
   bool attention_bias = false;
   double partial_rotary_factor = 0.25;       // of a head's dimensions: the first ones turn
@@ -27,9 +27,11 @@ struct Qwen3NextConfig final : SparseDecoder {
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   void require_tensor_parallel(int ranks) const override;
   void require_context_parallel(int ranks) const override;
-  std::unique_ptr<StageModule> build_stage(StagePosition position,
-                                           const BuildOptions& options) const override;
-  std::string config_json() const override;
+  // A delta net in linear layers.
+  std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
+                                            std::int64_t index) const override;
+  void validate(const std::string& where) const override;
+  const ModelKeys& keys() const override;
   // Also the weights of multi-token prediction, which transformers does not read either.
   std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const override;
 
@@ -38,9 +40,5 @@ struct Qwen3NextConfig final : SparseDecoder {
  protected:
   std::vector<std::string> tensors_outside_mlp(std::int64_t layer) const override;
 };
-
-Qwen3NextConfig read_qwen3_next_config(const JsonReader& in);
-// Input error that names the first impossible value; `where` leads the text.
-void validate(const Qwen3NextConfig& config, const std::string& where);
 
 }  // namespace d9d

@@ -1,14 +1,12 @@
 #include "runtime/family/qwen3_next/family.hpp"
 
-#include "runtime/family/family_of.hpp"
-#include "runtime/family/json_reader.hpp"
+#include "runtime/family/family.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
-#include "runtime/family/qwen3_next/section.hpp"
 
 namespace d9d {
 namespace {
 
-class Qwen3NextFamily final : public FamilyOf<Qwen3NextSection> {
+class Qwen3NextFamily final : public Family {
  public:
   std::string_view name() const override { return "qwen3_next"; }
   std::string_view meaning() const override {
@@ -23,9 +21,7 @@ class Qwen3NextFamily final : public FamilyOf<Qwen3NextSection> {
   void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
     if (keys.contains("full_attention_interval") && !keys.contains("layer_types")) base.erase("layer_types");
   }
-  std::shared_ptr<FamilyModel> read(const JsonReader& in) const override {
-    return std::make_shared<Qwen3NextConfig>(read_qwen3_next_config(in));
-  }
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Qwen3NextConfig>(); }
 };
 
 }  // namespace

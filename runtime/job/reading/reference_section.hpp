@@ -1,5 +1,5 @@
 #pragma once
-// A part of the reference of all keys.
+// The reference of all keys: a part of it, and all of it without repeats.
 
 #include <string>
 #include <string_view>
@@ -10,5 +10,9 @@ namespace d9d {
 // "trainer.batching", "optimizer"; of a key the table that it stands in. Tables of one text are given once.
 // Input error for a section that is not there, with the nearest.
 std::string reference_section(std::string_view reference, std::string_view section);
+
+// `reference` with each section and each row once. A section that says what an earlier one says is a link in the row of
+// its key, and a row that an earlier choice has (`lr` of every optimizer) a link below the table.
+std::string without_repeats(std::string_view reference);
 
 }  // namespace d9d

@@ -157,8 +157,8 @@ void of_masters(const JobConfig& job, Issues& issues) {
 // As in transformers. A folder's config.json may say that it counts.
 void of_balance(const JobConfig& job, Issues& issues) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
-  if (!family || !family->model.is_object()) return;
-  const auto given = [&](const char* key) { return family->model.value(key, config::Json()); };
+  if (!family || !family->model.keys.is_object()) return;
+  const auto given = [&](const char* key) { return family->model.keys.value(key, config::Json()); };
   const config::Json wanted = given("output_router_logits");
   const bool may_count = wanted.is_null() ? family->from.has_value() : wanted == config::Json(true);
   if (may_count || given("router_aux_loss_coef").is_null()) return;

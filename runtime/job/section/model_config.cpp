@@ -101,9 +101,9 @@ HeadMap heads_of(const FamilyProvider& provider) {
 
 std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choice) {
   const auto* provider = std::get_if<FamilyProvider>(&choice);
-  if (provider == nullptr || provider->family == nullptr) return nullptr;
-  const Family& family = *provider->family;
-  json keys = given_keys(provider->model);
+  if (provider == nullptr || provider->model.family == nullptr) return nullptr;
+  const Family& family = *provider->model.family;
+  json keys = given_keys(provider->model.keys);
   family.to_config_keys(keys, where);
   std::vector<VocabularyPart> parts = take_vocabulary(keys, where);
   rename_key(keys, "rope_base", "rope_theta", where);
@@ -154,32 +154,28 @@ bool Codec<ModelProviderConfig>::read(ModelProviderConfig& out, const Node& node
   if (tag == nullptr) return false;
   const Family* const family = find_family(tag->text);
   if (family == nullptr) return Codec<Named>::read(out.emplace<Named>(), node, path, problems);
-  return family->read_section(out.emplace<FamilyProvider>(), *rest, path, problems, "name");
+  auto& provider = out.emplace<FamilyProvider>();
+  provider.model = blank_section(*family);
+  return Codec<FamilyProvider>::read(provider, *rest, path, problems, "name");
 }
 
 Json Codec<ModelProviderConfig>::write(const ModelProviderConfig& value) {
   if (const auto* named = std::get_if<Named>(&value)) return Codec<Named>::write(*named);
   const auto& provider = std::get<FamilyProvider>(value);
-  if (provider.family == nullptr) return nullptr;
-  return {{"name", provider.family->name()},
-          {"from", Codec<std::optional<std::string>>::write(provider.from)},
-          {"model", provider.model},
-          {"dtype", encode(provider.dtype)},
-          {"enable_checkpointing", provider.enable_checkpointing},
-          {"offload_layers", provider.offload_layers},
-          {"peft", Codec<std::optional<PeftConfig>>::write(provider.peft)},
-          {"head", Codec<std::optional<HeadOptions>>::write(provider.head)},
-          {"heads", Codec<HeadMap>::write(provider.heads)},
-          {"hidden_states", encode(provider.hidden_states)}};
+  if (provider.model.family == nullptr) return nullptr;
+  Json map = {{"name", provider.model.family->name()}};
+  map.update(Codec<FamilyProvider>::write(provider));
+  return map;
 }
 
 void Codec<ModelProviderConfig>::tables(Reference& reference, const std::string& path,
                                         const ModelProviderConfig&) {
-  for (const Family* family : families()) {
-    const std::string title = path + " with name: " + std::string(family->name());
-    reference.note(title, family->meaning());
-    family->add_tables(reference, path, title);
-  }
+  const std::string title = path + " with name: FAMILY";
+  std::string note = "FAMILY is one of these.\n";
+  for (const Family* family : families())
+    note += fmt::format("\n- `{}`: {}", family->name(), family->meaning());
+  reference.note(title, note);
+  Codec<FamilyProvider>::tables(reference, path, {}, title);
   Codec<Named>::tables(reference, path, Named{});
 }
 

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/family/qwen3/model.hpp"
+#include "runtime/family/qwen3/config.hpp"
+#include "runtime/nn/model/build_options.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d::test {

@@ -15,8 +15,7 @@ class CarriedKeys : public testing::Test {
   json carried(const json& config, const json& model = json::object()) {
     write_text(disk_, folder_ / "config.json", config.dump());
     FamilyProvider provider;
-    provider.family = find_family("mixtral");
-    provider.model = model;
+    provider.model = {find_family("mixtral"), model};
     return carried_keys(disk_, provider, folder_.path());
   }
 

@@ -28,7 +28,7 @@ TEST(NewRows, GiveALargerVocabularyTheMeanOfItsRows) {
     Qwen3Config config = golden_model(folder).qwen3();
     const std::int64_t rows = config.vocab_size;
     config.vocab_size += 3;
-    const auto stage = build_qwen3_stage(config, {});
+    const auto stage = config.build_stage({}, {});
 
     check_hugging_face_weights(disk_, golden_folder(folder), config);
     load_hugging_face_weights(disk_, golden_folder(folder), config, {}, stage->parameters());
@@ -57,7 +57,7 @@ TEST(NewRows, AreDrawnAsTheModelIsWhereTheJobSaysSo) {
     const std::int64_t rows = config.vocab_size;
     config.vocab_size += 3;
     const NewRows wish{NewRowValues::drawn, 11};
-    const auto stage = build_qwen3_stage(config, {}), fresh = build_qwen3_stage(config, {});
+    const auto stage = config.build_stage({}, {}), fresh = config.build_stage({}, {});
     draw_initial_weights(fresh->parameters(), 11);
 
     load_hugging_face_weights(disk, golden_folder(folder), config, {}, stage->parameters(), wish);

@@ -3,7 +3,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "runtime/family/qwen3/model.hpp"
+#include "runtime/family/qwen3/config.hpp"
+#include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 
 namespace d9d::test {
@@ -28,7 +29,7 @@ Qwen3Config tiny_mixture() {
 }
 
 std::unique_ptr<StageModule> tiny_stage(const Qwen3Config& config, StagePosition position) {
-  return build_qwen3_stage(config, position);
+  return config.build_stage(position, {});
 }
 
 void draw_values(StageModule& stage) {

@@ -69,7 +69,7 @@ using HuggingFaceFolder = HuggingFaceModel;
 
 TEST_F(HuggingFaceFolder, GivesAStageOnlyItsPart) {
   const GoldenModel golden = golden_model("moe");
-  const auto last = build_qwen3_stage(golden.qwen3(), {1, 2});
+  const auto last = golden.qwen3().build_stage({1, 2}, {});
 
   load_hugging_face_weights(disk_, golden_folder("moe"), golden.qwen3(), {1, 2}, last->parameters());
 
@@ -202,7 +202,7 @@ TEST_F(HuggingFaceFolder, KnowsTheEndsOfItsGenerationConfigToo) {
 TEST_F(HuggingFaceFolder, RefusesWeightsOfAnotherModel) {
   Qwen3Config config = golden_model("moe").qwen3();
   config.num_hidden_layers = 3;
-  const auto stage = build_qwen3_stage(config, {});
+  const auto stage = config.build_stage({}, {});
 
   try {
     load_hugging_face_weights(disk_, golden_folder("moe"), config, {}, stage->parameters());

@@ -46,7 +46,7 @@ TEST(MixtralConfig, RefusesByNameWhatItDoesNotCompute) {
   EXPECT_THAT(mixtral_error({{"router_jitter_noise", 0.1}}), HasSubstr("router_jitter_noise"));
   EXPECT_THAT(mixtral_error({{"num_experts", 4}, {"num_local_experts", 8}}), HasSubstr("they mean the same"));
   EXPECT_THAT(mixtral_error({{"router_z_loss_coef", -0.1}}), HasSubstr("router_z_loss_coef is -0.1"));
-  EXPECT_THAT(mixtral_error({{"num_local_experts", 1}}), HasSubstr("there are only 1 experts"));
+  EXPECT_THAT(mixtral_error({{"num_local_experts", 1}}), HasSubstr("the model has 1 expert;"));
 }
 
 TEST(MixtralConfig, FindsExpertsUnderAllTheirNames) {

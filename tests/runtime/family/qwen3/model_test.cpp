@@ -115,7 +115,7 @@ TEST(Qwen3Model, ComputesInBfloat16NearFp32AndInFp64Nearer) {
 }
 
 TEST(Qwen3Model, OrdersParametersSoThatWeightsOfOneInputAreNeighbours) {
-  const auto stage = build_qwen3_stage(golden_model("dense_bias_yarn").qwen3(), {0, 2});
+  const auto stage = golden_model("dense_bias_yarn").qwen3().build_stage({0, 2}, {});
   std::vector<std::string> names;
   for (const auto& p : stage->parameters()) names.push_back(p.name);
 
@@ -139,7 +139,7 @@ TEST(Qwen3Model, OrdersParametersSoThatWeightsOfOneInputAreNeighbours) {
 }
 
 TEST(Qwen3Model, RegistersEachParameterWithTorchUnderItsGlobalName) {
-  const auto stage = build_qwen3_stage(golden_model("moe").qwen3(), {});
+  const auto stage = golden_model("moe").qwen3().build_stage({}, {});
   auto& model = dynamic_cast<CausalLm&>(*stage);
 
   const auto registered = model.named_parameters();
@@ -175,7 +175,7 @@ TEST(Qwen3Model, CountsTheTokensOfEachExpertOnce) {
   const GoldenModel golden = golden_model("moe");
   BuildOptions options;
   options.checkpoint_activations = true;
-  const auto stage = build_qwen3_stage(golden.qwen3(), {}, options);
+  const auto stage = golden.qwen3().build_stage({}, options);
   auto& model = dynamic_cast<CausalLm&>(*stage);
   for (const auto& p : model.parameters()) p.tensor.detach().copy_(golden.weights.at(p.name));
 
@@ -191,15 +191,14 @@ TEST(Qwen3Model, HoldsTiedEmbeddingsOnTheFirstAndTheLastStage) {
   const Qwen3Config config = tied_over(3);
   std::vector<std::optional<int>> copies;
   for (int stage = 0; stage < 3; ++stage) {
-    for (const auto& p : build_qwen3_stage(config, {stage, 3})->parameters()) {
+    for (const auto& p : config.build_stage({stage, 3}, {})->parameters()) {
       EXPECT_NE(p.name, "lm_head.weight");
       if (p.name == "model.embed_tokens.weight") copies.push_back(tied_copy(p.layout));
     }
   }
 
   EXPECT_EQ(copies, (std::vector<std::optional<int>>{0, 1}));
-  for (const auto& p : build_qwen3_stage(config, {})->parameters())
-    EXPECT_EQ(tied_copy(p.layout), std::nullopt);
+  for (const auto& p : config.build_stage({}, {})->parameters()) EXPECT_EQ(tied_copy(p.layout), std::nullopt);
 }
 
 TEST(Qwen3Model, NamesInputsItCannotUse) {

@@ -46,5 +46,31 @@ TEST(ReferenceSection, SuggestsTheNearest) {
   EXPECT_THAT(error_of("dat"), Not(HasSubstr("files")));
 }
 
+TEST(ReferenceWithoutRepeats, LinksASectionAndARowToWhereTheyAreSaid) {
+  const std::string whole =
+      "Words.\n\n## Top level\n\n| key |\n|---|\n| `front` | before |\n| `back` | behind |\n"
+      "\n## `front with kind: a`\n\n| key |\n|---|\n| `front.wheel` | int |\n"
+      "\n## `back with kind: a`\n\n| key |\n|---|\n| `back.wheel` | int |\n"
+      "\n## `light with name: a`\n\nBright.\n\n| key |\n|---|\n| `light.lamp` | text |\n"
+      "\n## `light with name: b`\n\n| key |\n|---|\n| `light.lamp` | text |\n| `light.dim` | bool |\n"
+      "\n## `light with name: c`\n\n| key |\n|---|\n| `light.lamp` | text |\n";
+
+  EXPECT_EQ(without_repeats(whole),
+            "Words.\n\n## Top level\n\n| key |\n|---|\n| `front` | before |\n"
+            "| `back` | behind; as [`front`](#front-with-kind-a) |\n"
+            "\n## `front with kind: a`\n\n| key |\n|---|\n| `front.wheel` | int |\n"
+            "\n## `light with name: a`\n\nBright.\n\n| key |\n|---|\n| `light.lamp` | text |\n"
+            "\n## `light with name: b`\n\n| key |\n|---|\n| `light.dim` | bool |\n"
+            "\nAs above: [`light.lamp`](#light-with-name-a).\n"
+            "\n## `light with name: c`\n\nAs above: [`light.lamp`](#light-with-name-a).\n");
+}
+
+TEST(ReferenceWithoutRepeats, IsTheReferenceWhereNothingRepeats) {
+  const std::string mesh =
+      "Words.\n\n## `mesh`\n\n| key |\n|---|\n| `mesh.a` | int |\n\n## `node`\n\nNo further keys.\n";
+
+  EXPECT_EQ(without_repeats(mesh), mesh);
+}
+
 }  // namespace
 }  // namespace d9d

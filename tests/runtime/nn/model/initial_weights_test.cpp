@@ -66,8 +66,8 @@ TEST(InitialWeights, DiffersByNameAndSeedAndRoundsToTheDtype) {
 
 TEST(InitialWeights, GivesAStageTheWeightsOfTheWholeModel) {
   const GoldenModel golden = golden_model("moe");
-  const auto whole = build_qwen3_stage(golden.qwen3(), {});
-  const auto second = build_qwen3_stage(golden.qwen3(), {1, 2});
+  const auto whole = golden.qwen3().build_stage({}, {});
+  const auto second = golden.qwen3().build_stage({1, 2}, {});
   draw_initial_weights(whole->parameters(), 5);
   draw_initial_weights(second->parameters(), 5);
 

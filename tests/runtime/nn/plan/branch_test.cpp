@@ -14,7 +14,8 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
-#include "runtime/family/qwen3/model.hpp"
+#include "runtime/family/qwen3/config.hpp"
+#include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
@@ -87,7 +88,7 @@ struct Computed {
 };
 
 Computed compute(StageGroups& groups, const Qwen3Config& config, bool merged) {
-  const auto stage = build_qwen3_stage(config, {});
+  const auto stage = config.build_stage({}, {});
   auto& model = dynamic_cast<CausalLm&>(*stage);
   StageParameters parameters = parallelize_causal_lm(model, groups, {});
   draw_initial_weights(parameters, 1);

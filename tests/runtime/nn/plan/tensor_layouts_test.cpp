@@ -1,7 +1,8 @@
 // What a rank of tensor parallelism holds, without training: nothing here communicates.
 #include <gtest/gtest.h>
 
-#include "runtime/family/qwen3/model.hpp"
+#include "runtime/family/qwen3/config.hpp"
+#include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 #include "runtime/nn/size/model_costs.hpp"
@@ -13,7 +14,7 @@ namespace {
 StageParameters parameters_on(int ranks, int rank, const Qwen3Config& model) {
   const MeshDomains domains({.tensor_parallel = ranks});
   StageGroups groups(domains, rank, [](auto&&...) { return nullptr; });
-  return parallelize_causal_lm(*build_qwen3_stage(model, {0, 1}), groups, {});
+  return parallelize_causal_lm(*model.build_stage({0, 1}, {}), groups, {});
 }
 
 const StageParameter& named(const StageParameters& parameters, const std::string& name) {

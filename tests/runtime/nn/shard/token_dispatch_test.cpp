@@ -14,7 +14,8 @@
 #include "kernels/moe.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
-#include "runtime/family/qwen3/model.hpp"
+#include "runtime/family/qwen3/config.hpp"
+#include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
@@ -128,7 +129,7 @@ void with_trained_ranks(const std::function<void(int rank, CausalLm&, StageParam
       return SharedCommunicator(factory.open(rank, domain, axes, use));
     };
     StageGroups groups(plan.domains(), rank, open);
-    const auto stage = build_qwen3_stage(config, {}, {.checkpoint_activations = true});
+    const auto stage = config.build_stage({}, {.checkpoint_activations = true});
     auto& model = dynamic_cast<CausalLm&>(*stage);
     StageParameters parameters = parallelize_causal_lm(model, groups, {});
     draw_initial_weights(parameters, 1);

@@ -1,8 +1,11 @@
-#include "runtime/family/qwen3/mappers.hpp"
+// The tensors of Qwen3 in a folder; its config.json is in ../hugging_face_config_test.cpp.
+#include "runtime/family/qwen3/config.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
+
+#include "runtime/state/mapper/mapper.hpp"
 
 namespace d9d {
 namespace {
@@ -13,8 +16,13 @@ using testing::Not;
 
 const std::string experts = "model.layers.1.mlp.experts.";
 
-Qwen3Tensors dense_then_sparse() {
-  return {{false, true}, 2, false, true};
+Qwen3Config dense_then_sparse() {
+  Qwen3Config config(Qwen3Kind::moe);
+  config.num_hidden_layers = 2;
+  config.mlp_only_layers = {0};
+  config.num_experts = 2;
+  config.tie_word_embeddings = true;
+  return config;
 }
 
 Names with(const Names& names, const std::string& part) {
@@ -25,24 +33,34 @@ Names with(const Names& names, const std::string& part) {
   return found;
 }
 
-TEST(Qwen3Mappers, NameEachTensorOfBothSidesOnce) {
-  for (const auto storage : {ExpertStorage::one_by_one, ExpertStorage::fused}) {
-    const auto in = qwen3_from_hugging_face(dense_then_sparse(), storage);
-    const auto out = qwen3_to_hugging_face(dense_then_sparse(), storage);
+TEST(Qwen3Config, NamesEachTensorOfBothSidesOnce) {
+  const Qwen3Config config = dense_then_sparse();
+  ASSERT_EQ(config.folder_forms().size(), 3U);
+  for (const FolderForm& form : config.folder_forms()) {
+    const auto in = config.from_hugging_face(outputs_of(*form.from_parameters));
 
-    EXPECT_EQ(inputs_of(*in), outputs_of(*out));
-    EXPECT_EQ(outputs_of(*in), inputs_of(*out));
+    EXPECT_EQ(inputs_of(*in), outputs_of(*form.from_parameters)) << form.name;
+    EXPECT_EQ(outputs_of(*in), inputs_of(*form.from_parameters)) << form.name;
     EXPECT_EQ(
         with(outputs_of(*in), "experts"),
         (Names{experts + "down_proj.weight", experts + "gate_proj.weight", experts + "up_proj.weight"}));
     EXPECT_THAT(outputs_of(*in),
                 AllOf(Contains("model.layers.0.mlp.gate_proj.weight"),
+                      Contains("model.layers.1.self_attn.q_norm.weight"),
                       Contains("model.layers.1.mlp.gate.weight"), Not(Contains("lm_head.weight"))));
   }
 }
 
-TEST(Qwen3Mappers, SplitFusedGateAndUp) {
-  const auto in = qwen3_from_hugging_face(dense_then_sparse(), ExpertStorage::fused);
+TEST(Qwen3Config, OfDenseLayersHasNoExperts) {
+  Qwen3Config config = dense_then_sparse();
+  config.kind = Qwen3Kind::dense;
+
+  EXPECT_EQ(config.folder_forms().size(), 1U);
+  EXPECT_EQ(with(outputs_of(*config.to_hugging_face()), "experts"), Names());
+}
+
+TEST(Qwen3Config, SplitsFusedGateAndUp) {
+  const auto in = dense_then_sparse().from_hugging_face({experts + "gate_up_proj"});
   const at::Tensor fused = at::arange(2 * 6 * 4).view({2, 6, 4});
 
   const TensorMap parts = in->apply({{experts + "gate_up_proj", fused}});
@@ -51,8 +69,8 @@ TEST(Qwen3Mappers, SplitFusedGateAndUp) {
   EXPECT_TRUE(at::equal(parts.at(experts + "up_proj.weight"), fused.narrow(1, 3, 3)));
 }
 
-TEST(Qwen3Mappers, StackExpertsInTheirOrder) {
-  const auto in = qwen3_from_hugging_face(dense_then_sparse(), ExpertStorage::one_by_one);
+TEST(Qwen3Config, StacksExpertsInTheirOrder) {
+  const auto in = dense_then_sparse().from_hugging_face({});
   const at::Tensor first = at::arange(12).view({4, 3}), second = first.add(100);
 
   const TensorMap stacked =

@@ -1,20 +1,13 @@
 #pragma once
-// The section `model_provider.model` of Qwen3. Either Hugging Face's keys (those of config.json, so that it
-// can be pasted), or the original's (reference A.7: `layer`, `rope_base`, `max_position_ids` and so on); not
-// both for the same thing. Absent keys come from `from`, then from Hugging Face's defaults.
+// The section `model_provider.model.layer` of Qwen3: the original's keys of a layer (reference A.7), instead of
+// Hugging Face's.
 
 #include <boost/describe/class.hpp>
 
 #include <array>
 #include <cstdint>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "runtime/family/causal_lm_section.hpp"
-#include "runtime/family/expert_keys.hpp"
+#include "runtime/base/config/keys.hpp"
 
 namespace d9d {
 
@@ -73,39 +66,6 @@ constexpr auto keys_of(config::Tag<MoeLayerSection>) {
                     num_key_value_heads,
                     rms_norm_eps,
                     head_dim};
-}
-
-struct DenseModelSection : CausalLmSection {
-  std::optional<DenseLayerSection> layer;
-};
-BOOST_DESCRIBE_STRUCT(DenseModelSection, (CausalLmSection), (layer))
-constexpr auto keys_of(config::Tag<DenseModelSection>) {
-  return config::join(keys_of(config::Tag<CausalLmSection>{}), std::array{model_keys::layer});
-}
-
-struct MoeModelSection : CausalLmSection {
-  std::optional<MoeLayerSection> layer;
-  std::optional<std::int64_t> moe_intermediate_size;
-  std::optional<std::int64_t> num_experts;
-  std::optional<std::int64_t> num_local_experts;
-  std::optional<std::int64_t> num_experts_per_tok;
-  std::optional<bool> norm_topk_prob;
-  std::optional<std::int64_t> decoder_sparse_step;
-  std::optional<std::vector<std::int64_t>> mlp_only_layers;
-  std::optional<nlohmann::json> output_router_logits;
-  std::optional<nlohmann::json> router_aux_loss_coef;
-  std::optional<double> router_z_loss_coef;
-};
-BOOST_DESCRIBE_STRUCT(MoeModelSection, (CausalLmSection),
-                      (layer, moe_intermediate_size, num_experts, num_local_experts, num_experts_per_tok,
-                       norm_topk_prob, decoder_sparse_step, mlp_only_layers, output_router_logits,
-                       router_aux_loss_coef, router_z_loss_coef))
-constexpr auto keys_of(config::Tag<MoeModelSection>) {
-  using namespace model_keys;
-  return config::join(keys_of(config::Tag<CausalLmSection>{}),
-                      std::array{layer, moe_intermediate_size, num_experts, num_local_experts,
-                                 num_experts_per_tok, norm_topk_prob, decoder_sparse_step, mlp_only_layers,
-                                 output_router_logits, router_aux_loss_coef, router_z_loss_coef});
 }
 
 }  // namespace d9d
