@@ -175,10 +175,11 @@ void require_places(const JobConfig& job, const ProcessPlace& place, const Devic
 
 void require_device(const JobConfig& job, const ProcessPlace& place, const DeviceSummary& summary) {
   require_places(job, place, summary);
+  if (job.node.device == DeviceKind::cpu) return;
+  const DevicePlugin plugin = load_devices(job.node.device);
   if (job.node.device != DeviceKind::cuda) return;
   const int here = devices_here(job, place.ranks, summary.driver);
   const DevicePlaces places = places_on_node(job, place.ranks, here, place.share);
-  const DevicePlugin plugin;
   D9D_REQUIRE(
       plugin.num_devices() >= places.first + places.devices,
       "node.device: cuda, and CUDA's run time finds {} of the {} GPUs that the driver has: is the driver's "

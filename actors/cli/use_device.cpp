@@ -8,7 +8,7 @@
 namespace d9d {
 
 OptionSpec device_option() {
-  return {"--device", "NAME", "cpu, the default, cuda (the first GPU), or delayed (runtime/device)"};
+  return {"--device", "NAME", "cpu, the default, cuda (the first GPU), or delayed (runtime/devices/delayed)"};
 }
 
 std::shared_ptr<Device> device_given(const Arguments& arguments) {
@@ -16,9 +16,9 @@ std::shared_ptr<Device> device_given(const Arguments& arguments) {
   D9D_REQUIRE(name == "cpu" || name == "cuda" || name == "delayed",
               "--device is {}; choose cpu, cuda or delayed", name);
   if (name == "cpu") return cpu_device();
-  if (name == "delayed") return delayed_device(0);
+  if (name == "delayed") return DevicePlugin(DeviceLibrary::delayed).device(0);
   require_gpus(find_cuda_driver(), 1, "--device");
-  return DevicePlugin().device(0);
+  return DevicePlugin(DeviceLibrary::cuda).device(0);
 }
 
 }  // namespace d9d

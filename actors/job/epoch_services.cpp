@@ -5,8 +5,6 @@
 
 #include "actors/job/node_devices.hpp"
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/device_plugin.hpp"
-#include "runtime/comm/nccl/emulated.hpp"
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/device/device.hpp"
@@ -46,7 +44,8 @@ DevicePlaces places_of(const ProcessServices& process, const Membership& members
   const bool is_cuda = job.node.device == DeviceKind::cuda;
   const int ranks = membership.ranks_per_node.at(static_cast<std::size_t>(membership.node));
   require_protected_collectives(job, ranks, process.share, membership.addresses);
-  return places_on_node(job, ranks, is_cuda ? DevicePlugin().num_devices() : delayed_devices(ranks),
+  return places_on_node(job, ranks,
+                        is_cuda ? load_devices(job.node.device).num_devices() : delayed_devices(ranks),
                         process.share);
 }
 
@@ -58,11 +57,10 @@ std::chrono::milliseconds call_timeout(std::int64_t seconds_of_step) {
 
 DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& places, const Plan& plan) {
   using Kind = DeviceCollectives::Kind;
-  const DeviceKind device = job.node.device;
-  if (device == DeviceKind::cpu) return {};
+  if (job.node.device == DeviceKind::cpu) return {};
   if (places.collectives == CollectivesKind::local) return {.kind = Kind::local};
   return {.kind = Kind::nccl,
-          .nccl = device == DeviceKind::cuda ? &DevicePlugin().nccl() : &nccl::emulated_nccl(),
+          .nccl = &load_devices(job.node.device).nccl(),
           .device_of = [places, &plan](int rank) { return places.of(plan.placement(rank).local_index); },
           .call_timeout = call_timeout(job.trainer.timeout.init_timeout)};
 }
@@ -107,8 +105,7 @@ void EpochServices::say_who_uses_devices(const std::vector<ExpectedMemory>& expe
 
 std::shared_ptr<Device> EpochServices::device_of(int rank) const {
   const int device = places_.of(plan_.placement(rank).local_index);
-  if (device_kind_ == DeviceKind::cuda) return DevicePlugin().device(device);
-  return device_kind_ == DeviceKind::delayed ? delayed_device(device) : cpu_device();
+  return device_kind_ == DeviceKind::cpu ? cpu_device() : load_devices(device_kind_).device(device);
 }
 
 std::shared_ptr<Communicator> EpochServices::open(int rank, const std::string& domain,

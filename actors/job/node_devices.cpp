@@ -43,6 +43,10 @@ DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_he
   return places;
 }
 
+DevicePlugin load_devices(DeviceKind kind) {
+  return DevicePlugin(kind == DeviceKind::cuda ? DeviceLibrary::cuda : DeviceLibrary::delayed);
+}
+
 void require_protected_collectives(const JobConfig& job, int ranks_here, const RunOptions& options) {
   if (has_whole_mesh(job, ranks_here, options.share)) return;
   const auto look_at = [&](const std::optional<std::string>& address, const char* key) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/host/host_port.hpp"
+#include "runtime/comm/device_plugin.hpp"
 #include "runtime/launch/device_places.hpp"
 
 namespace d9d {
@@ -13,6 +14,9 @@ namespace d9d {
 // that names the key where ranks here share a device, or where the job wants `local` collectives.
 DevicePlaces places_on_node(const JobConfig& job, int ranks_here, int devices_here,
                             const HostShare& share = {});
+
+// Of `cuda` or `delayed`.
+DevicePlugin load_devices(DeviceKind kind);
 
 struct RunOptions;
 

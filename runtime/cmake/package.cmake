@@ -8,18 +8,16 @@ include(CMakePackageConfigHelpers)
 install(TARGETS d9d EXPORT d9dTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION include/d9d)
 install(TARGETS d9d-node RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-if(TARGET d9d_tables)
-  install(TARGETS d9d_tables LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
-if(TARGET d9d_cuda)
-  install(TARGETS d9d_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
-endif()
+get_property(loaded GLOBAL PROPERTY D9D_LOADED_LIBRARIES)
+foreach(library ${loaded})
+  install(TARGETS ${library} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+endforeach()
 
 # All that a task, a model or a message needs; none of what only one CPU's or one library's code includes.
 foreach(folder messages kernels runtime actors/core)
   get_filename_component(parent include/d9d/${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${parent}
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "cmake" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "cmake" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "devices" EXCLUDE
           PATTERN "caf_*" EXCLUDE)
 endforeach()
 install(FILES actors/job/actor_registry.hpp actors/job/own_actor.hpp DESTINATION include/d9d/actors/job)

@@ -51,4 +51,7 @@ if(D9D_MOLD)
 endif()
 
 # Warnings are for our own targets only; see d9d_library().
-set(D9D_WARNINGS -Wall -Wextra -Werror -Wno-missing-field-initializers)
+# nvcc does not know them.
+foreach(warning -Wall -Wextra -Werror -Wno-missing-field-initializers)
+  list(APPEND D9D_WARNINGS "$<$<COMPILE_LANGUAGE:CXX>:${warning}>")
+endforeach()

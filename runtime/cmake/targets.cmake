@@ -1,27 +1,40 @@
 # How every target of d9d is made, so that a folder's CMakeLists.txt is a list of sources and its arrows.
 
-# d9d_library(NAME SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
-# A static library d9d_<NAME>. All of them together become libd9d.so.
+# d9d_library(NAME [APART] SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
+# A static library d9d_<NAME>. All of them together become libd9d.so, except those that are APART: d9d_loaded_library().
 # ALONE are sources that no batch takes (batches.cmake): they have flags of their own, or a comment says why.
 # DEPS are its arrows: what it may include. ORDER are the arrows inside: its sub-folders, `.` for the files beside
 # them, and single files (without ending) that stand elsewhere; each may include itself and those before it.
 # tests/tidy reads both and compares them with the includes and the READMEs.
 function(d9d_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
   set(target d9d_${name})
-  if(ARG_SOURCES)
+  if(ARG_SOURCES OR ARG_ALONE)
     d9d_batches(${target} files ${ARG_SOURCES})
     add_library(${target} STATIC ${files} ${ARG_ALONE})
     target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                                 $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
     target_link_libraries(${target} PUBLIC ${ARG_DEPS})
-    set_property(GLOBAL APPEND PROPERTY D9D_LIBRARIES ${target})
+    if(NOT ARG_APART)
+      set_property(GLOBAL APPEND PROPERTY D9D_LIBRARIES ${target})
+    endif()
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>)
     target_link_libraries(${target} INTERFACE ${ARG_DEPS})
   endif()
+endfunction()
+
+# d9d_loaded_library(NAME LIBRARIES ...): libd9d_<NAME>.so of the objects of these libraries. libd9d.so finds it beside
+# itself and loads it when it is asked for.
+function(d9d_loaded_library name)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  add_library(d9d_${name} SHARED ${objects})
+  target_link_libraries(d9d_${name} PRIVATE d9d)
+  set_target_properties(d9d_${name} PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
+                                               BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  set_property(GLOBAL APPEND PROPERTY D9D_LOADED_LIBRARIES d9d_${name})
 endfunction()
 
 # With sanitizers GCC 12 warns of uninitialised variables in its own <regex>.

@@ -17,7 +17,8 @@ endif()
 add_library(d9d_torch INTERFACE)
 add_library(d9d::torch ALIAS d9d_torch)
 target_compile_options(d9d_torch INTERFACE
-  "SHELL:-idirafter ${D9D_TORCH_ROOT}/include" "SHELL:-idirafter ${D9D_TORCH_ROOT}/include/torch/csrc/api/include")
+  "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${D9D_TORCH_ROOT}/include>"
+  "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${D9D_TORCH_ROOT}/include/torch/csrc/api/include>")
 target_link_options(d9d_torch INTERFACE "LINKER:-rpath,${D9D_TORCH_ROOT}/lib" "LINKER:--disable-new-dtags")
 target_link_libraries(d9d_torch INTERFACE "${D9D_TORCH_ROOT}/lib/libtorch_cpu.so" "${D9D_TORCH_ROOT}/lib/libc10.so")
 

@@ -71,13 +71,10 @@ class Device {
 
 // The host itself. Several ranks may have the same one.
 std::shared_ptr<Device> cpu_device();
-// A device of its own on host memory, that runs late and out of order (README.md).
-// `index` counts the devices of the process from 0, at most 8. Safe to call again for the same one.
-std::shared_ptr<Device> delayed_device(int index);
 // The one where tensors of this place are; a place that no device was kept for is a bug.
 Device& device_of(c10::Device place);
 // Makes a device known to device_of(), for the life of the process; the first of a place stays, and is returned: streams
-// of two objects would be two sets. The host and delayed devices are known.
+// of two objects would be two sets. The host is known.
 std::shared_ptr<Device> keep_device(std::shared_ptr<Device> device);
 
 // Queues this thread's ops on the stream until the scope ends, and counts their memory for the stream's pool.

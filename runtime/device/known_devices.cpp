@@ -1,4 +1,4 @@
-// Which device tensors of a place are on: the host, delayed devices, and those that a plugin brought.
+// Which device tensors of a place are on: the host, and those that a plugin brought.
 #include <map>
 #include <memory>
 #include <mutex>

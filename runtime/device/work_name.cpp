@@ -1,6 +1,5 @@
 #include "runtime/device/work_name.hpp"
 
-#include <atomic>
 #include <mutex>
 #include <unordered_set>
 
@@ -14,12 +13,9 @@ const std::string* kept(std::string name) {
     std::mutex mutex;
     std::unordered_set<std::string> all;
   };
-  static constinit std::once_flag once;
-  static constinit std::atomic<Names*> names = nullptr;
-  std::call_once(once, [] { names.store(new Names); });
-  Names& kept = *names.load(std::memory_order_relaxed);
-  const std::lock_guard lock(kept.mutex);
-  return &*kept.all.insert(std::move(name)).first;
+  static const auto names = new Names;
+  const std::lock_guard lock(names->mutex);
+  return &*names->all.insert(std::move(name)).first;
 }
 
 const std::string*& name_of_thread() {

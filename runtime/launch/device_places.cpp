@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-constexpr int delayed_devices_max = 8;  // runtime/device/delayed
+constexpr int delayed_devices_max = 8;  // runtime/devices/delayed
 
 bool is_dynamic(const JobConfig& job) {
   return job.trainer.pipelining.order == CursorOrder::dynamic;

@@ -5,6 +5,7 @@
 
 #include "actors/rank_executor.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "tests/support/actor_world.hpp"
 #include "tests/support/idle_rank_worker.hpp"
 

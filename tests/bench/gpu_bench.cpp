@@ -241,7 +241,7 @@ void optimizers(Bench& bench, const at::TensorOptions& bf16) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const d9d::DevicePlugin plugin;
+  const d9d::DevicePlugin plugin(d9d::DeviceLibrary::cuda);
   const auto device = plugin.device(0);
   const auto bf16 = at::TensorOptions(at::kBFloat16).device(device->place());
   Bench bench(*device, argc > 1 ? argv[1] : "");

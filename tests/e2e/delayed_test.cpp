@@ -81,5 +81,17 @@ TEST_F(DeviceOfAJob, RoundsStochasticallyAsTheCpu) {
   EXPECT_EQ(curve("delayed", half + delayed()), curve("cpu", half));
 }
 
+// As `check` and `run` do where CUDA is missing.
+TEST_F(DeviceOfAJob, IsRefusedWithTheRemedyWhereItsLibraryIsMissing) {
+  for (const Words& command : {Words{"check", "job.yaml"}, Words{"job.yaml"}}) {
+    const auto process =
+        job_.spawn(command + delayed(), {{"D9D_DELAYED_PLUGIN", "/nowhere/libd9d_delayed.so"}});
+    EXPECT_EQ(process->wait(), 2);
+    EXPECT_THAT(process->err(), HasSubstr("error: this build has no plugin of delayed devices: /nowhere/"
+                                          "libd9d_delayed.so does not exist; build or install d9d again"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(job_.folder().path() / "runs"));
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -16,7 +16,7 @@ struct Room {
   std::vector<std::string> order;  // from ORDER: sub-folders, files without ending, "." for the other files
 };
 
-// By folder. Examples and kernels/cuda link libd9d.so and may therefore include every room.
+// By folder. Examples link libd9d.so and may therefore include every room.
 const std::map<std::string, Room>& rooms();
 // The room of a file, given by its path from the root; its first folder where no library claims it.
 std::string room_of(const std::string& path);

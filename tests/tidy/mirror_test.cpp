@@ -113,11 +113,15 @@ const Coverage& coverage() {
   return all;
 }
 
+bool is_of_cuda(const std::string& test) {
+  return test.starts_with("tests/kernels/cuda/") || test.starts_with("tests/runtime/devices/cuda/");
+}
+
 // Tests of tests/e2e run the program, which has all sources; others choose loops or a plugin when they run.
 bool is_run_by(const std::string& test, const std::string& source) {
   return test.starts_with("tests/e2e/") ||
          (test == loops_test_path && source.starts_with("kernels/cpu/loops/")) ||
-         (test.starts_with("tests/kernels/cuda/") && source.starts_with("kernels/cuda/"));
+         (is_of_cuda(test) && is_of_cuda("tests/" + source));
 }
 
 // How many leading folders two paths share.
@@ -134,7 +138,7 @@ auto rank_of(const std::string& source, const std::string& test, std::size_t ste
 
 // Empty when no test reaches it.
 std::string nearest_test(const std::string& source) {
-  if (source.starts_with("kernels/cuda/")) return "tests/kernels/cuda/cuda_test.cpp";
+  if (is_of_cuda("tests/" + source)) return "tests/runtime/devices/cuda/cuda_test.cpp";
   if (source.starts_with("kernels/cpu/loops/")) return loops_test_path;
   const auto found = coverage().tests.find(source);
   if (found == coverage().tests.end()) return source.starts_with("actors/") ? "tests/e2e/check_test.cpp" : "";

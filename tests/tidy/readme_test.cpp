@@ -86,7 +86,7 @@ TEST(Readme, ThePictureOfTheLayersIsTrue) {
   ASSERT_EQ(layers.size(), 5U) << "README.md: the line 'examples, tests  ->  actors ...' is missing";
   for (const auto& [name, room] : rooms()) {
     for (const std::string& other : room.may_include) {
-      if (name == "examples" || name == "kernels/cuda") continue;  // plugins, over libd9d.so
+      if (name == "examples") continue;  // plugins, over libd9d.so
       if (top(other) == "messages") {
         EXPECT_EQ(top(name), "actors") << "README.md says that only actors know messages, but " << name;
       } else if (top(name) != top(other)) {

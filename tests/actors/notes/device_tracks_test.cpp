@@ -7,8 +7,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "runtime/device/delayed/device_time.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/device_time.hpp"
 #include "tests/support/idle_device.hpp"
 
 namespace d9d {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "kernels/run_op.hpp"
-#include "tests/kernels/cuda/gpu_fixture.hpp"
+#include "tests/runtime/devices/cuda/gpu_fixture.hpp"
 
 namespace d9d {
 namespace {

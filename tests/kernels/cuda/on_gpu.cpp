@@ -2,13 +2,13 @@
 #include <c10/core/DeviceType.h>
 
 #include "kernels/run_op.hpp"
-#include "tests/kernels/cuda/gpu_fixture.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
+#include "tests/runtime/devices/cuda/gpu_fixture.hpp"
 
 namespace d9d::test {
 
 struct CudaOps::Place {
-  DevicePlugin plugin;
+  DevicePlugin plugin{DeviceLibrary::cuda};
 };
 
 CudaOps::CudaOps() : place_(std::make_unique<Place>()) {}

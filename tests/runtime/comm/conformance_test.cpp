@@ -1,4 +1,4 @@
-// What every backend owes its users. NCCL joins on machines that have it: see kernels/cuda.
+// What every backend owes its users. NCCL joins on machines that have it: see tests/runtime/devices/cuda.
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>

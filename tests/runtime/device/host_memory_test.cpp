@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "tests/support/idle_device.hpp"
 
 namespace d9d {

@@ -7,6 +7,7 @@
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 
 namespace d9d {
 namespace {

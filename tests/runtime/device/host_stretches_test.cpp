@@ -1,4 +1,5 @@
 #include "runtime/device/host_stretches.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 
 #include <gtest/gtest.h>
 

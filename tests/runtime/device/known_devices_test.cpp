@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

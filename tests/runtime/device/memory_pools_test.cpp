@@ -4,8 +4,9 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 
 namespace d9d {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "runtime/base/host_limits.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 
 namespace d9d {
 namespace {

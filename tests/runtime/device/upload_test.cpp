@@ -6,6 +6,7 @@
 
 #include "kernels/memory/host_values.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 
 namespace d9d {
 namespace {

@@ -4,10 +4,11 @@
 
 #include <string>
 
-#include "runtime/device/delayed/current.hpp"
-#include "runtime/device/delayed/device_time.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/current.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/device_time.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 
 namespace d9d {
 namespace {

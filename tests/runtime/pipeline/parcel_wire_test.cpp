@@ -12,10 +12,11 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/device/work_name.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "runtime/pipeline/stage/handed_tensors.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "tests/runtime/rank/delayed_case.hpp"
 #include "tests/support/meshes.hpp"
 

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/runtime/rank/delayed_case.hpp"
 #include "tests/support/temporary_folder.hpp"

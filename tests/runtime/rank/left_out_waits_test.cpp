@@ -8,8 +8,8 @@
 #include <iostream>
 #include <optional>
 
-#include "runtime/device/delayed/machine.hpp"
-#include "runtime/device/delayed/stream_waits.hpp"
+#include "runtime/devices/delayed/machine.hpp"
+#include "runtime/devices/delayed/stream_waits.hpp"
 #include "tests/support/meshes.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -2,9 +2,9 @@
 // mesh of the CPU in every order of work, and an error with the group's name where a collective does not end.
 #include <gmock/gmock.h>
 
-#include "runtime/comm/nccl/emulated.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/machine.hpp"
+#include "runtime/devices/delayed/nccl/emulated.hpp"
 #include "tests/runtime/rank/delayed_case.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/meshes.hpp"

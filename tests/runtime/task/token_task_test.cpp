@@ -8,6 +8,7 @@
 
 #include "runtime/data/read_microbatch.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/metric/sums_metric.hpp"
 
 namespace d9d {

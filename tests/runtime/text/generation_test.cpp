@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/provider/hugging_face_model.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 

@@ -3,7 +3,7 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-#include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/provider/hugging_face_model.hpp"
 #include "runtime/text/generation.hpp"
 #include "tests/runtime/family/golden_model.hpp"

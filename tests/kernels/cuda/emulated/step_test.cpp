@@ -8,8 +8,9 @@
 
 #include "kernels/ops/every_op.hpp"
 #include "kernels/run_op.hpp"
-#include "runtime/device/delayed/machine.hpp"
-#include "runtime/device/delayed/op_table.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
+#include "runtime/devices/delayed/op_table.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/text/model_use.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"

@@ -12,9 +12,10 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 
 namespace d9d {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/comm/nccl/collective_part.hpp"
+#include "runtime/devices/delayed/nccl/collective_part.hpp"
 
 namespace d9d::nccl {
 namespace fake {

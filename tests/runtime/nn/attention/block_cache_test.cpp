@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/device/device.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 
 namespace d9d::test {
 namespace {

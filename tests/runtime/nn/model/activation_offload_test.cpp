@@ -10,9 +10,10 @@
 #include "kernels/graph/split_backward.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/norm.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 
 namespace d9d {
 namespace {

@@ -6,9 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "kernels/memory/host_values.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 
 namespace d9d {
 namespace {

@@ -11,7 +11,8 @@
 
 #include "kernels/graph/weight_work.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/device/delayed/machine.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 

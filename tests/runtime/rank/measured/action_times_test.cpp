@@ -9,11 +9,12 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/device/delayed/current.hpp"
-#include "runtime/device/delayed/device_time.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/work_name.hpp"
+#include "runtime/devices/delayed/current.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/device_time.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "runtime/rank/rank_worker.hpp"
 #include "tests/runtime/rank/delayed_case.hpp"
 

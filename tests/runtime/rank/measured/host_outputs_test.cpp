@@ -8,6 +8,7 @@
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 
 namespace d9d::test {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/train/gradient/gradient_norm.hpp"
 #include "tests/runtime/train/stage_of.hpp"
 

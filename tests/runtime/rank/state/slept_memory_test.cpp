@@ -7,9 +7,10 @@
 #include <fstream>
 
 #include "runtime/base/host_limits.hpp"
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "runtime/train/flat_buffer.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"

@@ -7,10 +7,11 @@
 
 #include <optional>
 
-#include "runtime/device/delayed/machine.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/device/work_name.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "tests/support/error_of.hpp"
 

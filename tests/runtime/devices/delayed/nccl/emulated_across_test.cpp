@@ -1,0 +1,164 @@
+// The emulated NCCL between processes: ranks that know of each other by their connections only.
+#include "runtime/devices/delayed/nccl/emulated_across.hpp"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/zeros.h>
+#include <gmock/gmock.h>
+
+#include "tests/runtime/devices/delayed/nccl/emulated_world.hpp"
+
+namespace d9d::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+
+EmulatedWorld processes(int size, milliseconds timeout = std::chrono::seconds(20)) {
+  return EmulatedWorld(size, timeout, /*one_process=*/false);
+}
+
+TEST(EmulatedAcross, SumsGathersAndTells) {
+  EmulatedWorld world = processes(3);
+
+  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+    at::Tensor sum = on(rank, at::full({100'000}, rank + 1.0F)),
+               half = on(rank, at::full({3}, 0.1F, at::kBFloat16));
+    at::Tensor block = on(rank, at::zeros({2})), whole = on(rank, at::zeros({3, 2}));
+    at::Tensor told = on(rank, at::full({5}, rank, at::kInt)), none = on(rank, at::zeros({0}));
+    all.all_reduce(sum, ReduceOp::sum).wait();
+    all.all_reduce(none, ReduceOp::sum).wait();
+    all.all_reduce(half, ReduceOp::max).wait();
+    all.reduce_scatter(block, on(rank, at::arange(6, at::kFloat)), ReduceOp::sum).wait();
+    all.all_gather(whole, on(rank, at::full({2}, rank * 1.0F))).wait();
+    all.broadcast(told, 2).wait();
+
+    EXPECT_EQ(sum[99'999].item<float>(), 6.0F);
+    EXPECT_EQ(half[2].item<float>(), at::full({}, 0.1F, at::kBFloat16).item<float>());
+    EXPECT_TRUE(at::equal(block.cpu(), at::arange(2 * rank, 2 * rank + 2, at::kFloat).mul(3)));
+    EXPECT_TRUE(at::equal(whole.cpu().select(1, 1), at::arange(3, at::kFloat)));
+    EXPECT_EQ(told[4].item<int>(), 2);
+  });
+
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST(EmulatedAcross, ExchangesRowsAndPassesMessagesRound) {
+  EmulatedWorld world = processes(2);
+
+  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+    const Communicator::Splits to = rank == 0 ? Communicator::Splits{1, 2} : Communicator::Splits{0, 1};
+    const Communicator::Splits from = rank == 0 ? Communicator::Splits{1, 0} : Communicator::Splits{2, 1};
+    const at::Tensor rows =
+        on(rank, at::arange((to[0] + to[1]) * 2, at::kFloat).view({-1, 2}).add(100.0 * rank));
+    at::Tensor received = on(rank, at::zeros({from[0] + from[1], 2}));
+    all.all_to_all(received, rows, from, to).wait();
+    at::Tensor mine = on(rank, at::full({100}, rank * 1.0F));
+    for (int hop = 0; hop < 3; ++hop) {
+      at::Tensor coming = at::empty_like(mine);
+      all.begin_exchange(mine, 1 - rank, coming, 1 - rank, 0);
+      all.end_exchange(coming, 1 - rank, 0).wait();
+      mine = coming;
+    }
+
+    EXPECT_EQ(received.cpu()[0][0].item<float>(), rank == 0 ? 0.0F : 2.0F);
+    if (rank == 1) {
+      EXPECT_EQ(received.cpu()[2][0].item<float>(), 100.0F);
+    }
+    EXPECT_EQ(mine[99].item<float>(), 1.0F - rank);
+  });
+
+  EXPECT_THAT(errors, Each(""));
+}
+
+// Nobody waits for rank 1's device there; a GPU works all the same.
+TEST(EmulatedAcross, WorksForOthersWhileItsOwnHostDoesNotWait) {
+  EmulatedWorld world = processes(2);
+
+  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+    at::Tensor sum = on(rank, at::full({10}, 1.0F)), row = on(rank, at::full({4}, 7.0F * rank));
+    all.all_reduce(sum, ReduceOp::sum).wait();
+    if (rank == 1) all.send(row, 0);
+    if (rank == 0) {
+      all.receive(row, 1).wait();
+      EXPECT_EQ(row[3].item<float>() + sum[9].item<float>(), 9.0F);
+    }
+    all.barrier();
+  });
+
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST(EmulatedAcross, NeverEndsWhereCallsDoNotMatch) {
+  EmulatedWorld world = processes(2, milliseconds(300));
+
+  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+    at::Tensor sum = on(rank, at::full({10 + rank}, 1.0F));
+    all.all_reduce(sum, ReduceOp::sum).wait();
+    sum.cpu();  // ends when the communicator is ended
+    all.check();
+  });
+
+  EXPECT_THAT(errors, Each(AllOf(HasSubstr("not done 300 ms after it could begin"),
+                                 HasSubstr("rank 1 launched all_reduce(Float, 11 elements)"))));
+}
+
+TEST(EmulatedAcross, NamesAMessageThatNobodyReceives) {
+  EmulatedWorld world = processes(2, milliseconds(300));
+
+  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+    at::Tensor row = on(rank, at::full({4}, 1.0F));
+    if (rank == 1) return;
+    all.send(row, 1);
+    all.wait();
+    row.add(0).cpu();
+    all.check();
+  });
+
+  EXPECT_THAT(errors[0], AllOf(HasSubstr("send(Float, 4 elements) to rank 1: not done 300 ms"),
+                               HasSubstr("of group all[0,1] (nccl)")));
+}
+
+// Long before the deadline.
+TEST(EmulatedAcross, FailsWhereAMemberIsGoneThatItWaitsFor) {
+  EmulatedWorld world = processes(2);
+  world.lose(1);
+
+  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+    if (rank == 1) return;
+    at::Tensor sum = on(rank, at::full({10}, 1.0F));
+    all.all_reduce(sum, ReduceOp::sum).wait();
+    sum.cpu();
+    all.check();
+  });
+
+  EXPECT_THAT(errors[0],
+              AllOf(HasSubstr("all_reduce(Float, 10 elements) of ranks 0, 1: remote process ended"),
+                    HasSubstr("of group all[0,1] (nccl)"), HasSubstr("not all ranks answer")));
+}
+
+TEST(EmulatedAcross, EndsWhatHangsAtTheDeadlineAndWhatNcclReports) {
+  for (const auto kind : {EmulatedFault::Kind::hang, EmulatedFault::Kind::error}) {
+    EmulatedWorld world = processes(2, milliseconds(300));
+    plant_fault(EmulatedFault{kind, 1, 3});
+
+    const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+      at::Tensor sum = on(rank, at::full({10}, 1.0F));
+      for (int i = 0; i < 4; ++i) all.all_reduce(sum, ReduceOp::sum).wait();
+      sum.cpu();
+      all.check();
+    });
+
+    EXPECT_THAT(errors[0], HasSubstr("of group all[0,1] (nccl)"));
+    EXPECT_THAT(errors[1],
+                HasSubstr(kind == EmulatedFault::Kind::hang ? "not done 300 ms" : "internal error"));
+  }
+  plant_fault({});
+}
+
+}  // namespace
+}  // namespace d9d::nccl

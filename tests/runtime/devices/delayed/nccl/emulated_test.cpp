@@ -1,0 +1,36 @@
+// What goes wrong between the emulated NCCL's ranks.
+#include "runtime/devices/delayed/nccl/emulated.hpp"
+
+#include <ATen/ops/full.h>
+#include <gmock/gmock.h>
+
+#include "tests/runtime/devices/delayed/nccl/emulated_world.hpp"
+
+namespace d9d::nccl {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(EmulatedNccl, EndsWhatHangsAtTheDeadlineAndWhatNcclReports) {
+  for (const auto kind : {EmulatedFault::Kind::hang, EmulatedFault::Kind::error}) {
+    EmulatedWorld world(2, milliseconds(300));
+    plant_fault(EmulatedFault{kind, 1, 3});
+
+    const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
+      at::Tensor sum = on(rank, at::full({10}, 1.0F));
+      for (int i = 0; i < 4; ++i) all.all_reduce(sum, ReduceOp::sum).wait();
+      sum.cpu();
+      all.check();
+    });
+
+    EXPECT_THAT(errors[0], HasSubstr("of group all[0,1] (nccl)"));
+    EXPECT_THAT(errors[1],
+                HasSubstr(kind == EmulatedFault::Kind::hang ? "not done 300 ms" : "internal error"));
+  }
+  plant_fault({});
+}
+
+}  // namespace
+}  // namespace d9d::nccl
