@@ -37,13 +37,6 @@ function(d9d_loaded_library name)
   set_property(GLOBAL APPEND PROPERTY D9D_LOADED_LIBRARIES d9d_${name})
 endfunction()
 
-# With sanitizers GCC 12 warns of uninitialised variables in its own <regex>.
-function(d9d_includes_regex target)
-  if(D9D_PROFILE MATCHES "asan|tsan")
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
-  endif()
-endfunction()
-
 # d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds])
 # One test binary test_<NAME>; each TEST is a ctest of its own, labelled with its tier. ALONE: as for d9d_library().
 function(d9d_tests name)
@@ -52,7 +45,6 @@ function(d9d_tests name)
   d9d_batches(${target} files ${ARG_SOURCES})
   add_executable(${target} ${files} ${ARG_ALONE})
   target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
-  d9d_includes_regex(${target})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
