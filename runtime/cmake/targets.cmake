@@ -72,7 +72,7 @@ function(d9d_test_library name)
   add_library(${target} STATIC ${files})
   target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
-  target_compile_definitions(${target} PRIVATE D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}" D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${target} PUBLIC ${ARG_DEPS})
 endfunction()
 
