@@ -19,7 +19,7 @@ class CpuDevice final : public Device {
   void copy(const at::Tensor& into, const at::Tensor& from) override { into.copy_(from); }
   at::Tensor pinned(std::int64_t bytes) override { return at::empty({bytes}, at::kByte); }
   void finish() override {}
-  void trim() override {}  // the host's allocator serves more than tensors (rank/slept_memory)
+  void trim() override {}  // the host's allocator serves more than tensors (rank/state/slept_memory)
 };
 
 }  // namespace

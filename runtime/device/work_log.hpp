@@ -1,7 +1,7 @@
 #pragma once
 // The work that a rank has queued on its device, and when the device did it. Times are read only where
 // the host has waited for the device anyway. Used by the rank's thread alone, which queues all of its
-// work (rank/rank_gradients.hpp).
+// work (rank/group/rank_gradients.hpp).
 
 #include <cstdint>
 #include <functional>

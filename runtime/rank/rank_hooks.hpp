@@ -1,5 +1,5 @@
 #pragma once
-// Calls the gradient hooks of a rank (train/gradient_hook.hpp). Needs torch.
+// Calls the gradient hooks of a rank (train/gradient/gradient_hook.hpp). Needs torch.
 
 #include <memory>
 #include <vector>

@@ -7,7 +7,7 @@
 //   between stages   hidden_states dtype of the model [B, S, H]
 //                    router_sums, of models with a balance loss in training (nn/model/router_balance.hpp)
 //   shared           position_ids  int64 [B, S]; labels int64 [B, S], already shifted, -100 = ignored;
-//                    sequence_length int64 [] where ranks share sequences (rank/context_split.hpp);
+//                    sequence_length int64 [] where ranks share sequences (rank/feed/context_split.hpp);
 //                    document_starts int64 [B, S] where rows hold several documents
 //                    (nn/model/document_starts.hpp): the model must not let them see each other
 //                    token_mask bool [B, S] where rows are filled up (nn/model/token_mask.hpp)

@@ -2,7 +2,7 @@
 // A weight that the first and the last stage of a pipeline share (tied embeddings). Each has a copy
 // with the same name and layout. The layout has one more axis, on which the weight is replicated, so a
 // checkpoint stores it once and a norm counts it once. At the end of a step the two gradients are
-// added (train/tied_gradients.hpp).
+// added (train/gradient/tied_gradients.hpp).
 
 #include <optional>
 

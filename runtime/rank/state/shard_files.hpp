@@ -1,7 +1,7 @@
 #pragma once
 // Writes snapshots to disk. The RankExecutor hands a ShardParcel to the CheckpointWriter, which writes
 // it with this function; the Coordinator then commits the files of all ranks
-// (state/checkpoint_commit.hpp). No torch in this header.
+// (state/checkpoint/checkpoint_commit.hpp). No torch in this header.
 
 #include <cstdint>
 #include <map>

@@ -170,7 +170,7 @@ std::string text_of(const RankActions& actions, const std::vector<int>& ranks) {
   return text;
 }
 
-// The first microbatches that ran forward alone, where others trained (task/step_phases.hpp).
+// The first microbatches that ran forward alone, where others trained (job/step_phases.hpp).
 int forwards_alone(const RankActions& actions) {
   int first_trained = std::numeric_limits<int>::max();
   for (const auto& [rank, mine] : actions) {
