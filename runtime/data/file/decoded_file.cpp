@@ -1,7 +1,6 @@
 #include "runtime/data/file/decoded_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "runtime/base/error.hpp"
 
@@ -33,7 +32,7 @@ void DecodedFile::begin_stream() {
 std::size_t DecodedFile::read(std::span<char> out) {
   if (!is_packed()) {
     const auto bytes = packed_.text().substr(at_, out.size());
-    std::memcpy(out.data(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), out.begin());
     at_ += bytes.size();
     return bytes.size();
   }

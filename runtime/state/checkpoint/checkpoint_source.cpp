@@ -17,7 +17,7 @@ const TensorSpec& CheckpointSource::spec(const std::string& name) const {
 
 void CheckpointSource::read_into(const std::string& name, const Slice& box, std::byte* into) const {
   const at::Tensor values = checkpoint_.read(kind_, name, box);
-  std::memcpy(into, values.data_ptr(), values.nbytes());
+  if (values.numel() > 0) std::memcpy(into, values.data_ptr(), values.nbytes());  // else it has no place
 }
 
 WithBuffers::WithBuffers(const TensorSource& parameters, const CheckpointReader& checkpoint)

@@ -186,7 +186,7 @@ void ModelFiles::dequantise_into(const Scaled& scaled, const Slice& slice, std::
   dequantise(scaled.format, values.data(), scales.const_data_ptr<float>(), slice, blocks,
              made.mutable_data_ptr<float>());
   made = made.to(scalar_type_of(spec.dtype));
-  std::memcpy(into, made.const_data_ptr(), made.nbytes());
+  if (made.numel() > 0) std::memcpy(into, made.const_data_ptr(), made.nbytes());  // else it has no place
 }
 
 void ModelFiles::add(const std::string& name, std::size_t file) {

@@ -71,8 +71,9 @@ class JoinScreenTest : public testing::Test {
   Config config_;
   caf::actor_system system_{config_};
   JoinScreen screen_{2, is_known};
-  const caf::actor somebody_ =
-      system_.spawn([](caf::event_based_actor*) -> caf::behavior { return {[](int) {}}; });
+  const caf::actor somebody_ = system_.spawn(
+      [](caf::event_based_actor*, int /*CAF: none is undefined*/) -> caf::behavior { return {[](int) {}}; },
+      0);
   const caf::strong_actor_ptr handle_ = caf::actor_cast<caf::strong_actor_ptr>(somebody_);
 };
 
