@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "actors/job/actor_registry.hpp"
+#include "runtime/job/job_load.hpp"
 #include "runtime/job/step_phases.hpp"
 #include "runtime/launch/run_options.hpp"
 #include "runtime/plugin/registry.hpp"

@@ -4,15 +4,15 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/plugin/piece_makers.hpp"
+#include "runtime/provider/folder_mapper.hpp"
 
 namespace d9d {
 
-class Registry : public PieceMakers {
+class Registry : public PieceMakers, public NamedMappers {
  public:
   void set_context(PieceContext context) { context_ = std::move(context); }
   const PieceContext& context() const { return context_; }
@@ -51,9 +51,8 @@ class Registry : public PieceMakers {
                                                    const config::Section& config) const;
   OpenTracker make_tracker(const std::string& name, const config::Section& config) const;
   // Null for an unknown name.
-  std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
-                                                 const std::set<std::string>& stored) const;
-  std::vector<std::string> mapper_names() const;
+  MapperPtr make_mapper(const std::string& name, const Names& stored) const override;
+  std::vector<std::string> mapper_names() const override;
 
  private:
   std::map<std::string, MakeModel> models_;

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
+#include "runtime/job/rule/job_validation.hpp"
 #include "runtime/job/rule/optimizer_rules.hpp"
 #include "runtime/job/rule/parameter_patterns.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
