@@ -22,7 +22,9 @@ std::vector<SharedKey> keys_of_families(const std::string& path) {
   for (const Family* family : families()) {
     for (const ModelKey& key : family->blank()->keys()) {
       const config::Row row = config::make_row(path, key.key, key.type->name(), nullptr, false);
-      auto found = std::ranges::find(shared, row, &SharedKey::row);
+      auto found = std::ranges::find_if(shared, [&](const SharedKey& other) {
+        return other.row.key == row.key && other.row.type == row.type && other.row.meaning == row.meaning;
+      });
       if (found == shared.end()) found = shared.insert(found, {row, {}});
       found->families.push_back(family->name());
     }
