@@ -21,7 +21,7 @@ namespace d9d::test {
 
 struct ParallelCase {
   DeviceMeshParameters mesh;
-  Qwen3Config model;
+  Qwen3Config model = Qwen3Config();
   std::shared_ptr<FamilyModel> other = nullptr;  // a model of another family, instead of `model`
   ParallelOptions options = {};
   bool enable_checkpointing = false;

@@ -36,7 +36,7 @@ TEST(ModelSection, SaysWhatIsWrongWithAKey) {
   config::Problems problems;
   read_llama_section("{hidden_size: 0, rms_norm_eps: -1, q_lora_rank: 3, use_cache: true}", problems);
 
-  EXPECT_THAT(error_of([&] { problems.throw_if_any(); }),
+  EXPECT_THAT(test::error_of([&] { problems.throw_if_any(); }),
               AllOf(HasSubstr("model.hidden_size: 0 is out of range; give a value >= 1"),
                     HasSubstr("model.rms_norm_eps: -1 is out of range; give a value > 0, or null (1e-6)"),
                     HasSubstr("model.q_lora_rank: unknown key")));

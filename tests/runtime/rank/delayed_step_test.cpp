@@ -92,7 +92,7 @@ TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
         "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
         "qwen3_next/mixed", "gemma3_text/capped"}) {
     SCOPED_TRACE(name);
-    ParallelCase given{.mesh = {}, .model = {}};
+    ParallelCase given{.mesh = {}, .model = Qwen3Config()};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
     given.batch = tiny_batch(*given.other);
     given.schedule = OneFOneBSchedule{1, true};
@@ -141,7 +141,7 @@ void expect_snapshots_beside_training(ParallelCase given) {
 
 TEST(DelayedStep, BehindASnapshotWaitsForItOnTheDevice) {
   expect_snapshots_beside_training(small_case(Qwen3Kind::dense, GpipeSchedule{}));
-  ParallelCase balanced{.mesh = {}, .model = {}};  // the balance of its experts is a buffer
+  ParallelCase balanced{.mesh = {}, .model = Qwen3Config()};  // the balance of its experts is a buffer
   balanced.other = read_hugging_face_config(D9D_SOURCE_DIR "/tests/golden/latent_families/deepseek_v3");
   balanced.batch = tiny_batch(*balanced.other);
   balanced.microbatches = 2;

@@ -134,7 +134,7 @@ TEST(LrBuilder, CutsAPhaseThatIsLongerThanTheJob) {
   EXPECT_DOUBLE_EQ(lr.multiplier(19), 0.38);
 }
 
-LrSchedulerConfig read(const std::string& text) {
+LrSchedulerConfig read_scheduler(const std::string& text) {
   config::Problems problems;
   auto out = config::decode<LrSchedulerConfig>(config::parse(text, "lr.yaml"), problems, "lr_scheduler");
   problems.throw_if_any();
@@ -144,7 +144,7 @@ LrSchedulerConfig read(const std::string& text) {
 // The pretraining example of the original: reference 4.1.
 TEST(LrConfig, DescribesWarmupHoldAndDecay) {
   const LrSchedulerConfig config =
-      read(R"({"name": "piecewise", "scheduler": {"initial_multiplier": 0, "phases": [
+      read_scheduler(R"({"name": "piecewise", "scheduler": {"initial_multiplier": 0, "phases": [
     {"mode": "percentage", "percentage": 0.1, "target_multiplier": 1.0, "curve": {"type": "linear"}},
     {"mode": "percentage", "percentage": 0.7, "target_multiplier": 1.0, "curve": {"type": "linear"}},
     {"mode": "rest", "target_multiplier": 0.001, "curve": {"type": "cosine"}}]}})");
@@ -160,7 +160,7 @@ TEST(LrConfig, DescribesWarmupHoldAndDecay) {
 }
 
 TEST(LrConfig, HasTheOriginalsDefaults) {
-  const LrSchedulerConfig config = read(
+  const LrSchedulerConfig config = read_scheduler(
       "name: piecewise\nscheduler:\n  initial_multiplier: 1\n  phases:\n"
       "    - {mode: steps, steps: 3, target_multiplier: 0, curve: poly}\n");
 
@@ -171,15 +171,18 @@ TEST(LrConfig, HasTheOriginalsDefaults) {
 TEST(LrConfig, NamesWhatIsWrong) {
   const std::string head = "name: piecewise\nscheduler:\n  initial_multiplier: 1\n  phases:\n    - ";
   EXPECT_THAT(
-      error_of([&] { read(head + "{mode: step, target_multiplier: 1, curve: linear}"); }),
+      error_of([&] { read_scheduler(head + "{mode: step, target_multiplier: 1, curve: linear}"); }),
       HasSubstr("lr_scheduler.scheduler.phases.0.mode: \"step\" is not known; did you mean \"steps\"?"));
-  EXPECT_THAT(error_of([&] {
-                read(head + "{mode: percentage, percentage: 10, target_multiplier: 1, curve: linear}");
-              }),
-              HasSubstr("percentage: 10 is out of range; give a value 0 to 1"));
-  EXPECT_THAT(error_of([&] { read(head + "{mode: rest, target_multiplier: 1}"); }),
+  EXPECT_THAT(
+      error_of([&] {
+        read_scheduler(head + "{mode: percentage, percentage: 10, target_multiplier: 1, curve: linear}");
+      }),
+      HasSubstr("percentage: 10 is out of range; give a value 0 to 1"));
+  EXPECT_THAT(error_of([&] { read_scheduler(head + "{mode: rest, target_multiplier: 1}"); }),
               HasSubstr("curve: missing"));
-  EXPECT_THAT(error_of([&] { read(head + "{mode: steps, steps: 0, target_multiplier: 1, curve: linear}"); }),
+  EXPECT_THAT(error_of([&] {
+                read_scheduler(head + "{mode: steps, steps: 0, target_multiplier: 1, curve: linear}");
+              }),
               HasSubstr("steps: 0 is out of range"));
 }
 
