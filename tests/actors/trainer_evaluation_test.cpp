@@ -64,7 +64,7 @@ class TrainerEvaluationTest : public TrainerTest {
         trainer_id, [&](wire::ValuesReduced::Builder message) { fill_totals(message, {}, {.ends = ends}); },
         group_id);
   }
-  double ends_told() { return asked_totals().ends; }
+  double ends_told() { return asked_wishes().ends; }
   std::string context_of_evaluation() {
     for (const auto& event : world.heard<wire::Publish>()) {
       if (std::string(event->getName()) == "train.evaluation.post") return event->getContext();

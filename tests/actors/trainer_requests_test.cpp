@@ -50,7 +50,7 @@ TEST_F(TrainerRequestsTest, TheStateOfACheckpointReplacesThatOfTheStepAndIsSaved
   batch(2);
   roll_back(2);
   computed(2);
-  EXPECT_EQ(asked_totals().roll_back, 2) << "one more than the step";
+  EXPECT_EQ(asked_wishes().roll_back, 2) << "one more than the step";
 
   reduced_with(2, 0);
   const auto restore = world.last<wire::RestoreState>(executor_id);
@@ -162,7 +162,7 @@ TEST_F(TrainerActorsTest, AnActorEndsTheJobAfterTheStepOnWhichAllAgree) {
   end_job("it is good enough");
   end_job("another reason");
   computed(1);
-  EXPECT_EQ(asked_totals().ends, 1);
+  EXPECT_EQ(asked_wishes().ends, 1);
   agreed(1);
   applied(1);
 
@@ -196,15 +196,15 @@ TEST_F(TrainerActorsTest, AFactorOfTheLearningRateIsThatOfTheNextStepAndOfItsChe
   scale(0.25);
   scale(0.5);
   computed(1);
-  EXPECT_EQ(asked_totals().lr_changes, 1);
-  EXPECT_EQ(asked_totals().lr_factor, 0.5);
+  EXPECT_EQ(asked_wishes().lr_changes, 1);
+  EXPECT_EQ(asked_wishes().lr_factor, 0.5);
   agreed(0, 1, 0.5);
   EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1)
       << "step 1 keeps its own";
   applied(1);
   batch(2);
   computed(2);
-  EXPECT_EQ(asked_totals().lr_changes, 0) << "said once";
+  EXPECT_EQ(asked_wishes().lr_changes, 0) << "said once";
   agreed(0);
 
   EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.2 * 0.5);
@@ -238,7 +238,7 @@ TEST_F(TrainerActorsTest, AStepIsAddedUpWhenActorsThatDecideHaveHeardOfTheOneBef
   followed(1);
 
   EXPECT_EQ(reductions(), 2U);
-  EXPECT_EQ(asked_totals().lr_factor, 0.5);
+  EXPECT_EQ(asked_wishes().lr_factor, 0.5);
 }
 
 TEST_F(TrainerActorsTest, AnActorThatDoesNotComeBackIsSaidToBeWaitedFor) {
@@ -300,8 +300,8 @@ TEST_F(TrainerActorsTest, AResumedJobAgreesInItsFirstStepOnWhatWasAskedForBefore
   batch(1);
   computed(1);
 
-  EXPECT_EQ(asked_totals().ends, 1);
-  EXPECT_EQ(asked_totals().lr_factor, 0.25);
+  EXPECT_EQ(asked_wishes().ends, 1);
+  EXPECT_EQ(asked_wishes().lr_factor, 0.25);
   agreed(1, 1, 0.25);
   EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getLrMultiplier(), 0.1 * 0.5);
 }

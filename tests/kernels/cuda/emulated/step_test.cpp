@@ -106,7 +106,7 @@ TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
         "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
         "gemma3_text/published", "qwen3_next/mixed"}) {
     SCOPED_TRACE(name);
-    ParallelCase given{.mesh = {}, .model = {}};
+    ParallelCase given{.mesh = {}, .model = Qwen3Config()};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
     given.batch = tiny_batch(*given.other, 2);
     expect_same_step(given);
