@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/notes/reduce_operation.hpp"
 #include "actors/notes/pass.hpp"
+#include "actors/notes/reduce_operation.hpp"
 #include "actors/trainer.hpp"
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "actors/notes/rank_wishes.hpp"
 #include "messages/actor_id.hpp"
 #include "runtime/text/text_request.hpp"
-#include "actors/notes/rank_wishes.hpp"
 
 namespace d9d {
 

@@ -1,4 +1,4 @@
-#include "runtime/data/npy.hpp"
+#include "runtime/data/file/npy.hpp"
 
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/npy_tensor.hpp"
+#include "runtime/data/file/npy_tensor.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/npy_file.hpp"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/train/lr_config.hpp"
+#include "runtime/train/lr/lr_config.hpp"
 
 namespace d9d {
 namespace {

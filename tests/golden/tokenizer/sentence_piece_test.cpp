@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 namespace {

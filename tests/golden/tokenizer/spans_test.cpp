@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/data/tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 #include <gtest/gtest.h>
 

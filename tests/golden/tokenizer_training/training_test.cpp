@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "runtime/data/tokenizer.hpp"
-#include "runtime/data/tokenizer/train/trained_tokenizer.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
+#include "runtime/tokenizer/train/trained_tokenizer.hpp"
 
 namespace d9d {
 namespace {
