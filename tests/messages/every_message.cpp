@@ -57,6 +57,8 @@ void fill(DynamicStruct::Builder message) {
   for (const auto field : message.getSchema().getFields()) {
     if (field.getType().isList()) {
       fill(message.init(field, 2).as<DynamicList>());
+    } else if (field.getType().isStruct()) {
+      fill(message.init(field).as<DynamicStruct>());
     } else {
       message.set(field, scalar(field.getType(), ordinal_of(field) + 1, text));
     }
