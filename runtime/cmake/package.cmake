@@ -17,11 +17,13 @@ endforeach()
 foreach(folder messages kernels runtime actors/core)
   get_filename_component(parent include/d9d/${folder} DIRECTORY)
   install(DIRECTORY ${folder} DESTINATION ${parent}
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "cmake" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE PATTERN "devices" EXCLUDE
-          PATTERN "caf_*" EXCLUDE)
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "cmake" EXCLUDE PATTERN "cpu" EXCLUDE PATTERN "cuda" EXCLUDE
+          PATTERN "devices" EXCLUDE PATTERN "caf_*" EXCLUDE)
 endforeach()
 install(FILES actors/job/actor_registry.hpp actors/job/own_actor.hpp DESTINATION include/d9d/actors/job)
-install(FILES actors/step_actor.hpp actors/notes/text_messages.hpp DESTINATION include/d9d/actors)
+install(FILES actors/step_actor.hpp DESTINATION include/d9d/actors)
+install(FILES actors/notes/text_messages.hpp DESTINATION include/d9d/actors/notes)
+include(runtime/cmake/moved_headers.cmake)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/generated/messages DESTINATION include/d9d FILES_MATCHING PATTERN "*.h")
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/d9d)
