@@ -152,7 +152,8 @@ OpenTracker Registry::make_tracker(const std::string& name, const config::Sectio
                    [&] { return make(config, context_); });
 }
 
-MapperPtr Registry::make_mapper(const std::string& name, const Names& stored) const {
+std::shared_ptr<const StateMapper> Registry::make_mapper(const std::string& name,
+                                                         const std::set<std::string>& stored) const {
   const auto found = mappers_.find(name);
   if (found == mappers_.end()) return nullptr;
   auto mapper = call_user(fmt::format("the factory of the mapper \"{}\"", name), ErrorInside::passes,

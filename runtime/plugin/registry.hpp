@@ -4,11 +4,12 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/plugin/piece_makers.hpp"
-#include "runtime/provider/folder_mapper.hpp"
+#include "runtime/provider/named_mappers.hpp"
 
 namespace d9d {
 
@@ -51,7 +52,8 @@ class Registry : public PieceMakers, public NamedMappers {
                                                    const config::Section& config) const;
   OpenTracker make_tracker(const std::string& name, const config::Section& config) const;
   // Null for an unknown name.
-  MapperPtr make_mapper(const std::string& name, const Names& stored) const override;
+  std::shared_ptr<const StateMapper> make_mapper(const std::string& name,
+                                                 const std::set<std::string>& stored) const override;
   std::vector<std::string> mapper_names() const override;
 
  private:

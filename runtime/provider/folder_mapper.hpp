@@ -5,22 +5,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "runtime/provider/named_mappers.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace d9d {
-
-// Mappers that have names of their own: a plugin's.
-class NamedMappers {
- public:
-  virtual ~NamedMappers() = default;
-  // Null for a name that there is not. `inputs`: the names of the folder's tensors.
-  virtual MapperPtr make_mapper(const std::string& name, const Names& inputs) const = 0;
-  virtual std::vector<std::string> mapper_names() const = 0;
-};
 
 struct FolderMapper {
   MapperPtr mapper;
