@@ -54,19 +54,23 @@ class WatchedRun final : public TrackerRun {
   }
   void end_step(std::int64_t step) override {
     step_ = step;
-    watched("write", [&] { run_->end_step(step); }, DiskWatch::Access::change);
+    watched(
+        "write", [&] { run_->end_step(step); }, DiskWatch::Access::change);
   }
   void hparams(const nlohmann::json& hparams) override {
     watched("write", [&] { run_->hparams(hparams); });
   }
   void flush() override {
-    watched("write", [&] { run_->flush(); }, DiskWatch::Access::change);
+    watched(
+        "write", [&] { run_->flush(); }, DiskWatch::Access::change);
   }
   void begin_close() override {
-    watched("close", [&] { run_->begin_close(); }, DiskWatch::Access::change);
+    watched(
+        "close", [&] { run_->begin_close(); }, DiskWatch::Access::change);
   }
   void close() override {
-    watched("close", [&] { run_->close(); }, DiskWatch::Access::change);
+    watched(
+        "close", [&] { run_->close(); }, DiskWatch::Access::change);
   }
 
  private:

@@ -206,9 +206,8 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
   require_folders(disk, conversion);
   const ConversionSource source(disk, conversion);
   const ModelFiles& files = *source.files;
-  const FolderMapper chosen = source.head.labels > 0
-                                  ? with_new_head(*source.merged)
-                                  : choose_folder_mapper(files, conversion.mapper, named);
+  const FolderMapper chosen = source.head.labels > 0 ? with_new_head(*source.merged)
+                                                     : choose_folder_mapper(files, conversion.mapper, named);
   ConversionOptions options;
   options.shard_bytes_max = conversion.shard_bytes_max;
   options.dtype = conversion.dtype ? conversion.dtype : chosen.dtype;

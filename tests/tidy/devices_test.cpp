@@ -24,13 +24,13 @@ bool is_of_one_device(const Source& source) {
 // Files of runtime/nn that read indices or memory on the host, and why. The list only gets shorter.
 const std::set<std::string>& still_on_the_host() {
   static const std::set<std::string> files{
-      "runtime/nn/block/feed_forward.cpp",     // counts the tokens of each expert
+      "runtime/nn/block/feed_forward.cpp",         // counts the tokens of each expert
       "runtime/nn/attention/gated_delta_net.cpp",  // where documents begin, which are computed one by one
       "runtime/nn/attention/rotary.cpp",           // checks positions, finds the longest
-      "runtime/nn/model/document_starts.cpp",  // checks them
-      "runtime/nn/model/initial_weights.cpp",  // draws initial values
-      "runtime/nn/plan/ring_attention.cpp",    // counts the keys before each document
-      "runtime/nn/shard/token_dispatch.cpp"    // sizes of an exchange
+      "runtime/nn/model/document_starts.cpp",      // checks them
+      "runtime/nn/model/initial_weights.cpp",      // draws initial values
+      "runtime/nn/plan/ring_attention.cpp",        // counts the keys before each document
+      "runtime/nn/shard/token_dispatch.cpp"        // sizes of an exchange
   };
   return files;
 }

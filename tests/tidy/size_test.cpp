@@ -24,7 +24,8 @@ struct Function {
 // What clang-format makes of a function: a line that ends in "{" and the "}" of the same indentation. A
 // namespace or a type is not one.
 std::vector<Function> functions_of(const Source& source) {
-  static const std::regex other(R"(^\s*(inline )?(namespace|class|struct|enum|union|extern|const|static|return)\b)");
+  static const std::regex other(
+      R"(^\s*(inline )?(namespace|class|struct|enum|union|extern|const|static|return)\b)");
   std::vector<Function> found;
   for (const std::string indent : {"", "  "}) {
     std::size_t open = 0;

@@ -113,8 +113,8 @@ TEST(Tidy, NoGlobalIsMutable) {
 // What functions keep for the process and change: how many a file has, and why; the numbers only get smaller.
 TEST(Tidy, StaticsThatChangeAreCounted) {
   const std::map<std::string, int> allowed{
-      {"kernels/memory/caching_allocator.cpp", 1},     // torch asks for memory without saying of whom,
-      {"kernels/memory/host_values.cpp", 1},           // and knows nothing but tensors: what the host knows of them,
+      {"kernels/memory/caching_allocator.cpp", 1},  // torch asks for memory without saying of whom,
+      {"kernels/memory/host_values.cpp", 1},    // and knows nothing but tensors: what the host knows of them,
       {"kernels/run_op.cpp", 1},                // the op tables of the devices that were loaded,
       {"runtime/device/known_devices.cpp", 1},  // these devices,
       {"runtime/device/host_waits.cpp", 1},     // what waited for them,
@@ -185,7 +185,7 @@ TEST(Tidy, ACamelConstantIsToldFromItsUse) {
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
   const std::set<std::string> allowed{
       "actors/core/tsan_order.hpp",              // a fence that only the thread sanitizer cannot see
-      "kernels/optimizer/philox.hpp",                      // keywords of nvcc, for functions that host and GPU share
+      "kernels/optimizer/philox.hpp",            // keywords of nvcc, for functions that host and GPU share
       "runtime/base/rng_normal.cpp",             // clones for instruction sets are an attribute of GCC on x86
       "runtime/comm/shared_memory/meeting.cpp",  // the pause instruction has no portable name
   };

@@ -14,6 +14,7 @@ struct ControlGroup {
 
 // The group of this process and those above it, of each hierarchy that has `controller` ("cpu", "memory"), as far as a
 // container sees them. Empty where the system does not say. `root`: where the files of the system are.
-std::vector<ControlGroup> control_groups(const std::string& controller, const std::filesystem::path& root = "/");
+std::vector<ControlGroup> control_groups(const std::string& controller,
+                                         const std::filesystem::path& root = "/");
 
 }  // namespace d9d

@@ -20,7 +20,8 @@ std::optional<double> number_in(const fs::path& file) {
 
 std::optional<double> quota_in(const fs::path& folder, bool second) {
   if (!second) {
-    const auto quota = number_in(folder / "cpu.cfs_quota_us"), period = number_in(folder / "cpu.cfs_period_us");
+    const auto quota = number_in(folder / "cpu.cfs_quota_us"),
+               period = number_in(folder / "cpu.cfs_period_us");
     if (!quota || !period || *quota <= 0 || *period <= 0) return {};
     return *quota / *period;
   }

@@ -1,6 +1,5 @@
 #include "runtime/job/section/own_schedule_config.hpp"
 
-
 namespace d9d {
 namespace {
 

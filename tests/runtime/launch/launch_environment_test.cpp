@@ -271,7 +271,8 @@ TEST(LaunchEnvironment, ThePodsOfAPyTorchJobFindEachOther) {
 
   const RunOptions unprotected = place(master);
   EXPECT_EQ(unprotected.listen, "localhost:23456");
-  EXPECT_THAT(unprotected.notes, ElementsAre(AllOf(HasSubstr("MASTER_ADDR is localhost"), HasSubstr("node.tls"))));
+  EXPECT_THAT(unprotected.notes,
+              ElementsAre(AllOf(HasSubstr("MASTER_ADDR is localhost"), HasSubstr("node.tls"))));
   const RunOptions here = place(master + Variables{{"LOCAL_SIZE", "2"}, {"LOCAL_RANK", "0"}}, trusting(8));
   EXPECT_EQ(here.listen, "localhost:23456") << "all of them are on this host";
 }
@@ -285,8 +286,8 @@ TEST(LaunchEnvironment, RankZeroNeedsNoAddress) {
 }
 
 TEST(LaunchEnvironment, CountsTheProcessesOfAHostByEitherName) {
-  const Variables third{{"RANK", "2"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "2"}, {"MASTER_ADDR", "a"},
-                        {"MASTER_PORT", "1"}};
+  const Variables third{
+      {"RANK", "2"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "2"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}};
   for (const char* name : {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}) {
     const HostShare share = place(third + Variables{{name, "4"}}).share;
     EXPECT_EQ(share.launched, (Share{2, 4})) << name;
@@ -295,13 +296,16 @@ TEST(LaunchEnvironment, CountsTheProcessesOfAHostByEitherName) {
 
 // Kubeflow's trainer (v2) starts one command a pod and tells torchrun by its own variables.
 TEST(LaunchEnvironment, TakesThePlaceOfTorchrun) {
-  const Variables pod{{"PET_NNODES", "2"}, {"PET_NPROC_PER_NODE", "1"}, {"PET_NODE_RANK", "1"},
-                      {"PET_MASTER_ADDR", "tiny-node-0-0.tiny"}, {"PET_MASTER_PORT", "29400"}};
+  const Variables pod{{"PET_NNODES", "2"},
+                      {"PET_NPROC_PER_NODE", "1"},
+                      {"PET_NODE_RANK", "1"},
+                      {"PET_MASTER_ADDR", "tiny-node-0-0.tiny"},
+                      {"PET_MASTER_PORT", "29400"}};
   EXPECT_EQ(place(pod).join, "tiny-node-0-0.tiny:29400");
   EXPECT_EQ(place(pod).num_nodes, 2);
 
-  const RunOptions within = place(pod + Variables{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"},
-                                                  {"MASTER_PORT", "1"}});
+  const RunOptions within =
+      place(pod + Variables{{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"MASTER_ADDR", "a"}, {"MASTER_PORT", "1"}});
   EXPECT_EQ(within.join, "a:1") << "torchrun has started it";
   EXPECT_EQ(within.node_index, 3);
 }

@@ -60,7 +60,8 @@ TEST_F(StrictLoad, NamesOutputsThatHaveNoParameterUnlessThisIsAPart) {
   write_folder(disk_, scratch_.path(), {{"a", counting({2})}, {"b", counting({2})}});
   const TensorMap wanted{{"a", at::zeros({2})}};
 
-  EXPECT_THAT(error_of_load(identities({"a", "b"}), wanted), HasSubstr("1 tensor without a parameter: \"b\""));
+  EXPECT_THAT(error_of_load(identities({"a", "b"}), wanted),
+              HasSubstr("1 tensor without a parameter: \"b\""));
   EXPECT_NO_THROW(
       load_model_state(disk_, scratch_.path(), identities({"a", "b"}), wanted, {.part_of_model = true}));
 }
