@@ -29,7 +29,9 @@ class TemporaryFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
 
+  // Makes the folders above the file, too.
   std::filesystem::path write(std::string_view name, std::string_view text) const {
+    std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << text;
     return path_ / name;
   }

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -12,11 +10,10 @@ namespace {
 // A host with both versions, as cgroups(7) calls it hybrid: each controller is in one hierarchy.
 TEST(ControlGroups, AreThoseOfTheControllersHierarchyFromTheOwnUp) {
   const test::TemporaryFolder root;
-  std::filesystem::create_directories(root.path() / "proc/self");
-  std::ofstream(root.path() / "proc/self/cgroup") << "5:memory:/batch/job7\n0::/user.slice\n";
-  std::ofstream(root.path() / "proc/self/mountinfo")
-      << "30 24 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
-         "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+  root.write("proc/self/cgroup", "5:memory:/batch/job7\n0::/user.slice\n");
+  root.write("proc/self/mountinfo",
+             "30 24 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+             "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
 
   const auto groups = control_groups("memory", root.path());
 
