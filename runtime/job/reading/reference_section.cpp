@@ -99,10 +99,9 @@ EqualSections take_equal_sections(std::vector<Chapter>& chapters) {
   std::set<std::string_view> seen;
   const std::vector<Chapter> all = chapters;
   for (const Chapter& chapter : all) {
-    const bool is_left = std::ranges::find(chapters, chapter.text.data(), [](const Chapter& left) {
-                           return left.text.data();
-                         }) != chapters.end();
-    if (!is_left || !seen.insert(chapter.path).second) continue;
+    const bool is_taken =
+        std::ranges::any_of(taken, [&](const auto& section) { return is_in(chapter.path, section.first); });
+    if (is_taken || !seen.insert(chapter.path).second) continue;
     const auto [earlier, is_new] = first.emplace(said_of(chapter.path, chapters), chapter);
     if (is_new) continue;
     taken.emplace(chapter.path, earlier->second);
