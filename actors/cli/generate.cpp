@@ -13,7 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/chat/prompt_writer.hpp"
-#include "runtime/data/source/prompt_lines.hpp"
+#include "runtime/data/source/text/prompt_lines.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/job/model_tokenizer.hpp"

@@ -6,7 +6,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/source/token_recipe.hpp"
+#include "runtime/data/source/text/token_recipe.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/job_length.hpp"
 #include "runtime/job/job_paths.hpp"

@@ -28,6 +28,7 @@ set(moved_headers
   runtime/task/own_tracker.hpp runtime/plugin/own_tracker.hpp
   runtime/task/own_training.hpp runtime/plugin/own_training.hpp
   runtime/task/registry.hpp runtime/plugin/registry.hpp
+  runtime/task/result_sink.hpp runtime/task/result/result_sink.hpp
   runtime/task/text_request.hpp runtime/text/text_request.hpp
   runtime/train/elementwise_optimizer.hpp runtime/train/optimizer/elementwise_optimizer.hpp
   runtime/train/flat_optimizer.hpp runtime/train/optimizer/flat_optimizer.hpp

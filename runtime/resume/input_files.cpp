@@ -7,8 +7,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/config/data_parts.hpp"
 #include "runtime/data/file/table_files.hpp"
-#include "runtime/data/source/documents.hpp"
-#include "runtime/data/source/records.hpp"
+#include "runtime/data/source/text/documents.hpp"
+#include "runtime/data/source/text/records.hpp"
 #include "runtime/peft/peft_config.hpp"
 
 namespace d9d {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/task/inference_task.hpp"
-#include "runtime/task/result_sink.hpp"
+#include "runtime/task/result/result_sink.hpp"
 
 namespace d9d {
 

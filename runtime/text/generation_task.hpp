@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/task/inference_task.hpp"
-#include "runtime/task/result_sink.hpp"
+#include "runtime/task/result/result_sink.hpp"
 #include "runtime/text/generation.hpp"
 #include "runtime/text/stop_texts.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"

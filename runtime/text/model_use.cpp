@@ -13,7 +13,7 @@
 #include "runtime/family/position_limit.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/metric_values.hpp"
-#include "runtime/task/result_tensors.hpp"
+#include "runtime/task/result/result_tensors.hpp"
 
 namespace d9d {
 namespace {

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <exception>
 
-#include "runtime/data/source/tokenized_text.hpp"
+#include "runtime/data/source/text/tokenized_text.hpp"
 
 namespace d9d {
 namespace {

@@ -14,7 +14,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/memory_limit.hpp"
 #include "runtime/data/chat/template_files.hpp"
-#include "runtime/data/source/records.hpp"
+#include "runtime/data/source/text/records.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/job/job_load.hpp"

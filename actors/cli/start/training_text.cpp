@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/documents.hpp"
+#include "runtime/data/source/text/documents.hpp"
 
 namespace d9d {
 namespace {

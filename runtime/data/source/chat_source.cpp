@@ -11,9 +11,9 @@
 #include "runtime/data/chat/counted_tokens.hpp"
 #include "runtime/data/chat/template_renderer.hpp"
 #include "runtime/data/chat/unread_fields.hpp"
-#include "runtime/data/source/chat_lines.hpp"
-#include "runtime/data/source/records.hpp"
-#include "runtime/data/source/tokenized_text.hpp"
+#include "runtime/data/source/text/chat_lines.hpp"
+#include "runtime/data/source/text/records.hpp"
+#include "runtime/data/source/text/tokenized_text.hpp"
 
 namespace d9d {
 namespace {

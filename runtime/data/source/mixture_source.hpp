@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/source/interleave.hpp"
+#include "runtime/data/source/order/interleave.hpp"
 
 namespace d9d {
 

@@ -2,7 +2,7 @@
 // The part of `d9d-node data prepare` that knows the kinds of sources.
 
 #include "runtime/data/config/data_parts.hpp"
-#include "runtime/data/source/token_cache.hpp"
+#include "runtime/data/source/text/token_cache.hpp"
 
 namespace d9d {
 

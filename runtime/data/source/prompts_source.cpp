@@ -3,8 +3,8 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/chat/prompt_writer.hpp"
-#include "runtime/data/source/prompt_lines.hpp"
-#include "runtime/data/source/tokenized_text.hpp"
+#include "runtime/data/source/text/prompt_lines.hpp"
+#include "runtime/data/source/text/tokenized_text.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {

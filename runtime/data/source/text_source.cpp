@@ -2,8 +2,8 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/documents.hpp"
-#include "runtime/data/source/tokenized_text.hpp"
+#include "runtime/data/source/text/documents.hpp"
+#include "runtime/data/source/text/tokenized_text.hpp"
 
 namespace d9d {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "runtime/data/config/text_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
-#include "runtime/data/source/token_recipe.hpp"
+#include "runtime/data/source/text/token_recipe.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {

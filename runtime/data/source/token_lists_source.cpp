@@ -10,9 +10,9 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/file/json_rows.hpp"
-#include "runtime/data/source/records.hpp"
-#include "runtime/data/source/token_cache.hpp"
-#include "runtime/data/source/unread_columns.hpp"
+#include "runtime/data/source/text/records.hpp"
+#include "runtime/data/source/text/token_cache.hpp"
+#include "runtime/data/source/text/unread_columns.hpp"
 
 namespace d9d {
 namespace {

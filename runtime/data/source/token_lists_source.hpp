@@ -6,7 +6,7 @@
 
 #include "runtime/data/config/token_lists_data_config.hpp"
 #include "runtime/data/source/corpus_source.hpp"
-#include "runtime/data/source/token_recipe.hpp"
+#include "runtime/data/source/text/token_recipe.hpp"
 
 namespace d9d {
 

@@ -1,4 +1,4 @@
-// What can be said without a job: to whom the commands speak. tests/e2e/sleep_test.cpp has jobs that sleep.
+// What can be said without a job: to whom the commands speak. tests/e2e/process/sleep_test.cpp has jobs that sleep.
 #include <gmock/gmock.h>
 
 #include "actors/cli/running_commands.hpp"

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/data/file/name_pattern.hpp"
-#include "runtime/data/source/documents.hpp"
-#include "runtime/data/source/records.hpp"
+#include "runtime/data/source/text/documents.hpp"
+#include "runtime/data/source/text/records.hpp"
 #include "runtime/data/source/token_lists_source.hpp"
 #include "runtime/data/table/tables.hpp"
 #include "tests/runtime/data/folder.hpp"

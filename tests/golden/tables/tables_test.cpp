@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/records.hpp"
+#include "runtime/data/source/text/records.hpp"
 #include "runtime/data/source/token_lists_source.hpp"
 #include "tests/support/error_of.hpp"
 

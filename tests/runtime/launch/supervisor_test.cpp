@@ -1,4 +1,4 @@
-// With shells for workers. Signals to the supervisor itself: tests/e2e/workers_test.cpp.
+// With shells for workers. Signals to the supervisor itself: tests/e2e/process/workers_test.cpp.
 #include "runtime/launch/supervisor.hpp"
 
 #include <fcntl.h>

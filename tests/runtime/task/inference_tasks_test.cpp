@@ -10,7 +10,7 @@
 
 #include "runtime/data/sample_source.hpp"
 #include "runtime/metric/sink/append_file.hpp"
-#include "runtime/task/result_tensors.hpp"
+#include "runtime/task/result/result_tensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {

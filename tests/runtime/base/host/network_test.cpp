@@ -1,4 +1,4 @@
-// On loopback only, so that it runs anywhere; tests/e2e/hosts_test has other networks.
+// On loopback only, so that it runs anywhere; tests/e2e/process/hosts_test has other networks.
 #include "runtime/base/host/network.hpp"
 
 #include <arpa/inet.h>

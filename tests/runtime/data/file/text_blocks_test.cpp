@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/documents.hpp"
+#include "runtime/data/source/text/documents.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
 

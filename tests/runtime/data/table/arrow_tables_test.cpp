@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/documents.hpp"
+#include "runtime/data/source/text/documents.hpp"
 #include "runtime/data/table/tables.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/runtime/data/table/arrow_files.hpp"

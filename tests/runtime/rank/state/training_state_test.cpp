@@ -1,4 +1,4 @@
-// Buffers in checkpoints; parameters and optimizer state are also compared by tests/e2e/resume_test.cpp.
+// Buffers in checkpoints; parameters and optimizer state are also compared by tests/e2e/going_on/resume_test.cpp.
 #include "runtime/rank/state/training_state.hpp"
 
 #include <ATen/TensorOperators.h>

@@ -1,0 +1,49 @@
+// The gated delta rule against the CPU's.
+#include <ATen/ops/zeros.h>
+
+#include "tests/kernels/cuda/attention/delta_inputs.hpp"
+#include "tests/kernels/cuda/same_as_cpu.hpp"
+
+namespace d9d::test {
+namespace {
+
+using kernels::DeltaRuleOptions;
+using kernels::OpTable;
+
+// One chunk, several, a last one that is not full, sequences shorter than a chunk, groups of value heads.
+constexpr DeltaSizes delta_sizes[] = {
+    {1, 8, 1, 1, 8, 8}, {2, 29, 2, 4, 8, 16}, {3, 5, 1, 3, 16, 4}, {1, 130, 2, 2, 12, 12}};
+constexpr DeltaRuleOptions delta_options[] = {{.scale = 0.5, .normalise = true, .chunk = 64},
+                                              {.scale = 1, .normalise = true, .chunk = 8},
+                                              {.scale = 0.3, .normalise = false, .chunk = 16}};
+
+TEST_F(CudaOps, SmallDeltaRulesEqualTheCpus) {
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    for (const DeltaSizes& sizes : delta_sizes) {
+      for (const DeltaRuleOptions& options : delta_options) {
+        const DeltaInputs in = delta_inputs(sizes, options, dtype);
+        expect_same_as_cpu(&OpTable::delta_rule, 1, in.q, in.k, in.v, in.decay, in.beta, options);
+      }
+    }
+  }
+}
+
+TEST_F(CudaOps, SmallDeltaRulesGradientsEqualTheCpus) {
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    for (const DeltaSizes& sizes : delta_sizes) {
+      for (const DeltaRuleOptions& options : delta_options) {
+        const DeltaInputs in = delta_inputs(sizes, options, dtype);
+        expect_same_as_cpu(&OpTable::delta_rule_backward, 4, in.grad, in.q, in.k, in.v, in.decay, in.beta,
+                           options);
+      }
+    }
+  }
+}
+
+TEST_F(CudaOps, SmallDeltaRulesOfNoTokensAreEmpty) {
+  const DeltaInputs in({2, 0, 1, 2, 8, 8}, at::kFloat);
+  expect_same_as_cpu(&OpTable::delta_rule, 1, in.q, in.k, in.v, in.decay, in.beta, delta_options[0]);
+}
+
+}  // namespace
+}  // namespace d9d::test
