@@ -8,8 +8,8 @@
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/view/summary.hpp"
-#include "actors/job/node_devices.hpp"
-#include "actors/job/preparation.hpp"
+#include "actors/job/process/node_devices.hpp"
+#include "actors/job/run/preparation.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -31,6 +31,7 @@ struct Look {
   std::optional<std::uint64_t> samples;  // of an epoch
   std::uint64_t left_out = 0;            // at the end of the job
   ScheduleConfig schedule;
+  std::optional<JobPlan> plan;
   StepPhases phases;
   std::optional<Error> refusal;
   std::vector<ProcessPlace> places{ProcessPlace{}};  // of this command's processes
@@ -72,10 +73,10 @@ std::string model_lines(const LoadedJob& loaded, const JobSummary& summary) {
 
 std::string batch_text(const JobConfig& job, const JobSummary& summary) {
   const BatchingConfig& batching = job.trainer.batching;
-  std::string text =
-      fmt::format("{} a step = {} x {} x {}", counted(batching.global_batch_size, "sample"),
-                  counted(job.mesh.data_parallel(), "replica"), counted(summary.microbatches, "microbatch"),
-                  counted(batching.microbatch_size, "sample"));
+  std::string text = fmt::format("{} a step = {} x {} x {}", counted(batching.global_batch_size, "sample"),
+                                 counted(job.mesh.data_parallel(), "replica"),
+                                 counted(summary.plan.microbatches, "microbatch"),
+                                 counted(batching.microbatch_size, "sample"));
   if (summary.sequence_length) {
     text += fmt::format("; {} a sample, {} a step", counted(*summary.sequence_length, "token"),
                         *summary.sequence_length * batching.global_batch_size);
@@ -166,16 +167,16 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          line("data", data_text(job, found)) + line("batch", batch_text(job, summary)) +
          phase_lines(found.phases) +
          line("schedule",
-              fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.bubble)) +
+              fmt::format("{}, simulated bubble {:.1f} %", summary.schedule, 100 * summary.forecast.bubble)) +
          line("optimizer", optimizer_text(job)) + lr_line(job) + decay_lines(summary) + gradient_line(job) +
          line("output", output_dir(job).string());
 }
 
 std::string tables(const JobSummary& summary) {
-  if (summary.stages.empty()) return {};
+  if (summary.ranks.empty()) return {};
   std::string text = "\nstage  pp rank  layers      parameters\n";
-  for (const StageSummary& stage : summary.stages) {
-    const std::string layers = fmt::format("{}..{}", stage.layer_begin, stage.layer_end - 1);
+  for (const StagePlan& stage : summary.plan.stages) {
+    const std::string layers = fmt::format("{}..{}", stage.layers.begin, stage.layers.end - 1);
     text += fmt::format("{:>5}  {:>7}  {:<10}  {:>10}\n", stage.stage, stage.pipeline_rank, layers,
                         short_count(static_cast<double>(stage.parameters)));
   }
@@ -231,6 +232,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     found.samples = prepared.source->num_samples();
     found.left_out = prepared.left_out;
     found.schedule = prepared.schedule;
+    found.plan = prepared.plan;
     found.phases = prepared.phases;
   } catch (const Error& error) {
     found.refusal = error;
@@ -298,7 +300,9 @@ int check(const Arguments& arguments, Console& console) {
   // A plugin's schedule that cannot be made has no plan to show.
   if (const auto* own = std::get_if<OwnSchedule>(&found.schedule); own && !own->made)
     throw found.refusal.value();
-  const JobSummary summary = summarize(loaded, found.schedule, found.sequence_length);
+  const JobSummary summary =
+      summarize(loaded, found.schedule, found.plan ? *found.plan : plan_job(loaded, found.schedule),
+                found.sequence_length);
   const DeviceSummary device = look_at_device(loaded, summary, found);
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);

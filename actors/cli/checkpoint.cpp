@@ -7,7 +7,7 @@
 
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/view/inspection.hpp"
-#include "actors/job/work_progress.hpp"
+#include "actors/job/process/work_progress.hpp"
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

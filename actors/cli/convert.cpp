@@ -5,7 +5,7 @@
 
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/work_options.hpp"
-#include "actors/job/work_progress.hpp"
+#include "actors/job/process/work_progress.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/plugin/plugin_library.hpp"

@@ -9,7 +9,7 @@
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/view/data_views.hpp"
 #include "actors/cli/view/inspect_table.hpp"
-#include "actors/job/work_progress.hpp"
+#include "actors/job/process/work_progress.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

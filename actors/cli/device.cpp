@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "actors/job/node_devices.hpp"
+#include "actors/job/process/node_devices.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/device_plugin.hpp"
@@ -22,10 +22,6 @@ std::string gib(std::int64_t bytes) {
   return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
 }
 
-std::int64_t state_bytes_of(const RankMemory& rank) {
-  return rank.parameters + rank.gradients + rank.optimizer;
-}
-
 std::string ranks_text(const GpuNeed& need) {
   if (need.ranks.empty()) return counted(need.num_ranks, "rank");
   return fmt::format("{} {}", need.num_ranks == 1 ? "rank" : "ranks", fmt::join(need.ranks, ", "));
@@ -34,9 +30,7 @@ std::string ranks_text(const GpuNeed& need) {
 // If it is not known which ranks a process has, each counts as the rank that needs most.
 const RankMemory& memory_of(const DeviceSummary& summary, const Plan& plan, std::optional<int> rank) {
   if (rank) return summary.ranks.at(static_cast<std::size_t>(plan.placement(*rank).pipeline));
-  const auto need = [](const RankMemory& memory) {
-    return std::pair(device_bytes(memory), state_bytes_of(memory));
-  };
+  const auto need = [](const RankMemory& memory) { return std::pair(memory.on_device(), memory.state()); };
   return *std::max_element(summary.ranks.begin(), summary.ranks.end(),
                            [&](const RankMemory& a, const RankMemory& b) { return need(a) < need(b); });
 }
@@ -92,15 +86,6 @@ std::string places_text(const JobConfig& job, const std::vector<ProcessPlace>& p
 
 }  // namespace
 
-std::int64_t device_bytes(const RankMemory& rank) {
-  return state_bytes_of(rank) + rank.activations + rank.logits;
-}
-
-ExpectedMemory expected_of(const RankMemory& rank) {
-  return {.state = static_cast<std::uint64_t>(state_bytes_of(rank)),
-          .activations = static_cast<std::uint64_t>(rank.activations + rank.logits)};
-}
-
 std::vector<GpuNeed> gpu_needs(const JobConfig& job, const ProcessPlace& place,
                                const DeviceSummary& summary) {
   const std::vector<Gpu> none;
@@ -117,8 +102,8 @@ std::vector<GpuNeed> gpu_needs(const JobConfig& job, const ProcessPlace& place,
     need.bytes_there = gpus[static_cast<std::size_t>(need.gpu)].bytes;
     if (summary.ranks.empty()) continue;
     const RankMemory& memory = memory_of(summary, plan, rank);
-    need.state += state_bytes_of(memory);
-    need.bytes = std::max(need.bytes, context_bytes) + device_bytes(memory);
+    need.state += memory.state();
+    need.bytes = std::max(need.bytes, context_bytes) + memory.on_device();
   }
   return needs;
 }
@@ -137,7 +122,7 @@ std::string device_text(const JobConfig& job, const std::vector<ProcessPlace>& p
         "{:<10}a rank of pp {} needs {} on its GPU: parameters {}, gradients {}, moments and master weights "
         "{}, "
         "activations {}, logits {}\n",
-        "", rank.pipeline_rank, gib(device_bytes(rank)), gib(rank.parameters), gib(rank.gradients),
+        "", rank.pipeline_rank, gib(rank.on_device()), gib(rank.parameters), gib(rank.gradients),
         gib(rank.optimizer), gib(rank.activations), gib(rank.logits));
   }
   return text + places_text(job, places, summary);
@@ -159,7 +144,7 @@ config::Json to_json(const DeviceSummary& summary) {
   if (summary.driver) {
     for (const Gpu& gpu : summary.driver->gpus) gpus.push_back({{"name", gpu.name}, {"bytes", gpu.bytes}});
   }
-  for (const RankMemory& rank : summary.ranks) needed.push_back(device_bytes(rank));
+  for (const RankMemory& rank : summary.ranks) needed.push_back(rank.on_device());
   config::Json out = {{"kind", "cuda"}, {"driver_cuda", nullptr}, {"gpus", gpus}, {"bytes_needed", needed}};
   if (summary.driver) out["driver_cuda"] = cuda_version_text(summary.driver->cuda_version);
   return out;

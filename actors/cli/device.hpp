@@ -7,21 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "actors/cli/view/memory.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/base/host/cuda_driver.hpp"
-#include "runtime/device/memory_pools.hpp"
-#include "runtime/job/job_config.hpp"
+#include "runtime/job/plan/rank_memory.hpp"
 #include "runtime/launch/process_place.hpp"
 
 namespace d9d {
-
-// Estimates the bytes of a rank on its GPU: parameters, gradients, optimizer (moments and master weights),
-// activations, logits. Copies for checkpoints are on the host and do not count. CUDA's context, once for
-// each GPU, and NCCL's buffers come on top.
-std::int64_t device_bytes(const RankMemory& rank);
-
-ExpectedMemory expected_of(const RankMemory& rank);
 
 struct DeviceSummary {
   std::optional<CudaDriver> driver;

@@ -5,7 +5,7 @@
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/work_options.hpp"
-#include "actors/job/work_progress.hpp"
+#include "actors/job/process/work_progress.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/plugin/builtins.hpp"

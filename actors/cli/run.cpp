@@ -8,10 +8,9 @@
 
 #include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
-#include "actors/cli/view/summary.hpp"
-#include "actors/job/node_devices.hpp"
-#include "actors/job/results.hpp"
-#include "actors/job/run_job.hpp"
+#include "actors/job/folder/results.hpp"
+#include "actors/job/process/node_devices.hpp"
+#include "actors/job/run/run_job.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/device/determinism.hpp"
@@ -29,35 +28,29 @@ namespace {
 constexpr double bytes_of_mib = 1 << 20;
 constexpr int wrong_input = 2;  // the exit code when nothing was begun
 
-struct DeviceLook {
+DeviceSummary look_at_device(const LoadedJob& loaded) {
+  const JobConfig& job = loaded.job;
+  const ScheduleConfig& schedule = job.trainer.pipelining.schedule;
+  if (job.node.device == DeviceKind::cpu) return {};
   DeviceSummary summary;
-  std::vector<ExpectedMemory> expected{};  // of each pipeline rank
-};
-
-DeviceLook look_at_device(const LoadedJob& loaded) {
-  const DeviceKind kind = loaded.job.node.device;
-  if (kind == DeviceKind::cpu) return {};
-  const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
+  if (job.node.device == DeviceKind::cuda) summary.driver = find_cuda_driver();
   // A plugin's schedule is made later, so the number of its waiting activations is not known yet.
-  const auto ranks = std::holds_alternative<OwnSchedule>(schedule)
-                         ? std::vector<RankMemory>()
-                         : summarize(loaded, schedule, sample_length(loaded.job.data)).ranks;
-  DeviceLook look{{kind == DeviceKind::cuda ? find_cuda_driver() : std::nullopt, ranks}};
-  for (const RankMemory& rank : ranks) look.expected.push_back(expected_of(rank));
-  return look;
+  if (std::holds_alternative<OwnSchedule>(schedule)) return summary;
+  const JobPlan plan = plan_job(loaded, schedule);
+  summary.ranks = estimate_memory(loaded, plan, forecast_step(job, schedule, plan), sample_length(job.data));
+  return summary;
 }
 
 // Runs the ranks of this process.
-int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
+int compute(const LoadedJob& loaded, RunOptions options, const DeviceSummary& device,
             const TensorBytes& tensor_bytes_max) {
   const JobConfig& job = loaded.job;
   if (job.node.device == DeviceKind::cuda && job.trainer.determinism.strict) compute_deterministically();
   require_protected_collectives(job, ranks_of_process(job, options), options);
-  require_device(job, place_of_process(job, options), look.summary);  // before anything is written
-  options.expected_memory = std::move(look.expected);
-  std::atomic<bool> began = false;  // set on an actor's thread
+  require_device(job, place_of_process(job, options), device);  // before anything is written
+  std::atomic<bool> began = false;                              // set on an actor's thread
   options.on_training = [&began] { began = true; };
-  const int code = run_job(loaded, options);
+  const int code = run_job(loaded, options, device.ranks);
   for (const std::string& line : peak_lines()) log::info("{}", line);
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
   log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
@@ -69,7 +62,7 @@ int compute(const LoadedJob& loaded, RunOptions options, DeviceLook look,
 }
 
 // Starts the processes that share this command's ranks.
-int share(const LoadedJob& loaded, const RunOptions& options, int processes, const DeviceLook& look,
+int share(const LoadedJob& loaded, const RunOptions& options, int processes, const DeviceSummary& device,
           const std::vector<std::string>& words, const std::string& text) {
   const JobConfig& job = loaded.job;
   require_protected_collectives(job, ranks_of_process(job, options), options);
@@ -79,8 +72,8 @@ int share(const LoadedJob& loaded, const RunOptions& options, int processes, con
   supervisor.command = std::uint64_t{random()} << 32 | random() | 1;
   supervisor.secret = net::random_text();
   for (const ProcessPlace& place : places_of_command(job, options, processes)) {
-    require_places(job, place, look.summary);
-    supervisor.workers.push_back(process_text(job, place, look.summary));
+    require_places(job, place, device);
+    supervisor.workers.push_back(process_text(job, place, device));
   }
   return supervise(supervisor, SystemClock());
 }
@@ -121,11 +114,11 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
   for (const auto* notes : {&options.notes, &token.warnings}) {
     for (const std::string& note : *notes) log::warn("{}", note);
   }
-  DeviceLook look = look_at_device(loaded);
-  const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), look.summary.driver);
+  const DeviceSummary device = look_at_device(loaded);
+  const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), device.driver);
   const int processes = processes_of(loaded.job, options, here);
-  if (processes > 1) return share(loaded, options, processes, look, words, text);
-  return compute(loaded, std::move(options), std::move(look), tensor_bytes_max);
+  if (processes > 1) return share(loaded, options, processes, device, words, text);
+  return compute(loaded, std::move(options), device, tensor_bytes_max);
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ namespace d9d {
 
 class ActorRegistry {
  public:
-  // `config`: the keys beside `name`; decode<T>(config) makes a described
-  // struct of them. `d9d-node check` and the start of a run make one and drop
-  // it, to find what is wrong with the keys: what acts belongs into started().
+  // `config`: the keys beside `name`; decode<T>(config) makes a described struct of them. `d9d-node check`
+  // and the start of a run also make an actor and drop it, to find what is wrong with its keys. So an actor
+  // must not act before started().
   using Make = std::function<std::unique_ptr<Actor>(World& world, const config::Section& config)>;
 
   // A name twice is an input error. `make` may take a PieceContext as its third argument.
@@ -32,9 +32,9 @@ class ActorRegistry {
           return make(world, config, *context);
         }));
   }
-  // What actors are told that are made from now on.
+  // Sets the context that actors get that are made from now on.
   void set_context(PieceContext context) { *context_ = std::move(context); }
-  // An unknown name is an input error that lists the names there are.
+  // Input error with a list of the known names if the name is unknown.
   const Make& find(const std::string& name) const;
 
  private:
@@ -42,10 +42,10 @@ class ActorRegistry {
   std::shared_ptr<PieceContext> context_ = std::make_shared<PieceContext>();
 };
 
-// Asks a loaded plugin for its actors; one that has none is fine.
+// Adds the actors of a loaded plugin, if it has any.
 void load_plugin_actors(const std::string& path, ActorRegistry& registry);
 
 }  // namespace d9d
 
-// What a plugin defines; visible as d9d_register is (runtime/plugin/registry.hpp).
+// A plugin with actors defines it. Visible as d9d_register is (runtime/plugin/registry.hpp).
 extern "C" __attribute__((visibility("default"))) void d9d_register_actors(d9d::ActorRegistry& registry);

@@ -16,8 +16,8 @@
 
 namespace d9d {
 
-// `actors: [{name: NAME, ...}]`: an Actor Made(World&). Its prepare(), where it has one, is called when the keys are
-// read: by `d9d-node check`, too.
+// Adds the actor Made(World&), which `actors: [{name: NAME, ...}]` asks for. If it has a function
+// prepare(), that is called when its keys are read, also by `d9d-node check`.
 template <class Made>
 void add_actor(ActorRegistry& registry, const std::string& name) {
   registry.add(name, [](World& world, const config::Section& section) -> std::unique_ptr<Actor> {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/base/version.hpp"
-#include "runtime/device/memory_pools.hpp"
 #include "runtime/job/job_config.hpp"
 #include "runtime/launch/host_share.hpp"
 #include "runtime/net/proof.hpp"
@@ -35,7 +34,6 @@ struct RunOptions {
   net::Secret secret{};               // of the job
   std::string address_from;           // the variable that says where node 0 is; empty: none does
   std::vector<std::string> notes;     // what the environment says and the user should know
-  std::vector<ExpectedMemory> expected_memory{};  // by pipeline rank; empty: nothing is estimated
   // Nothing is wrong with the job here, and the other processes of this host find node 0 there. May be empty.
   std::function<void(const std::string& address)> on_ready{};
   std::function<void()>

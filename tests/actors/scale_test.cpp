@@ -6,13 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "actors/job/cast.hpp"
-#include "actors/job/rank_cast.hpp"
-#include "runtime/net/gate.hpp"
+#include "actors/job/cast/cast.hpp"
+#include "actors/job/cast/rank_cast.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulated/simulator.hpp"
 #include "runtime/plugin/builtins.hpp"
-#include "tests/runtime/job/job_text.hpp"
+#include "tests/actors/job/process_of_a_test.hpp"
 #include "tests/support/peer_transfers.hpp"
 
 namespace d9d {
@@ -73,36 +72,23 @@ TEST_F(Scale, BuildsProvesAndSimulatesTheProgramsOfSixtyFourStagesAndMore) {
 }
 
 TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
-  const LoadedJob loaded =
-      testing_job::load({"mesh.pipeline_parallel=64", "mesh.data_parallel_replicate=64",
-                         "model_provider.model.num_hidden_layers=64",
-                         "trainer.batching={global_batch_size: 8192, microbatch_size: 1}"});
-  const SystemClock clock;
-  World world{.clock = clock};
-  PosixDisk disk;
-  const Registry registry = builtin_registry(loaded, disk);
-  const ActorRegistry no_actors;
-  net::Gate gate;
-  ProcessServices process{.loaded = loaded,
-                          .world = world,
-                          .disk = disk,
-                          .model = make_model(registry, loaded.job),
-                          .optimizer = make_optimizer(registry, loaded.job),
-                          .lr_schedule = make_lr_schedule(registry, loaded.job),
-                          .user_actors = no_actors,
-                          .make_task = [&] { return make_task(registry, loaded.job); },
-                          .gate = gate,
-                          .source = nullptr,
-                          .registry = &registry};
+  ProcessOfATest process({"mesh.pipeline_parallel=64", "mesh.data_parallel_replicate=64",
+                          "model_provider.model.num_hidden_layers=64",
+                          "trainer.batching={global_batch_size: 8192, microbatch_size: 1}"});
+  PreparedJob& prepared = process.prepared;
+  prepared.registry = builtin_registry(process.loaded, process.disk);
+  prepared.model = make_model(prepared.registry, process.loaded.job);
+  prepared.optimizer = make_optimizer(prepared.registry, process.loaded.job);
+  prepared.lr_schedule = make_lr_schedule(prepared.registry, process.loaded.job);
   const std::vector<int> ranks_per_node = big_plan().ranks_per_node();
-  EpochServices epoch(
-      process, {.ranks_per_node = ranks_per_node, .addresses = std::vector<HostPort>(ranks_per_node.size())});
+  EpochServices epoch(process.services, {.ranks_per_node = ranks_per_node,
+                                         .addresses = std::vector<HostPort>(ranks_per_node.size())});
   const AddressBook::NodeOf node_of = node_of_plan(epoch.plan());
 
   std::set<ActorId> cast;
   std::map<Role, int> roles;
   for (int rank = 0; rank < num_ranks; ++rank) {
-    for (const CastMember& member : make_rank_cast(process, epoch, nlohmann::json::object(), rank)) {
+    for (const CastMember& member : make_rank_cast(process.services, epoch, ResumedState(), rank)) {
       ASSERT_TRUE(cast.insert(member.id).second) << to_string(member.id) << " twice";
       ASSERT_EQ(rank_of(member.id), rank) << to_string(member.id);
       ASSERT_EQ(node_of(member.id), rank / ranks_of_a_node) << to_string(member.id);

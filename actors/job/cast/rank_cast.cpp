@@ -1,0 +1,300 @@
+#include "actors/job/cast/rank_cast.hpp"
+
+#include <iterator>
+
+#include "actors/job/folder/run_folders.hpp"
+#include "actors/rank_executor.hpp"
+#include "actors/trainer.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/comm/decorators/reopened.hpp"
+#include "runtime/device/device.hpp"
+#include "runtime/job/job_paths.hpp"
+#include "runtime/job/rule/evaluation_rules.hpp"
+#include "runtime/job/rule/parameter_patterns.hpp"
+#include "runtime/plugin/builtins.hpp"
+#include "runtime/provider/model_provider.hpp"
+#include "runtime/rank/group/rank_gradients.hpp"
+#include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/phase_losses.hpp"
+#include "runtime/rank/pipeline_worker.hpp"
+#include "runtime/resume/schedule_steps.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
+#include "runtime/task/inference_as_task.hpp"
+#include "runtime/task/rank_context.hpp"
+#include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
+
+namespace d9d {
+namespace {
+
+// Returns an empty text for a built-in piece.
+template <class Choice>
+std::string name_of_plugin(const Choice& choice) {
+  const auto* const named = std::get_if<config::Named>(&choice);
+  return named == nullptr ? std::string() : named->name;
+}
+
+// Input error, with the names there are, if the task's evaluations have no such metric.
+void require_metric(const std::string& metric, TrainTask& task) {
+  if (metric == "loss") return;
+  Compose metrics;
+  task.create_metrics(metrics);
+  std::string names;
+  for (const auto& [name, value] : metrics.compute(metrics.state())) {
+    if (name == metric) return;
+    names += ", " + name;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("evaluation.metric: the task counts no \"{}\"; there is loss{}", metric, names));
+}
+
+// Lets the model subscribe to events, and then the task.
+std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, TrainTask& task, int rank) {
+  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value());
+  call_user("the model's register_events", ErrorInside::is_named,
+            [&] { process.prepared.model->register_events(*events); });
+  call_user("the task's register_events", ErrorInside::is_named, [&] { task.register_events(*events); });
+  events->close();
+  return events;
+}
+
+}  // namespace
+
+std::optional<TraceWindow> RankCast::trace_window() const {
+  const auto& profiling = job().trainer.profiling;
+  if (!profiling || !profiling->enabled || !job().node.trace) return std::nullopt;
+  return TraceWindow{static_cast<std::uint64_t>(profiling->period_steps),
+                     static_cast<std::uint64_t>(profiling->active_steps), membership().resume_step + 1};
+}
+
+std::uint64_t RankCast::total_steps() const {
+  return last_step_of(job(), process.prepared.num_samples, position());
+}
+
+std::string RankCast::ended_before() const {
+  const nlohmann::json ended = resumed.kept("ended");
+  const bool counts = ended.is_string() && !job().trainer.checkpointing.resume_ended;
+  return counts ? ended.get<std::string>() : std::string();
+}
+
+StepEndOptions RankCast::step_end() const {
+  const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
+  return {.clipping = {clipping.max_norm, clipping.norm_type},
+          .non_finite = job().trainer.non_finite_gradients,
+          .skipped_before = resumed.counted("skipped_steps"),
+          .has_hooks = !hooks.empty()};
+}
+
+std::function<void(Compose&)> RankCast::metrics() const {
+  return [&job = job(), model = process.loaded.model, task = task, hooks = hooks,
+          phases = process.prepared.phases](Compose& metrics) {
+    declare_metrics(job, model.get(), *task, hooks, metrics);
+    declare_phase_losses(phases, metrics);
+  };
+}
+
+PipelineWorkerOptions RankCast::worker_options() const {
+  return {.rank = rank,
+          .plan = &plan(),
+          .schedule = process.prepared.schedule,
+          .search = process.schedule_search,
+          .order = job().trainer.pipelining.order,
+          .extra_activations = job().trainer.pipelining.extra_activations,
+          .model = process.prepared.model,
+          .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
+          .of_plugin = {.model = name_of_plugin(job().model_provider),
+                        .task = name_of_plugin(job().task),
+                        .optimizer = name_of_plugin(job().optimizer)},
+          .task = task,
+          .phases = process.prepared.phases,
+          .hooks = hooks,
+          .events = events,
+          .lr_schedule = process.prepared.lr_schedule,
+          .begin_task =
+              [task = task, records = records](RankContext context) {
+                context.record = [records](TaskRecord record) { records->add(std::move(record)); };
+                task->begin(context);
+              },
+          .context = process.prepared.registry.context(),
+          .first_step = membership().resume_step + 1,
+          .optimizer = process.prepared.optimizer,
+          .gradients = job().trainer.gradient_manager,
+          .norm = job().trainer.gradient_clipping.norm_type,
+          .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
+          .threads = process.threads_per_rank,
+          .device = epoch.device_of(rank),
+          .synchronous_device = job().debug.synchronous_device,
+          .awake = epoch.awake_ranks(),
+          .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
+          .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
+          .resume_from = membership().resume_from,
+          .skipped_steps = resumed.counted("skipped_steps"),
+          .declare_metrics = metrics(),
+          .watched = job().trainer.logging.statistics,
+          .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
+          .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
+          .evaluates = job().evaluation.has_value(),
+          .inference = inference,
+          .metric_states = resumed.metrics_of(rank, plan().world_size()),
+          .parallel = job().parallelism,
+          .open_group =
+              [&epoch = epoch, rank = rank, communicators = communicators](
+                  const std::string& domain, const std::vector<std::string>& axes, const std::string& use) {
+                return communicators->open(
+                    [&epoch, rank, domain, axes, use] { return epoch.open(rank, domain, axes, use); });
+              },
+          .open_pair =
+              [&epoch = epoch, rank = rank, communicators = communicators](int one, int other,
+                                                                           const std::string& use) {
+                return communicators->open(
+                    [&epoch, rank, one, other, use] { return epoch.open_pair(rank, one, other, use); });
+              },
+          .shared = gradients,
+          .table = &epoch.table(),
+          .disk = &process.disk};
+}
+
+CastMember RankCast::rank_executor() const {
+  PipelineWorkerOptions worker = worker_options();
+  const bool leads = own.same_order.front() == rank;
+  worker.follows = !leads;
+  RankExecutorOptions options{
+      .rank = rank,
+      .make_worker =
+          [worker = std::move(worker)](BucketObserver& buckets, CommTracing tracing) {
+            return make_pipeline_worker(worker, buckets, std::move(tracing));
+          },
+      .rank_of_stage = own.rank_of_stage,
+      .remote_ranks = own.remote_ranks,
+      .collectives = links().gradient_collectives(),
+      .checkpoint_writer = {Role::checkpoint_writer, static_cast<std::uint64_t>(own.place.node)},
+      .norm = job().trainer.gradient_clipping.norm_type,
+      .traces_kernels = trace_window(),
+      .events = events,
+      .communicators = communicators,
+      .a_step_has_ended = [&epoch = epoch, rank = rank] { epoch.a_step_has_ended(rank); }};
+  if (leads) options.followers.assign(own.same_order.begin() + 1, own.same_order.end());
+  return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
+}
+
+std::function<double(std::uint64_t)> RankCast::lr_multiplier() const {
+  const ScheduleSteps steps(job(), process.prepared.num_samples, position(), epoch.first_batch());
+  return [steps, multiplier = step_multiplier(*process.prepared.lr_schedule, steps.total())](
+             std::uint64_t step) { return multiplier(steps.of(step)); };
+}
+
+CastMember RankCast::trainer(std::vector<ActorId> links) const {
+  const TrainerConfig& config = job().trainer;
+  const std::uint64_t total = total_steps();
+  TrainerOptions options{
+      .rank = rank,
+      .total_steps = total,
+      .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
+      .lr_multiplier = lr_multiplier(),
+      .base_lr = base_learning_rate(*process.prepared.optimizer),
+      .step_end = step_end(),
+      .checkpoint_due = checkpoint_due(job(), total),
+      .metrics_due = metrics_due(job(), total),
+      .temporary_checkpoint_dir =
+          [&job = job(), tag = membership().tag](std::uint64_t step) {
+            return temporary_checkpoint_dir(job, tag, step);
+          },
+      .counts_tokens = own.counts_tokens,
+      .task_state =
+          [task = task] {
+            return call_user("the task's state", ErrorInside::is_named, [&] { return task->state().dump(); });
+          },
+      .finalize_task =
+          [task = task] {
+            call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
+          },
+      .records = records,
+      .events = events,
+      .trace_window = rank == 0 ? trace_window() : std::nullopt,
+      .evaluation = evaluation(),
+      .infers = inference != nullptr,
+      .num_nodes = plan().num_nodes(),
+      .tokens_before = resumed.counted("tokens_total"),
+      .world_collective = collective_id(rank, step_group),
+      .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
+      .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
+      .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
+      .sleep_file = sleep_file(job(), rank),
+      .links = std::move(links),
+      .world_size = plan().world_size(),
+      .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
+                     .before = resumed.counted("roll_backs"),
+                     .kept = static_cast<std::uint64_t>(config.checkpointing.num_to_keep.value_or(0))},
+      .checkpoint_dir =
+          [&job = job(), resumed = membership().resume_from,
+           at = membership().resume_step](std::uint64_t step) {
+            if (!resumed.empty() && step == at) return resumed;
+            return join_path(checkpoint_dir(job).string(), checkpoint_name(step));
+          },
+      .resumed_step =
+          membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
+      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
+      .ended_before = ended_before()};
+  for (const config::Named& actor : job().actors) options.actor_names.push_back(actor.name);
+  if (const nlohmann::json factor = resumed.kept("lr_factor"); factor.is_number())
+    options.lr_factor = factor.get<double>();
+  if (const nlohmann::json factor = resumed.kept("lr_factor_wanted"); rank == 0 && factor.is_number())
+    options.lr_factor_wanted = factor.get<double>();
+  if (const nlohmann::json wanted = resumed.kept("end_wanted"); rank == 0 && wanted.is_string())
+    options.end_wanted = wanted.get<std::string>();
+  return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
+}
+
+std::optional<EvaluationOptions> RankCast::evaluation() const {
+  if (!job().evaluation) return std::nullopt;
+  const EvaluationConfig& config = *job().evaluation;
+  EvaluationOptions options{.batches = process.prepared.evaluation_batches,
+                            .due = evaluation_due(job(), total_steps()),
+                            .ahead = static_cast<std::uint64_t>(plan().parameters().pipeline_parallel),
+                            .metric = config.metric,
+                            .higher_is_better = higher_is_better(config).value_or(false)};
+  if (rank == 0) require_metric(config.metric, *task);
+  if (!config.stop_after) return options;
+  options.stopping.emplace(EarlyStoppingOptions{.stop_after = static_cast<std::uint64_t>(*config.stop_after),
+                                                .min_delta = config.min_delta,
+                                                .higher_is_better = options.higher_is_better});
+  // A run that is told to train on after its end counts anew.
+  const nlohmann::json counted = resumed.kept("early_stopping");
+  if (counted.is_object() && resumed.kept("ended").is_null()) options.stopping->load_state(counted);
+  return options;
+}
+
+std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
+                                       const ResumedState& resumed, int rank) {
+  const PreparedJob& prepared = process.prepared;
+  const JobConfig& job = process.job();
+  const auto inference =
+      job.inference ? make_inference_task(prepared.registry, job, rank, prepared.source) : nullptr;
+  const auto task = inference ? as_task(inference) : make_task(prepared.registry, job);
+  const RankCast cast{.process = process,
+                      .epoch = epoch,
+                      .resumed = resumed,
+                      .rank = rank,
+                      .own = plan_rank(job, prepared.plan, epoch.plan(), rank),
+                      .inference = inference,
+                      .task = task,
+                      .events = events_of(process, *task, rank),
+                      .hooks = make_gradient_hooks(prepared.registry, job),
+                      .gradients = std::make_shared<RankGradients>(),
+                      .records = std::make_shared<TaskRecords>(),
+                      .communicators = std::make_shared<ReopenedCommunicators>()};
+  if (const auto state = resumed.find("task"))
+    call_user("the task's load_state", ErrorInside::is_named, [&] { task->load_state(*state); });
+  // A text goes around: the last stage's tokens are the first one's next inputs.
+  const bool writes_texts = (inference && inference->passes() > 1) || !job.actors.empty();
+  std::vector<CastMember> links = cast.links().all(writes_texts);
+  std::vector<ActorId> ids;
+  for (const CastMember& link : links) ids.push_back(link.id);
+  std::vector<CastMember> members{cast.rank_executor(), cast.trainer(std::move(ids)), cast.loader(),
+                                  cast.metric_collector()};
+  std::move(links.begin(), links.end(), std::back_inserter(members));
+  if (job.evaluation) members.push_back(cast.evaluation_loader());
+  return members;
+}
+
+}  // namespace d9d

@@ -1,0 +1,71 @@
+#include "actors/job/cast/rank_cast.hpp"
+#include "actors/loader.hpp"
+#include "actors/metric_collector.hpp"
+#include "runtime/data/batch_maths.hpp"
+#include "runtime/data/sample_source.hpp"
+#include "runtime/family/family_model.hpp"
+#include "runtime/job/rule/context_rules.hpp"
+#include "runtime/rank/feed/context_place.hpp"
+#include "runtime/rank/feed/source_feed.hpp"
+#include "runtime/rank/job_pieces.hpp"
+#include "runtime/task/task.hpp"
+
+namespace d9d {
+
+SourceFeedOptions RankCast::feed(std::int64_t batches) const {
+  const BatchingConfig& batching = job().trainer.batching;
+  const auto& model = process.loaded.model;  // null: a plugin's
+  BatchMaths maths = batch_maths(batching.global_batch_size / batches, batching.microbatch_size,
+                                 plan().parameters().data_parallel());
+  if (batching.cut_to_longest) maths.cut_unit = sequence_unit(job());
+  return {.collation = process.prepared.collation,
+          .maths = maths,
+          .data_rank = own.place.data,
+          .task = task,
+          .counts = own.counts_tokens,
+          .place = context_place(plan(), rank, job().parallelism.context.order),
+          .prediction_depths = model ? model->prediction_depths : 0,
+          .flops_per_token = flops_per_token(job(), model.get()),
+          .threads = process.threads_per_rank,
+          .table = &epoch.table()};
+}
+
+CastMember RankCast::loader() const {
+  SourceFeedOptions training = feed(process.prepared.phases.num_batches());
+  training.phases = process.prepared.phases;
+  training.source = process.prepared.source;
+  training.declare_metrics = metrics();
+  training.first_step = membership().resume_step + 1;
+  training.first_sample = membership().resume_sample;
+  training.end_sample = process.prepared.end_sample;
+  training.numbers_samples = inference != nullptr;
+  return {at(Role::loader), Threading::own_thread,
+          factory_of<Loader>(Loader::MakeFeed([training, events = events] {
+            events->tell(events::ConfigurationDataStream{training.source.get()});
+            return make_source_feed(training);
+          })),
+          true};
+}
+
+CastMember RankCast::evaluation_loader() const {
+  SourceFeedOptions evaluation = feed(1);
+  evaluation.phase = process.prepared.phases.first_training();
+  evaluation.source = process.prepared.evaluation_source;
+  evaluation.declare_metrics = [task = task](Compose& metrics) { task->create_metrics(metrics); };
+  evaluation.cycle_steps = process.prepared.evaluation_batches;
+  evaluation.end_sample = process.prepared.evaluation_end;
+  evaluation.shortens_last = true;
+  return {at(Role::evaluation_loader), Threading::own_thread,
+          factory_of<Loader>(Loader::MakeFeed([evaluation] { return make_source_feed(evaluation); })), true};
+}
+
+CastMember RankCast::metric_collector() const {
+  MetricCollectorOptions options{
+      .rank = rank,
+      .collective = collective_id(rank, metric_group),
+      .create = metrics(),
+      .create_evaluation = [task = task](Compose& metrics) { task->create_metrics(metrics); }};
+  return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
+}
+
+}  // namespace d9d

@@ -1,0 +1,40 @@
+#include "actors/job/cast/resumed_state.hpp"
+
+namespace d9d {
+
+ResumedState::ResumedState(const std::string& state) {
+  if (!state.empty()) ranks_ = nlohmann::json::parse(state).value("ranks", nlohmann::json::object());
+}
+
+std::uint64_t ResumedState::counted(const char* key) const {
+  const auto number = find(key);
+  return number ? number->get<std::uint64_t>() : 0;
+}
+
+nlohmann::json ResumedState::kept(const char* key) const {
+  return find(key).value_or(nlohmann::json());
+}
+
+std::optional<nlohmann::json> ResumedState::find(const char* key) const {
+  const auto main = ranks_.find("0");
+  if (main == ranks_.end() || !main->contains(key)) return std::nullopt;
+  return main->at(key);
+}
+
+std::vector<std::string> ResumedState::metrics_of(int rank, int world_size) const {
+  std::vector<std::string> states;
+  for (const auto& [other, saved] : ranks_.items()) {
+    if (std::stoi(other) % world_size != rank || !saved.contains("metrics")) continue;
+    states.push_back(saved["metrics"].dump());
+  }
+  return states;
+}
+
+std::optional<nlohmann::json> ResumedState::actor(const std::string& name, std::size_t index) const {
+  for (const nlohmann::json& actor : kept("actors")) {
+    if (actor.at("name") == name && index-- == 0) return actor.at("state");
+  }
+  return std::nullopt;
+}
+
+}  // namespace d9d

@@ -1,0 +1,22 @@
+#include "actors/job/run/close_watch.hpp"
+
+#include <utility>
+
+namespace d9d {
+
+CloseWatch::CloseWatch(std::chrono::milliseconds patience, std::function<void()> leave)
+    : thread_([this, patience, leave = std::move(leave)] {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait_for(lock, patience, [this] { return closed_; })) leave();
+      }) {}
+
+CloseWatch::~CloseWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+}  // namespace d9d

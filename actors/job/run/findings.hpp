@@ -1,0 +1,29 @@
+#pragma once
+// Collects what is wrong from steps of which each may fail.
+
+#include <functional>
+#include <string>
+
+#include "runtime/base/error.hpp"
+
+namespace d9d {
+
+class Findings {
+ public:
+  // Runs the step. Returns false if it threw. `part` is put before the text of an error that names no
+  // place. An exception that is no Error comes from users' code, so it does not count as a bug.
+  // std::bad_alloc is no finding and is thrown on.
+  bool attempt(const std::string& part, const std::function<void()>& step);
+
+  // Throws one error with a line for each finding. Its kind is the most serious one: bug, input, environment.
+  void throw_if_any() const;
+
+ private:
+  void add(ErrorKind kind, const std::string& text);
+
+  bool any_ = false;
+  ErrorKind kind_ = ErrorKind::environment;
+  std::string text_;
+};
+
+}  // namespace d9d

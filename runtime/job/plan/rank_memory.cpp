@@ -1,0 +1,184 @@
+#include "runtime/job/plan/rank_memory.hpp"
+
+#include <algorithm>
+
+#include "runtime/family/family_model.hpp"
+#include "runtime/job/rule/optimizer_rules.hpp"
+#include "runtime/job/rule/peft_rules.hpp"
+#include "runtime/nn/size/model_costs.hpp"
+#include "runtime/nn/size/state_memory.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
+
+namespace d9d {
+namespace {
+
+const FamilyProvider* family_of(const JobConfig& job) {
+  return std::get_if<FamilyProvider>(&job.model_provider);
+}
+
+// A guess for a plugin's model.
+Dtype dtype_of_parameters(const JobConfig& job) {
+  return family_of(job) != nullptr ? family_of(job)->dtype : Dtype::float32;
+}
+
+// Bytes per element, on average over the model. A guess for a plugin's optimizer: two moments.
+struct OptimizerBytes {
+  double kept = 8, saved = 8;
+  double saved_of_kept() const { return kept > 0 ? saved / kept : 1; }
+};
+OptimizerBytes bytes_of_optimizer(const JobConfig& job, const FamilyModel& model) {
+  const auto optimizer = known_optimizer(job.optimizer);
+  if (!optimizer) return {};
+  const auto saved = static_cast<double>(saved_state_bytes(*optimizer, dtype_of_parameters(job)));
+  const auto kept = static_cast<double>(state_bytes(*optimizer, dtype_of_parameters(job)));
+  const auto* const packed = std::get_if<AdamW8BitOptions>(&*optimizer);
+  if (packed == nullptr) return {kept, saved};
+  double all = 0, wide = 0;
+  for (const OptimizerGroup& group : optimizer_groups(job, model)) {
+    all += static_cast<double>(group.elements);
+    if (group.by == "adamw") wide += static_cast<double>(group.elements);
+  }
+  const double of_scales = 8 / static_cast<double>(packed->block_size);
+  return {all > 0 ? (wide * saved + (all - wide) * (kept + of_scales)) / all : kept, saved};
+}
+
+StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches, double optimizer_bytes) {
+  const FullyShardOptions& fully_shard = job.parallelism.fully_shard;
+  const bool pipeline = job.mesh.pipeline_parallel > 1;
+  const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
+  const bool zero1 = job.parallelism.zero1 && shards == 1;
+  StateMemoryOptions options;
+  options.parameter_bytes = size_of(dtype_of_parameters(job));
+  options.gradient_bytes = size_of(dtype_of_gradients(job));
+  options.optimizer_bytes = optimizer_bytes;
+  options.tensor_ranks = job.mesh.tensor_parallel;
+  options.expert_ranks = job.mesh.expert_parallel;
+  options.shards = zero1 ? job.mesh.data_parallel_replicate : shards;
+  if (options.shards > 1) options.expert_shards = job.mesh.stage_size() / job.mesh.expert_parallel;
+  options.keeps_values = zero1 || fully_shard.reshard_after_forward == ReshardAfterForward::never ||
+                         (fully_shard.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
+  options.keeps_gradients = microbatches > 1 && (zero1 || fully_shard.reduce == ReducePeriod::step);
+  options.adds_gradients = microbatches > 1 && !options.keeps_gradients;
+  if (job.inference) options.gradient_bytes = 0, options.optimizer_bytes = 0;
+  return options;
+}
+
+std::int64_t share_of(std::int64_t bytes, double share) {
+  return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
+}
+
+// What the estimates of all ranks have in common.
+class Estimate {
+ public:
+  Estimate(const LoadedJob& loaded, const JobPlan& plan, std::optional<std::int64_t> sequence_length)
+      : loaded_(loaded),
+        job_(loaded.job),
+        model_(*loaded.model),
+        plan_(plan),
+        optimizer_(bytes_of_optimizer(job_, model_)),
+        peft_(peft_shares(job_, model_)) {
+    if (sequence_length)
+      tokens_ = job_.trainer.batching.microbatch_size * *sequence_length / job_.mesh.context_parallel();
+  }
+
+  RankMemory of(int pipeline_rank, int live_microbatches) const {
+    std::vector<StagePosition> stages;
+    for (const int stage : plan_.topology.stages_of(pipeline_rank))
+      stages.push_back({stage, plan_.topology.num_stages()});
+    const StateMemory state =
+        state_memory(model_, stages, state_options(job_, plan_.microbatches, optimizer_.kept), loaded_.split);
+    const std::int64_t parameters = share_of(state.parameters, 1 + peft_.added);
+    const std::int64_t optimizer = share_of(state.optimizer, peft_.trainable);
+    const bool all = !job_.trainer.model_stage_factory.checkpoint_only_trainable_parameters;
+    const std::int64_t stored = all ? parameters : share_of(state.parameters, peft_.trainable);
+    const bool saves = job_.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable;
+    return {.pipeline_rank = pipeline_rank,
+            .parameters = parameters + share_of(state.gathered, 1 + peft_.added),
+            .gradients = share_of(state.gradients + state.whole_gradients, peft_.trainable),
+            .optimizer = optimizer,
+            .checkpoint = saves ? stored + share_of(optimizer, optimizer_.saved_of_kept()) : 0,
+            .activations = tokens_ ? activations(stages, live_microbatches) : 0,
+            .live_microbatches = live_microbatches,
+            .logits = tokens_ ? logits(stages) : 0};
+  }
+
+ private:
+  // If the head's weight trains, the loss keeps its gradient in float32 until the backward adds it.
+  std::int64_t kept_by_loss() const {
+    return job_.inference ? 0 : 4 * trained_head_elements(job_, model_) / job_.mesh.tensor_parallel;
+  }
+
+  // The stages of a rank share its peak; the largest of them bounds it.
+  std::int64_t activations(const std::vector<StagePosition>& stages, int live_microbatches) const {
+    const FamilyProvider* const family = family_of(job_);
+    const bool recomputes = family != nullptr && family->enable_checkpointing;
+    const std::int64_t offloads = family != nullptr ? family->offload_layers : 0;
+    const int bytes = static_cast<int>(size_of(dtype_of_parameters(job_)));
+    const std::int64_t of_loss = kept_by_loss();
+    std::int64_t largest = 0, passing = 0;
+    for (const StagePosition& stage : stages) {
+      const std::int64_t kept = activation_bytes(model_, stage, *tokens_, bytes, recomputes,
+                                                 job_.mesh.tensor_parallel, loaded_.split);
+      const OffloadedBytes offloaded = offloaded_bytes(model_, stage, *tokens_, bytes, offloads, recomputes,
+                                                       job_.mesh.tensor_parallel, loaded_.split);
+      largest = std::max(largest, kept - offloaded.moved + (stage.is_last() ? of_loss : 0));
+      passing = std::max(passing, offloaded.passing);
+    }
+    return largest * live_microbatches + passing;
+  }
+
+  // Computed as kernels/cross_entropy/blocks.cpp does.
+  std::int64_t logits(const std::vector<StagePosition>& stages) const {
+    const bool has_loss =
+        std::any_of(stages.begin(), stages.end(), [](const StagePosition& stage) { return stage.is_last(); });
+    if (job_.node.device != DeviceKind::cuda || !has_loss) return 0;
+    const std::int64_t columns = std::max<std::int64_t>(1, model_.vocab_size / job_.mesh.tensor_parallel);
+    const std::int64_t rows =
+        std::clamp<std::int64_t>((std::int64_t{1} << 28) / columns / 128 * 128, 128, 8192);
+    return 4 * std::min(*tokens_, rows) * columns;
+  }
+
+  const LoadedJob& loaded_;
+  const JobConfig& job_;
+  const FamilyModel& model_;
+  const JobPlan& plan_;
+  const OptimizerBytes optimizer_;
+  const PeftShares peft_;
+  std::optional<std::int64_t> tokens_;  // of a microbatch on one rank
+};
+
+}  // namespace
+
+StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule, const JobPlan& plan) {
+  const auto microbatches = static_cast<int>(plan.microbatches);
+  const PipelineProgram program = build_program(schedule, job.mesh.pipeline_parallel, microbatches);
+  const Simulation simulation = simulate(program.compute, program.topology, unit_costs(program.topology));
+  StepForecast forecast{.bubble = simulation.bubble};
+  for (int pp = 0; pp < job.mesh.pipeline_parallel; ++pp) {
+    const int all = static_cast<int>(plan.topology.stages_of(pp).size()) * microbatches;
+    const int peak = simulation.peak_activations[static_cast<std::size_t>(pp)];
+    forecast.live_microbatches.push_back(std::min(all, peak + job.trainer.pipelining.extra_activations));
+  }
+  return forecast;
+}
+
+// Computed as train/flat_parameters does.
+Dtype dtype_of_gradients(const JobConfig& job) {
+  const Dtype parameters = dtype_of_parameters(job);
+  return job.trainer.gradient_manager.grad_dtype.value_or(size_of(parameters) < 4 ? Dtype::float32
+                                                                                  : parameters);
+}
+
+std::vector<RankMemory> estimate_memory(const LoadedJob& loaded, const JobPlan& plan,
+                                        const StepForecast& forecast,
+                                        std::optional<std::int64_t> sequence_length) {
+  std::vector<RankMemory> ranks;
+  if (!loaded.model) return ranks;
+  const Estimate estimate(loaded, plan, sequence_length);
+  for (const int live : forecast.live_microbatches)
+    ranks.push_back(estimate.of(static_cast<int>(ranks.size()), live));
+  return ranks;
+}
+
+}  // namespace d9d

@@ -1,0 +1,47 @@
+#pragma once
+// Estimates the memory of the ranks of a job with a built-in model from its plan. No torch.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/job/plan/rank_plan.hpp"
+
+namespace d9d {
+
+// Estimated bytes of a rank with this coordinate on pp. All its data replicas are alike.
+struct RankMemory {
+  int pipeline_rank = 0;
+  std::int64_t parameters = 0;  // the rank's shards and, at the peak, the gathered ones of others
+  std::int64_t gradients = 0;   // in the same way
+  std::int64_t optimizer = 0;   // moments and master weights
+  // The copy of parameters and optimizer on the host while the rank writes a checkpoint; 0 without
+  // checkpointing.
+  std::int64_t checkpoint = 0;
+  std::int64_t activations = 0;  // at the program's peak; 0 if the sample length is unknown
+  int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
+  std::int64_t logits = 0;       // on a GPU: for the tokens whose loss is computed at a time
+
+  std::int64_t state() const { return parameters + gradients + optimizer; }
+  std::int64_t total() const { return state() + checkpoint + activations; }
+  // Without CUDA's context, which comes once for each GPU, and without NCCL's buffers.
+  std::int64_t on_device() const { return state() + activations + logits; }
+};
+
+// One step, simulated with unit costs.
+struct StepForecast {
+  double bubble = 0;                   // share of the step in which ranks wait
+  std::vector<int> live_microbatches;  // by pipeline rank: the most (stage, microbatch) pairs it keeps
+};
+// Input errors of the schedule's builder.
+StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule, const JobPlan& plan);
+
+// The dtype in which the gradients of a step are summed.
+Dtype dtype_of_gradients(const JobConfig& job);
+
+// By pipeline rank; empty for a plugin's model. `sequence_length`: tokens of a sample, if known.
+std::vector<RankMemory> estimate_memory(const LoadedJob& loaded, const JobPlan& plan,
+                                        const StepForecast& forecast,
+                                        std::optional<std::int64_t> sequence_length);
+
+}  // namespace d9d

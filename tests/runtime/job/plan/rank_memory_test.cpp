@@ -1,0 +1,73 @@
+#include "runtime/job/plan/rank_memory.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/runtime/job/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using ::testing::ElementsAre;
+
+StepForecast forecast_of(const LoadedJob& loaded) {
+  const ScheduleConfig& schedule = loaded.job.trainer.pipelining.schedule;
+  return forecast_step(loaded.job, schedule, plan_job(loaded, schedule));
+}
+
+std::vector<RankMemory> memory_of(const std::vector<std::string>& keys,
+                                  std::optional<std::int64_t> sequence_length = 32) {
+  const LoadedJob loaded = testing_job::load(keys);
+  return estimate_memory(loaded, plan_job(loaded, loaded.job.trainer.pipelining.schedule),
+                         forecast_of(loaded), sequence_length);
+}
+
+TEST(RankMemory, AForecastCountsWhatEachRankKeepsAtItsPeak) {
+  EXPECT_THAT(forecast_of(testing_job::load()).live_microbatches, ElementsAre(2, 1));
+  EXPECT_THAT(forecast_of(testing_job::load(
+                              {"trainer.pipelining.order=dynamic", "trainer.pipelining.extra_activations=5"}))
+                  .live_microbatches,
+              ElementsAre(2, 2))
+      << "a step has no more than two";
+}
+
+TEST(RankMemory, CountsTheBytesOfEachKind) {
+  const std::vector<RankMemory> ranks = memory_of({});
+
+  ASSERT_EQ(ranks.size(), 2U);
+  const std::int64_t parameters = plan_job(testing_job::load(), OneFOneBSchedule{}).stages[0].parameters * 4;
+  EXPECT_EQ(ranks[0].parameters, parameters);
+  EXPECT_EQ(ranks[0].gradients, parameters);
+  EXPECT_EQ(ranks[0].optimizer, 2 * parameters);
+  EXPECT_EQ(ranks[0].state(), 4 * parameters);
+  EXPECT_EQ(ranks[0].total(), ranks[0].state() + ranks[0].checkpoint + ranks[0].activations);
+  EXPECT_EQ(ranks[0].logits, 0) << "on a CPU";
+}
+
+TEST(RankMemory, OnlyAGpuKeepsLogitsAndTheCopyForACheckpointIsOnTheHost) {
+  const std::vector<RankMemory> ranks =
+      memory_of({"node.device=cuda", "trainer.checkpointing={period_steps: 5}"});
+
+  EXPECT_EQ(ranks[0].logits, 0) << "the loss is the last stage's";
+  EXPECT_EQ(ranks[1].logits, 4 * 2 * 32 * 512) << "fp32, 2 samples of 32 tokens, 512 ids";
+  EXPECT_GT(ranks[1].checkpoint, 0);
+  EXPECT_EQ(ranks[1].on_device(), ranks[1].state() + ranks[1].activations + ranks[1].logits);
+}
+
+TEST(RankMemory, WithoutALengthOfSamplesOnlyStateIsKnown) {
+  const RankMemory rank = memory_of({"node.device=cuda"}, std::nullopt)[1];
+
+  EXPECT_GT(rank.state(), 0);
+  EXPECT_EQ(rank.activations, 0);
+  EXPECT_EQ(rank.logits, 0);
+}
+
+TEST(RankMemory, GradientsOfNarrowParametersAreWide) {
+  EXPECT_EQ(dtype_of_gradients(testing_job::load({"model_provider.dtype=bfloat16"}).job), Dtype::float32);
+  EXPECT_EQ(dtype_of_gradients(testing_job::load({"model_provider.dtype=bfloat16",
+                                                  "trainer.gradient_manager={grad_dtype: bfloat16}"})
+                                   .job),
+            Dtype::bfloat16);
+}
+
+}  // namespace
+}  // namespace d9d
