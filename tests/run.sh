@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, runs all tests. Safe to repeat; fast the second time.
 #   D9D_PROFILE   release (default) | dev | asan | tsan        extra arguments go to ctest
+#   D9D_NIGHT     1: the long forms, too: every mesh, every order of work, every wait; hours
 #   D9D_TRACKERS  0: without the clients of W&B, MLflow and Aim, and the test that reads back from them
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,4 +14,4 @@ cmake -S . -B "build/$profile" -G Ninja -DD9D_PROFILE="$profile" > "/tmp/d9d-con
   { cat "/tmp/d9d-configure.$$"; exit 1; }
 rm -f "/tmp/d9d-configure.$$"
 cmake --build "build/$profile" -j "$(nproc)"
-ctest --test-dir "build/$profile" --output-on-failure -j "$(nproc)" "$@"
+ctest --test-dir "build/$profile" --output-on-failure -j "$(($(nproc) + 1))" "$@"  # one more, as jobs wait, too

@@ -37,10 +37,12 @@ function(d9d_loaded_library name)
   set_property(GLOBAL APPEND PROPERTY D9D_LOADED_LIBRARIES d9d_${name})
 endfunction()
 
-# d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds])
-# One test binary test_<NAME>; each TEST is a ctest of its own, labelled with its tier. ALONE: as for d9d_library().
+# d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds] [APART suites ...])
+# One test binary test_<NAME>, whose suites are ctests, some together (list_tests.cmake). Of those that match APART each
+# test is a ctest of its own, in a process of its own: suites that some machine skips, that take long, or that leave
+# something in their process. In the tier e2e all are. ALONE: as for d9d_library().
 function(d9d_tests name)
-  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
   set(target test_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
   add_executable(${target} ${files} ${ARG_ALONE})
@@ -50,18 +52,26 @@ function(d9d_tests name)
                                                D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
-  # By `env`, because gtest_discover_tests takes a list of variables apart.
+  if(ARG_TIER STREQUAL "e2e")
+    set(ARG_APART .*)
+  endif()
   set(environment OMP_WAIT_POLICY=PASSIVE GOMP_SPINCOUNT=0)
   if(D9D_PROFILE STREQUAL "tsan")
     # One thread a team, because OpenMP's order is unknown to it; tests fork processes that have threads.
     list(APPEND environment OMP_NUM_THREADS=1
          TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan.supp:die_after_fork=0)
   endif()
-  set_target_properties(${target} PROPERTIES CROSSCOMPILING_EMULATOR "env;${environment}")
-  gtest_discover_tests(${target} DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_TIER};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/${target}_list.cmake)
+  add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${list} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -D "BINARY=$<TARGET_FILE:${target}>" -D "ENVIRONMENT=${environment}"
+            -D "APART=${ARG_APART}" -D "LABELS=${ARG_TIER};${ARG_LABELS}" -D TIMEOUT=${ARG_TIMEOUT} -D OUT=${list}
+            -P ${CMAKE_SOURCE_DIR}/runtime/cmake/list_tests.cmake)
+  set(ctests ${CMAKE_CURRENT_BINARY_DIR}/${target}_ctests.cmake)
+  file(WRITE ${ctests} "if(EXISTS [==[${list}]==])\n  include([==[${list}]==])\nelse()\n"
+                       "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${ctests})
 endfunction()
 
 # d9d_test_library(NAME SOURCES ... [DEPS ...]): a static library d9d_<NAME> of what test binaries share.

@@ -22,11 +22,6 @@ void for_each_degree(int ranks_left, std::size_t next, DeviceMeshParameters& mes
   }
 }
 
-bool takes_all() {
-  const char* wish = std::getenv("D9D_EVERY_MESH");
-  return wish != nullptr && std::string(wish) == "all";
-}
-
 unsigned seed() {
   const char* given = std::getenv("D9D_MESH_SEED");
   return given == nullptr ? 1 : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
@@ -53,7 +48,7 @@ std::vector<DeviceMeshParameters> meshes_of(int ranks, const MeshLimits& limits)
 }
 
 std::vector<DeviceMeshParameters> sampled(std::vector<DeviceMeshParameters> meshes, std::size_t count) {
-  if (takes_all() || count >= meshes.size()) return meshes;
+  if (std::getenv("D9D_NIGHT") != nullptr || count >= meshes.size()) return meshes;
   std::vector<DeviceMeshParameters> chosen;
   std::mt19937 random(seed());
   // std::sample keeps the order.

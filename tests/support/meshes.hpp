@@ -1,6 +1,6 @@
 #pragma once
-// The meshes that the tests of all strategies together are run on. D9D_EVERY_MESH=all takes every one of them;
-// D9D_MESH_SEED (1) chooses the samples otherwise.
+// The meshes that the tests of all strategies together are run on: every one at night (D9D_NIGHT=1), samples by day,
+// which D9D_MESH_SEED (1) chooses.
 
 #include <cstddef>
 #include <ostream>
@@ -22,7 +22,7 @@ struct MeshLimits {
 // Every mesh of this many ranks: the degrees are divisors.
 std::vector<DeviceMeshParameters> meshes_of(int ranks, const MeshLimits& limits);
 
-// `count` of them, in their order; all where the environment says so.
+// `count` of them, in their order; all of them at night.
 std::vector<DeviceMeshParameters> sampled(std::vector<DeviceMeshParameters> meshes, std::size_t count);
 
 // "pp2 dpr1 dps3 cpr1 cps1 tp1 ep3"

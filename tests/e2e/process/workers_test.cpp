@@ -138,7 +138,7 @@ TEST_F(Workers, TwoInterruptsLeaveAtOnce) {
     return command->err().find("leaving without finishing") != std::string::npos;
   });
 
-  EXPECT_EQ(command->wait(std::chrono::seconds(20)), 128 + SIGINT) << command->err();
+  EXPECT_EQ(command->wait(), 128 + SIGINT) << command->err();
   EXPECT_TRUE(job_.checkpoints("tiny").empty());
   expect_gone(pids);
 }

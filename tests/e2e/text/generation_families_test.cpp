@@ -1,4 +1,4 @@
-// Texts of models of every kind: what one rank makes greedily, every mesh of up to four ranks makes, token for token.
+// Texts of models of every kind: what one rank makes greedily, meshes of up to four ranks make, token for token.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,6 +42,7 @@ struct GeneratingFamily {
   const char* name;
   const char* keys;
   bool experts = false;
+  bool on_every_mesh = false;  // of four ranks; else some
 
   friend void PrintTo(const GeneratingFamily& family, std::ostream* out) { *out << family.name; }
 };
@@ -89,7 +90,7 @@ class GenerationOfFamilies : public testing::TestWithParam<GeneratingFamily> {
   TinyJob job_;
 };
 
-TEST_P(GenerationOfFamilies, IsGreedyAlikeOnEveryMesh) {
+TEST_P(GenerationOfFamilies, IsGreedyAlikeOnMeshes) {
   ASSERT_EQ(job_.run({}).code, 0);
   const auto expected = texts_of("alone");
   ASSERT_EQ(expected.size(), static_cast<std::size_t>(prompts_of_family));
@@ -98,8 +99,8 @@ TEST_P(GenerationOfFamilies, IsGreedyAlikeOnEveryMesh) {
   EXPECT_GT(different.size(), 3U);
   int run = 0;
   for (const int ranks : {2, 3, 4}) {
-    for (const DeviceMeshParameters& m :
-         meshes_of(ranks, {4, 4, GetParam().experts ? 8 : 0, /*context=*/false})) {
+    const auto all = meshes_of(ranks, {4, 4, GetParam().experts ? 8 : 0, /*context=*/false});
+    for (const DeviceMeshParameters& m : ranks == 4 && !GetParam().on_every_mesh ? sampled(all, 4) : all) {
       if (m.data_parallel() == 3 || m.tensor_parallel == 3) continue;  // cannot share the batch, the heads
       const std::string name = "run" + std::to_string(run++);
       const Outcome outcome = job_.run(run_named(name) + on(m));
@@ -135,7 +136,7 @@ TEST_P(GenerationOfFamilies, IsTheSameOnDelayedDevices) {
 
 INSTANTIATE_TEST_SUITE_P(Models, GenerationOfFamilies,
                          testing::Values(GeneratingFamily{"qwen3", dense_model},
-                                         GeneratingFamily{"qwen3_moe", moe_model, true},
+                                         GeneratingFamily{"qwen3_moe", moe_model, true, true},
                                          GeneratingFamily{"deepseek_v3", deepseek_v3_model, true},
                                          GeneratingFamily{"qwen3_next", qwen3_next_model, true},
                                          GeneratingFamily{"gemma3_text", gemma3_text_model}),

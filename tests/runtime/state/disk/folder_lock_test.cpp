@@ -122,7 +122,9 @@ TEST_F(FolderLockTest, RefusesTheLockOfAnotherHostAsSoonAsItIsRefreshed) {
     while (!over) touch(), std::this_thread::yield();
   });
 
-  const std::string text = error_of([&] { FolderLock(folder.path(), me(), quick_times); });
+  // With the minute that silence may last: a busy machine may let the other host wait.
+  const std::string text =
+      error_of([&] { FolderLock(folder.path(), me(), {.heartbeat = quick_times.heartbeat}); });
 
   over = true;
   far_away.join();
@@ -151,11 +153,10 @@ TEST_F(FolderLockTest, IsRefreshedWhileItIsHeld) {
   age(std::chrono::hours(1));
   const auto old = std::filesystem::last_write_time(lock());
 
-  const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (std::filesystem::last_write_time(lock()) == old && std::chrono::steady_clock::now() < late)
-    std::this_thread::yield();
+  // Ends when it is refreshed.
+  while (std::filesystem::last_write_time(lock()) == old) std::this_thread::yield();
 
-  EXPECT_NE(std::filesystem::last_write_time(lock()), old);
+  EXPECT_TRUE(is_held_here(folder.path()));
 }
 
 TEST_F(FolderLockTest, DoesNotRemoveTheLockOfWhoeverTookItOver) {
