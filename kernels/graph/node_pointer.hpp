@@ -4,18 +4,17 @@
 
 #include <torch/headeronly/version.h>
 
+#include <memory>
 #include <utility>
 
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 13
-#include <c10/util/intrusive_ptr.h>
+#include <torch/csrc/autograd/node.h>  // an intrusive pointer counts in the node, so it needs all of it
 #else
-#include <memory>
-#endif
-
 namespace torch::autograd {
 struct Node;
 void deleteNode(Node* function);
 }  // namespace torch::autograd
+#endif
 
 namespace d9d::kernels {
 
