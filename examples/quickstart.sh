@@ -69,7 +69,7 @@ build() {
   say "1/4  Build"
   bash .ci/deps
   mkdir -p build
-  cmake -S . -B build/release -G Ninja > build/quickstart-configure.log 2>&1 ||
+  cmake -S . -B build/release -G Ninja ${D9D_TORCH:+"-DD9D_TORCH=$D9D_TORCH"} > build/quickstart-configure.log 2>&1 ||
     { cat build/quickstart-configure.log; stop "cmake could not configure"; }
   cmake --build build/release --target d9d-node -j "$(nproc)"
 }

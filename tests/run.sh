@@ -10,7 +10,7 @@ profile="${D9D_PROFILE:-release}"
 D9D_TRACKERS="${D9D_TRACKERS:-1}" bash .ci/deps
 trackers="${XDG_CACHE_HOME:-$HOME/.cache}/d9d/trackers-1"
 [ ! -e "$trackers/.d9d-complete" ] || export D9D_TRACKERS_PYTHON="${D9D_TRACKERS_PYTHON:-$trackers/bin/python}"
-cmake -S . -B "build/$profile" -G Ninja -DD9D_PROFILE="$profile" > "/tmp/d9d-configure.$$" 2>&1 ||
+cmake -S . -B "build/$profile" -G Ninja -DD9D_PROFILE="$profile" ${D9D_TORCH:+"-DD9D_TORCH=$D9D_TORCH"} > "/tmp/d9d-configure.$$" 2>&1 ||
   { cat "/tmp/d9d-configure.$$"; exit 1; }
 rm -f "/tmp/d9d-configure.$$"
 cmake --build "build/$profile" -j "$(nproc)"

@@ -53,7 +53,7 @@ at::Tensor BackwardNode::saved(std::size_t index) {
     TORCH_CHECK(entry.elsewhere, name(), " runs backward a second time, and what it saved is gone");
     return entry.elsewhere->get();
   }
-  return entry.variable.unpack(entry.is_output ? shared_from_this() : nullptr);
+  return entry.variable.unpack(entry.is_output ? getptr() : nullptr);
 }
 
 bool BackwardNode::is_direct(const at::Tensor& weight) const {

@@ -8,6 +8,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/saved_variable.h>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "kernels/graph/saving_place.hpp"
 #include "kernels/graph/weight_work.hpp"
 
@@ -63,11 +64,11 @@ class BackwardNode : public torch::autograd::Node {
 
 // Returns a node that is connected to the inputs, or null if no input needs a gradient.
 template <class N>
-std::shared_ptr<N> node_for(at::TensorList inputs) {
+NodePointer<N> node_for(at::TensorList inputs) {
   if (!c10::GradMode::is_enabled()) return nullptr;
   for (const auto& input : inputs) {
     if (!input.defined() || !input.requires_grad()) continue;
-    std::shared_ptr<N> node(new N, torch::autograd::deleteNode);
+    NodePointer<N> node = make_node<N>();
     node->connect(inputs);
     return node;
   }

@@ -86,7 +86,7 @@ bool splits(const Node& node) {
 
 // A node of the main path, and its edges to weights.
 struct Cut {
-  std::shared_ptr<Node> node;
+  NodePointer<Node> node;
   std::vector<std::pair<std::size_t, Edge>> to_weights;
   variable_list gradients = {};
 

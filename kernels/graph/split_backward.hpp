@@ -20,6 +20,7 @@
 
 #include <vector>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "kernels/graph/weight_work.hpp"
 
 namespace d9d::kernels {

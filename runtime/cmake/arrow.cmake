@@ -1,5 +1,6 @@
 # Optional: d9d::arrow, Arrow's and Parquet's libraries and headers from the wheel `pyarrow`, because Debian 12 has no
 # package of them. Without it Parquet and Arrow files are refused by name. D9D_ARROW_ROOT is empty then.
+set(arrow_version 26.0.1)  # .ci/deps reads it here
 set(D9D_ARROW_VENV "$ENV{D9D_ARROW_VENV}" CACHE PATH "venv with the wheel pyarrow; made by .ci/deps")
 if(NOT D9D_ARROW_VENV)
   if(DEFINED ENV{XDG_CACHE_HOME})
@@ -7,7 +8,7 @@ if(NOT D9D_ARROW_VENV)
   else()
     set(cache "$ENV{HOME}/.cache")
   endif()
-  set(D9D_ARROW_VENV "${cache}/d9d/pyarrow-26.0.1" CACHE PATH "" FORCE)
+  set(D9D_ARROW_VENV "${cache}/d9d/pyarrow-${arrow_version}" CACHE PATH "" FORCE)
 endif()
 option(D9D_ARROW "read Parquet and Arrow files (default: where the wheel is found)" ON)
 set(D9D_ARROW_ROOT)

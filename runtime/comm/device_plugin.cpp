@@ -34,10 +34,6 @@ const LibraryNames& library_names(DeviceLibrary library) {
 
 }  // namespace
 
-const char* device_plugin_build() {
-  return __VERSION__ " torch 2.11.0 abi 6";
-}
-
 std::string device_plugin_path(DeviceLibrary library) {
   const LibraryNames& names = library_names(library);
   const char* const given = std::getenv(names.variable);
@@ -61,9 +57,9 @@ DevicePlugin::DevicePlugin(DeviceLibrary which) {
   const auto entry = reinterpret_cast<Entry>(dlsym(library, "d9d_device_plugin"));
   D9D_REQUIRE(entry != nullptr, "{} is not a {} of d9d", path, names.plugin);
   const DevicePluginApi* const api = entry();
-  D9D_REQUIRE(std::strcmp(api->build, device_plugin_build()) == 0,
+  D9D_REQUIRE(std::strcmp(api->build, device_plugin_build) == 0,
               "the {} {} is of build \"{}\", this program of \"{}\"; build both together", names.plugin, path,
-              api->build, device_plugin_build());
+              api->build, device_plugin_build);
   api_ = api;
   api_->register_ops();
 }

@@ -4,8 +4,8 @@
 
 namespace d9d {
 
-const at::Tensor& tensor_at(const TensorMap& map, const std::string& name, const char* what) {
-  const auto found = map.find(name);
+const at::Tensor& tensor_at(const TensorMap& map, std::string_view name, const char* what) {
+  const auto found = map.find(std::string(name));
   if (found != map.end()) return found->second;
   std::string names;
   for (const auto& [known, tensor] : map) names += names.empty() ? known : ", " + known;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace d9d {
 
@@ -12,6 +13,6 @@ using TensorMap = std::map<std::string, at::Tensor>;
 
 // Returns the tensor of that name. If it is absent, an input error lists the names of the map.
 // `what` names the map.
-const at::Tensor& tensor_at(const TensorMap& map, const std::string& name, const char* what);
+const at::Tensor& tensor_at(const TensorMap& map, std::string_view name, const char* what);
 
 }  // namespace d9d

@@ -20,7 +20,7 @@ int num_devices() {
 }  // namespace
 
 extern "C" const d9d::DevicePluginApi* d9d_device_plugin() {
-  static const d9d::DevicePluginApi api{.build = d9d::device_plugin_build(),
+  static const d9d::DevicePluginApi api{.build = d9d::device_plugin_build,
                                         .num_devices = num_devices,
                                         .register_ops = register_ops,
                                         .nccl = d9d::cuda::nccl_of_this_build(),

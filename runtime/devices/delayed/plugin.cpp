@@ -6,7 +6,7 @@
 #include "runtime/devices/delayed/nccl/emulated.hpp"
 
 extern "C" const d9d::DevicePluginApi* d9d_device_plugin() {
-  static const d9d::DevicePluginApi api{.build = d9d::device_plugin_build(),
+  static const d9d::DevicePluginApi api{.build = d9d::device_plugin_build,
                                         .num_devices = [] { return d9d::delayed::max_devices; },
                                         .register_ops = d9d::delayed::install,
                                         .nccl = &d9d::nccl::emulated_nccl(),

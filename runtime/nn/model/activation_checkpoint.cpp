@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "kernels/graph/split_backward.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
@@ -39,7 +40,7 @@ class RecomputeSegment final : public torch::autograd::Node {
     const kernels::WeightWork::Scope scope(work_);
     const MicrobatchScope same_noise(place_);
     const at::AutoGradMode on(true);
-    const at::Tensor x = x_.unpack(shared_from_this()).detach().requires_grad_(task_should_compute_output(0));
+    const at::Tensor x = x_.unpack(getptr()).detach().requires_grad_(task_should_compute_output(0));
     const std::vector<at::Tensor> all = segment_(x, true);
     std::vector<kernels::BackwardRoot> roots;
     for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -67,8 +68,7 @@ std::vector<at::Tensor> checkpointed(Segment segment, const at::Tensor& x) {
     const at::NoGradGuard off;
     for (const at::Tensor& y : segment(x, false)) outputs.push_back(y.detach());
   }
-  std::shared_ptr<torch::autograd::Node> node(new RecomputeSegment(std::move(segment), x),
-                                              torch::autograd::deleteNode);
+  const auto node = kernels::make_node<RecomputeSegment>(std::move(segment), x);
   for (at::Tensor& y : outputs) torch::autograd::set_history(y, node);
   return outputs;
 }

@@ -11,6 +11,7 @@
 
 #include <limits>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -72,7 +73,7 @@ at::Tensor HiddenStateAggregator::pack_with_snapshot(const at::Tensor& earlier) 
 
 std::vector<at::Tensor> bound_together(std::vector<at::Tensor> tensors) {
   if (!at::GradMode::is_enabled()) return tensors;
-  const auto node = std::shared_ptr<Bound>(new Bound, torch::autograd::deleteNode);
+  const auto node = kernels::make_node<Bound>();
   for (at::Tensor& tensor : tensors) {
     if (!tensor.requires_grad()) continue;
     node->add(tensor);

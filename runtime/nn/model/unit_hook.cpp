@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/functions/utils.h>
 
+#include "kernels/graph/node_pointer.hpp"
+
 namespace d9d {
 namespace {
 
@@ -31,8 +33,7 @@ std::vector<at::Tensor> through(std::vector<at::Tensor> tensors, const std::shar
   bool wanted = false;
   for (const at::Tensor& tensor : tensors) wanted |= tensor.defined() && tensor.requires_grad();
   if (!wanted) return tensors;
-  const std::shared_ptr<torch::autograd::Node> node(new Boundary(hook, on_backward),
-                                                    torch::autograd::deleteNode);
+  const auto node = kernels::make_node<Boundary>(hook, on_backward);
   for (at::Tensor& tensor : tensors) {
     if (!tensor.defined() || !tensor.requires_grad()) continue;
     node->add_next_edge(torch::autograd::impl::gradient_edge(tensor));

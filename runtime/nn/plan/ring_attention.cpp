@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include "kernels/attention/attention_block.hpp"
+#include "kernels/graph/node_pointer.hpp"
 #include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -232,8 +233,7 @@ at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const
   // The node keeps forward.out. The result has to be another tensor over the same memory: a node that holds
   // its own output is a cycle and would never be freed.
   at::Tensor out = forward.out.detach();
-  std::shared_ptr<torch::autograd::Node> node(new RingNode(ring, q, k, v, std::move(forward)),
-                                              torch::autograd::deleteNode);
+  const auto node = kernels::make_node<RingNode>(ring, q, k, v, std::move(forward));
   torch::autograd::set_history(out, node);
   return out;
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 
@@ -40,8 +41,7 @@ at::Tensor differentiable(const at::Tensor& x, const Transform& forward, Transfo
     if (y.is_same(x)) y = y.alias();
   }
   if (!at::GradMode::is_enabled() || !x.requires_grad()) return y;
-  std::shared_ptr<torch::autograd::Node> node(new Transposed(std::move(backward)),
-                                              torch::autograd::deleteNode);
+  const auto node = kernels::make_node<Transposed>(std::move(backward));
   node->set_next_edges(torch::autograd::collect_next_edges(x));
   torch::autograd::set_history(y, node);
   return y;

@@ -10,12 +10,9 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "runtime/pipeline/stage/step_observer.hpp"
 #include "runtime/tensor/stage_module.hpp"
-
-namespace torch::autograd {
-struct Node;
-}
 
 namespace d9d {
 
@@ -43,7 +40,7 @@ class ParameterWatch {
  private:
   struct Entry {
     std::size_t index;
-    std::shared_ptr<torch::autograd::Node> accumulator;
+    kernels::NodePointer<torch::autograd::Node> accumulator;
     std::uintptr_t hook = 0;
     bool complete = false;
     bool reached = false;

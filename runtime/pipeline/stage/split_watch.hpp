@@ -12,17 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "kernels/graph/node_pointer.hpp"
 #include "runtime/tensor/stage_module.hpp"
-
-namespace torch::autograd {
-struct Node;
-}
 
 namespace d9d {
 
 class SplitWatch {
  public:
-  using Nodes = std::vector<std::shared_ptr<torch::autograd::Node>>;
+  using Nodes = std::vector<kernels::NodePointer<torch::autograd::Node>>;
 
   // Watches one backward. Construct it before the backward from `roots`.
   SplitWatch(const std::vector<StageParameter>& parameters, const Nodes& roots);
@@ -39,7 +36,7 @@ class SplitWatch {
 
  private:
   struct Entry {
-    std::shared_ptr<torch::autograd::Node> accumulator;
+    kernels::NodePointer<torch::autograd::Node> accumulator;
     std::uintptr_t hook = 0;
     Found found;
     bool got_gradient = false;

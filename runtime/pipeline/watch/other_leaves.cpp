@@ -7,7 +7,7 @@
 
 namespace d9d {
 
-std::vector<at::Tensor> other_leaves(const std::vector<std::shared_ptr<torch::autograd::Node>>& roots,
+std::vector<at::Tensor> other_leaves(const std::vector<kernels::NodePointer<torch::autograd::Node>>& roots,
                                      const std::vector<at::Tensor>& known) {
   std::unordered_set<const c10::TensorImpl*> tensors;
   for (const at::Tensor& tensor : known) tensors.insert(tensor.unsafeGetTensorImpl());

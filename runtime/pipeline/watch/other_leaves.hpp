@@ -4,17 +4,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <memory>
 #include <vector>
 
-namespace torch::autograd {
-struct Node;
-}
+#include "kernels/graph/node_pointer.hpp"
 
 namespace d9d {
 
 // Returns the unknown leaves of the graph of `roots`, in the order of a walk from the roots.
-std::vector<at::Tensor> other_leaves(const std::vector<std::shared_ptr<torch::autograd::Node>>& roots,
+std::vector<at::Tensor> other_leaves(const std::vector<kernels::NodePointer<torch::autograd::Node>>& roots,
                                      const std::vector<at::Tensor>& known);
 
 }  // namespace d9d

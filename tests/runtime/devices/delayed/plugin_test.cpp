@@ -13,7 +13,7 @@ namespace {
 TEST(DelayedPlugin, BringsEightDevicesAndNccl) {
   const DevicePluginApi& api = *d9d_device_plugin();
 
-  EXPECT_STREQ(api.build, device_plugin_build());
+  EXPECT_STREQ(api.build, device_plugin_build);
   EXPECT_EQ(api.num_devices(), 8);
   api.register_ops();
   EXPECT_EQ(api.make_device(7)->place().str(), "delayed:7");
