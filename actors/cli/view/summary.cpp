@@ -5,6 +5,50 @@
 #include "runtime/nn/size/model_costs.hpp"
 
 namespace d9d {
+namespace {
+
+config::Json stages_json(const JobSummary& summary) {
+  config::Json stages = config::Json::array();
+  if (summary.ranks.empty()) return stages;  // a plugin's model
+  for (const StagePlan& stage : summary.plan.stages) {
+    stages.push_back({{"stage", stage.stage},
+                      {"pipeline_rank", stage.pipeline_rank},
+                      {"layers", {stage.layers.begin, stage.layers.end}},
+                      {"parameters", stage.parameters}});
+  }
+  return stages;
+}
+
+config::Json memory_json(const std::vector<RankMemory>& ranks) {
+  config::Json memory = config::Json::array();
+  for (const RankMemory& rank : ranks) {
+    memory.push_back({{"pipeline_rank", rank.pipeline_rank},
+                      {"parameter_bytes", rank.parameters},
+                      {"gradient_bytes", rank.gradients},
+                      {"optimizer_bytes", rank.optimizer},
+                      {"checkpoint_bytes", rank.checkpoint},
+                      {"activation_bytes", rank.activations},
+                      {"total_bytes", rank.total()},
+                      {"live_microbatches", rank.live_microbatches}});
+  }
+  return memory;
+}
+
+config::Json groups_json(const std::vector<OptimizerGroup>& groups) {
+  config::Json out = config::Json::array();
+  for (const OptimizerGroup& group : groups) {
+    out.push_back({{"weight_decay", group.settings.weight_decay},
+                   {"lr_multiplier", group.settings.lr_multiplier},
+                   {"tensors", group.tensors},
+                   {"parameters", group.elements},
+                   {"examples", group.examples}});
+    if (group.settings.betas) out.back()["betas"] = *group.settings.betas;
+    if (!group.by.empty()) out.back()["by"] = group.by;
+  }
+  return out;
+}
+
+}  // namespace
 
 JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule, JobPlan plan,
                      std::optional<std::int64_t> sequence_length) {
@@ -27,35 +71,6 @@ JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule, Jo
 }
 
 config::Json to_json(const JobSummary& summary) {
-  config::Json stages = config::Json::array();
-  const bool is_built_in = !summary.ranks.empty();
-  for (const StagePlan& stage : is_built_in ? summary.plan.stages : std::vector<StagePlan>()) {
-    stages.push_back({{"stage", stage.stage},
-                      {"pipeline_rank", stage.pipeline_rank},
-                      {"layers", {stage.layers.begin, stage.layers.end}},
-                      {"parameters", stage.parameters}});
-  }
-  config::Json ranks = config::Json::array();
-  for (const RankMemory& rank : summary.ranks) {
-    ranks.push_back({{"pipeline_rank", rank.pipeline_rank},
-                     {"parameter_bytes", rank.parameters},
-                     {"gradient_bytes", rank.gradients},
-                     {"optimizer_bytes", rank.optimizer},
-                     {"checkpoint_bytes", rank.checkpoint},
-                     {"activation_bytes", rank.activations},
-                     {"total_bytes", rank.total()},
-                     {"live_microbatches", rank.live_microbatches}});
-  }
-  config::Json groups = config::Json::array();
-  for (const OptimizerGroup& group : summary.groups) {
-    groups.push_back({{"weight_decay", group.settings.weight_decay},
-                      {"lr_multiplier", group.settings.lr_multiplier},
-                      {"tensors", group.tensors},
-                      {"parameters", group.elements},
-                      {"examples", group.examples}});
-    if (group.settings.betas) groups.back()["betas"] = *group.settings.betas;
-    if (!group.by.empty()) groups.back()["by"] = group.by;
-  }
   config::Json out = {{"world_size", summary.world_size},
                       {"num_nodes", summary.num_nodes},
                       {"schedule", summary.schedule},
@@ -65,9 +80,9 @@ config::Json to_json(const JobSummary& summary) {
                       {"parameters", summary.parameters},
                       {"active_parameters", summary.active_parameters},
                       {"flops_per_token", summary.flops_per_token},
-                      {"stages", stages},
-                      {"memory", ranks},
-                      {"optimizer_groups", groups}};
+                      {"stages", stages_json(summary)},
+                      {"memory", memory_json(summary.ranks)},
+                      {"optimizer_groups", groups_json(summary.groups)}};
   if (summary.sequence_length) out["sequence_length"] = *summary.sequence_length;
   return out;
 }
