@@ -60,6 +60,9 @@ struct RankCast {
 
   CastMember rank_executor() const;
   PipelineWorkerOptions worker_options() const;
+  RankServices services() const;
+  ModelOptions model_options() const;
+  TaskOptions task_options() const;
 
   // `links`: Collectives and TensorLanes of the rank.
   CastMember trainer(std::vector<ActorId> links) const;
