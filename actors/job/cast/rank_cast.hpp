@@ -24,9 +24,12 @@ class InferenceTask;
 class ReopenedCommunicators;
 class TaskRecords;
 class TrainTask;
+struct ModelOptions;
 struct PipelineWorkerOptions;
+struct RankServices;
 struct SourceFeedOptions;
 struct StepEndOptions;
+struct TaskOptions;
 
 // The services outlive the actors.
 std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
