@@ -1,7 +1,9 @@
 #include "actors/rank_executor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <thread>
+#include <utility>
 
 #include "actors/notes/led_instruction.hpp"
 #include "actors/notes/text_messages.hpp"
@@ -19,6 +21,12 @@ bool is_of_this_process(const StageTensor& tensor, const RankExecutorOptions& op
   const auto sender = static_cast<std::size_t>(tensor.gradient ? tensor.stage + 1 : tensor.stage - 1);
   const auto& remote = options.remote_ranks;
   return std::find(remote.begin(), remote.end(), options.rank_of_stage.at(sender)) == remote.end();
+}
+
+RankPass::Kind kind_of(const Pass& pass) {
+  using enum RankPass::Kind;
+  static constexpr std::array kinds{train, evaluate, infer, texts};  // in the order of the schema
+  return kinds.at(static_cast<std::size_t>(pass.kind));
 }
 
 }  // namespace
@@ -50,8 +58,8 @@ void RankExecutor::started() {
   worker_ = options_.make_worker(*this, comm_tracing());
   device_ = std::make_unique<DeviceTracks>(worker_->work_log(), world().recorder, options_.rank);
   if (options_.traces_kernels) device_->trace_kernels(worker_->late_device(), *options_.traces_kernels);
-  worker_->prepare();
-  bucket_groups_ = worker_->bucket_groups();
+  PreparedRank prepared = worker_->prepare();
+  bucket_groups_ = std::move(prepared.bucket_groups);
   if (world().recorder != nullptr) {
     for (std::size_t s = 0; s < options_.rank_of_stage.size(); ++s) {
       tracks_.push_back(world().recorder->actor("compute stage " + std::to_string(s), options_.rank));
@@ -60,36 +68,36 @@ void RankExecutor::started() {
   }
   tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) {
     ready.setRank(options_.rank);
-    ready.setEntries(worker_->entries_loaded());
+    ready.setEntries(prepared.entries_loaded);
     ready.setSeconds(seconds_since(begin));
   });
 }
 
 void RankExecutor::begin_step(wire::BeginStep::Reader message) {
-  D9D_CHECK(!in_step_, "step {} begins while step {} is running", message.getStep(), step());
+  D9D_CHECK(!running_, "step {} begins while step {} is running", message.getStep(), step());
   set_step(message.getStep());
-  in_step_ = true;
   device_->begin_step(step());
   if (links_ == Links::in_use) options_.a_step_has_ended();
   links_ = links_ == Links::fresh ? Links::in_use : Links::proved;
   reductions_pending_ = 0;
   norm_share_ = 0;
-  compute_seconds_ = 0;
-  std::vector<Ticket> microbatches;
+  PassRequest request{.step = step()};
   for (const std::uint64_t packed : message.getMicrobatches())
-    microbatches.push_back(Ticket::from_packed(packed));
+    request.microbatches.push_back(Ticket::from_packed(packed));
   pass_ = pass_of(message.getPass());
   if (pass_.is_step()) {
-    if (options_.events->is_heard()) worker_->let_state_change();
+    if (options_.events->is_heard()) worker_->state().let_change();
     options_.events->tell(events::StepPre{step()});
     options_.events->tell(events::ForwardPre{step()});
   }
   if (pass_ == Pass{PassKind::EVALUATE, 1}) options_.events->tell(events::EvaluationPre{step()});
-  if (pass_.trains()) {
-    worker_->begin_step(step(), microbatches);
-  } else {
-    worker_->begin_evaluation(step(), microbatches);
-  }
+  begin_pass(request);
+}
+
+void RankExecutor::begin_pass(const PassRequest& request) {
+  compute_seconds_ = 0;
+  running_ = &worker_->pass(kind_of(pass_));
+  running_->begin(request);
   put_what_came_early();
   advance();
 }
@@ -102,7 +110,7 @@ void RankExecutor::put_what_came_early() {
     D9D_CHECK(begun >= now, "a tensor of step {}, {}, waits while step {}, {}, begins", begun.first,
               to_string(begun.second), step(), to_string(pass_));
     if (begun > now) return false;
-    worker_->put(tensor);
+    running_->put(tensor);
     return true;
   });
 }
@@ -122,11 +130,11 @@ void RankExecutor::tensor_ready(Reader message, bool gradient, const Pass& pass)
                            Ticket::from_packed(message.getTicket())};
   if (pass.trains() && !(device_->is_late() && is_of_this_process(tensor, options_)))
     worker_->programs().add_transfer_time(gradient, tensor.stage, seconds_since(message.getProducedNs()));
-  if (!in_step_ || message.getStep() != step() || pass != pass_) {
+  if (!running_ || message.getStep() != step() || pass != pass_) {
     early_.emplace_back(Begun(message.getStep(), pass), tensor);
     return;
   }
-  worker_->put(tensor);
+  running_->put(tensor);
   advance();
 }
 
@@ -136,7 +144,9 @@ void RankExecutor::tick(wire::Tick::Reader /*message*/) {
 }
 
 void RankExecutor::lead_action(wire::LeadAction::Reader message) {
-  worker_->order().follow({message.getStep(), message.getNumber(), instruction_of(message)});
+  worker_->pass(RankPass::Kind::train)
+      .order()
+      .follow({message.getStep(), message.getNumber(), instruction_of(message)});
   advance();
 }
 
@@ -145,12 +155,12 @@ void RankExecutor::bucket_reduced(wire::BucketReduced::Reader message) {
             "bucket {} of step {} was reduced in step {}", message.getBucket(), message.getStep(), step());
   --reductions_pending_;
   norm_share_ = joined_shares(options_.norm, norm_share_, message.getNormShare());
-  finish_step_when_done();
+  finish_pass_when_done();
 }
 
 void RankExecutor::advance() {
-  while (in_step_) {
-    const auto next = worker_->order().next(seconds_since(0));
+  while (running_) {
+    const auto next = running_->order().next(seconds_since(0));
     if (!next) {
       wake_up_when_due();
       break;
@@ -158,13 +168,13 @@ void RankExecutor::advance() {
     if (pass_.trains()) lead(*next);  // with forwards only, all ranks have the same order
     run(next->instruction);
   }
-  finish_step_when_done();
+  finish_pass_when_done();
 }
 
 // Sets a timer for the time when the order may choose another action, if the awaited tensor has
 // not come by then.
 void RankExecutor::wake_up_when_due() {
-  const std::optional<double> due = worker_->order().take_wakeup();
+  const std::optional<double> due = running_->order().take_wakeup();
   if (!due) return;
   const auto nanoseconds = static_cast<std::int64_t>(1e9 * (*due - seconds_since(0))) + 1;
   tell_self_after<wire::Tick>(std::chrono::nanoseconds(std::max<std::int64_t>(nanoseconds, 0)),
@@ -194,7 +204,7 @@ void RankExecutor::run(const Instruction& instruction) {
                                          .microbatch = static_cast<std::int16_t>(action.microbatch),
                                          .category = trace::Category::compute},
                                         !pass_.trains()));
-  for (const StageTensor& tensor : worker_->run(instruction)) send_tensor(tensor);
+  for (const StageTensor& tensor : running_->run(instruction)) send_tensor(tensor);
   if (device_->is_late()) return;  // record_done() returns the device's time
   const double seconds = seconds_since(begin);
   compute_seconds_ += seconds;
@@ -235,8 +245,7 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
   }
 }
 
-void RankExecutor::tell_texts() {
-  const Texts texts = worker_->take_texts();
+void RankExecutor::tell_texts(const Texts& texts) {
   if (texts.empty()) return;
   tell<wire::TextsGenerated>(asker_, [&](wire::TextsGenerated::Builder generated) {
     generated.setStep(step());
@@ -244,7 +253,7 @@ void RankExecutor::tell_texts() {
   });
 }
 
-// Inside RankWorker::run(), maybe on the thread of lane 1 while this actor's thread waits there:
+// Inside RankPass::run(), maybe on the thread of lane 1 while this actor's thread waits there:
 // the two never run at a time and hand over under a mutex (step_observer.hpp), so the counter and tell() are safe.
 void RankExecutor::bucket_complete(int bucket) {
   ++reductions_pending_;
@@ -256,23 +265,23 @@ void RankExecutor::bucket_complete(int bucket) {
                            });
 }
 
-StepTotals RankExecutor::finished() {
+PassResult RankExecutor::finished(RankPass& ended) {
   const trace::ScopedSpan span(device_->is_late() ? world().recorder : nullptr, world().clock,
                                {.actor = running_track_,
                                 .name = trace_name(trace::host_wait),
                                 .step = traced_step(),
                                 .category = trace::Category::wait});
-  return pass_.trains() ? worker_->finish_step() : worker_->finish_evaluation();
+  return ended.finish();
 }
 
-void RankExecutor::finish_step_when_done() {
-  if (!in_step_ || reductions_pending_ > 0 || !worker_->order().step_done()) return;
-  in_step_ = false;
-  const StepTotals totals = finished();
+void RankExecutor::finish_pass_when_done() {
+  if (!running_ || reductions_pending_ > 0 || !running_->order().step_done()) return;
+  const PassResult result = finished(*std::exchange(running_, nullptr));
+  const StepTotals& totals = result.totals;
   compute_seconds_ += device_->record_done();
   if (pass_.is_step()) options_.events->tell(events::ForwardPost{step()});
   if (pass_.kind == PassKind::INFER) options_.events->tell(events::StepPost{.step = step()});
-  if (pass_.kind == PassKind::TEXTS) tell_texts();
+  if (pass_.kind == PassKind::TEXTS) tell_texts(result.texts);
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
     computed.setStep(step());
     fill_pass(computed.initPass(), pass_);

@@ -49,6 +49,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   CommTracing comm_tracing();
   template <class Reader>
   void tensor_ready(Reader message, bool gradient, const Pass& pass);
+  void begin_pass(const PassRequest& request);
   void put_what_came_early();
   void advance();
   void wake_up_when_due();
@@ -56,9 +57,9 @@ class RankExecutor final : public Actor, private BucketObserver {
   void run(const Instruction& instruction);
   void send_tensor(const StageTensor& tensor);
   void bucket_complete(int bucket) override;
-  StepTotals finished();
-  void finish_step_when_done();
-  void tell_texts();
+  PassResult finished(RankPass& ended);
+  void finish_pass_when_done();
+  void tell_texts(const Texts& texts);
   double seconds_since(std::int64_t begin_ns);
 
   RankExecutorOptions options_;
@@ -69,10 +70,10 @@ class RankExecutor final : public Actor, private BucketObserver {
   std::unique_ptr<DeviceTracks> device_;
   using Begun = std::pair<std::uint64_t, Pass>;       // a pass of a step
   std::vector<std::pair<Begun, StageTensor>> early_;  // tensors of a pass that only a neighbour has begun
-  bool in_step_ = false;
   enum class Links { fresh, in_use, proved } links_ = Links::fresh;
-  Pass pass_;      // in work
-  ActorId asker_;  // who asked for the texts in work
+  RankPass* running_ = nullptr;  // the pass in work; null between two
+  Pass pass_;                    // the same, or the last one
+  ActorId asker_;                // who asked for the texts in work
   int reductions_pending_ = 0;
   double norm_share_ = 0, compute_seconds_ = 0;
 };

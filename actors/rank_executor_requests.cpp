@@ -10,8 +10,9 @@ namespace d9d {
 void RankExecutor::collect_metrics(wire::CollectMetrics::Reader message) {
   const bool evaluation = message.getEvaluation();
   if (evaluation) options_.events->tell(events::EvaluationPost{message.getStep(), message.getLoss()});
-  if (!evaluation) worker_->watch_tensors(message.getGradientScale());
-  const std::vector<double> state = evaluation ? worker_->take_evaluation_metrics() : worker_->take_metrics();
+  if (!evaluation) worker_->update().watch_tensors(message.getGradientScale());
+  const auto kind = evaluation ? RankPass::Kind::evaluate : RankPass::Kind::train;
+  const std::vector<double> state = worker_->pass(kind).take_metrics();
   tell<wire::MetricsTaken>({Role::metric_collector, self().index}, [&](wire::MetricsTaken::Builder taken) {
     taken.setStep(message.getStep());
     taken.setEvaluation(evaluation);
@@ -26,7 +27,7 @@ void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
                                          .category = trace::Category::compute},
                                         !pass_.trains()));
   const HookedGradients hooked =
-      worker_->hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
+      worker_->update().hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
   tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
     reply.setStep(message.getStep());
     reply.setNormShare(hooked.norm_share);
@@ -42,10 +43,10 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
                                            .category = trace::Category::compute},
                                           !pass_.trains()));
     if (message.getSkip()) {
-      worker_->skip();
+      worker_->update().skip();
     } else {
       options_.events->tell(events::OptimizerStepPre{message.getStep()});
-      worker_->apply(message.getGradientScale(), message.getLrMultiplier());
+      worker_->update().apply(message.getGradientScale(), message.getLrMultiplier());
       options_.events->tell(events::OptimizerStepPost{message.getStep()});
     }
     options_.events->tell(events::StepPost{message.getStep(), message.getLoss(), message.getGradNorm(),
@@ -59,23 +60,23 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
 }
 
 void RankExecutor::snapshot(wire::Snapshot::Reader message) {
-  const Ticket ticket = worker_->snapshot();
+  const RankSnapshot copied = worker_->state().snapshot();
   tell<wire::WriteShard>(options_.checkpoint_writer, [&](wire::WriteShard::Builder write) {
     write.setStep(message.getStep());
     write.setDirectory(message.getDirectory());
     write.setFile(fmt::format("rank-{:05}", options_.rank));
-    write.setTicket(ticket.packed());
+    write.setTicket(copied.shard.packed());
     write.setRank(options_.rank);
   });
   tell<wire::MetricState>({Role::trainer, self().index}, [&](wire::MetricState::Builder state) {
     state.setStep(message.getStep());
-    state.setState(worker_->metric_state());
+    state.setState(copied.metrics);
   });
 }
 
 void RankExecutor::sleep(wire::Sleep::Reader message) {
   options_.events->tell(events::SleepPre{message.getStep()});
-  const std::uint64_t bytes = worker_->sleep(message.getFile());
+  const std::uint64_t bytes = worker_->state().sleep(message.getFile());
   options_.communicators->close();
   options_.events->tell(events::SleepPost{message.getStep(), bytes});
   // Comes after this rank's last MetricsTaken, so the collector finishes its reductions first.
@@ -91,27 +92,23 @@ void RankExecutor::wake(wire::Wake::Reader message) {
   options_.events->tell(events::WakePre{message.getStep()});
   options_.communicators->reopen();
   links_ = Links::fresh;
-  worker_->wake();
+  worker_->state().wake();
   options_.events->tell(events::WakePost{message.getStep()});
   tell<wire::Awake>({Role::trainer, self().index},
                     [&](wire::Awake::Builder awake) { awake.setStep(message.getStep()); });
 }
 
 void RankExecutor::generate_texts(wire::GenerateTexts::Reader message) {
-  D9D_CHECK(!in_step_, "texts are asked for while step {} is running", step());
+  D9D_CHECK(!running_, "texts are asked for while step {} is running", step());
   set_step(message.getStep());
-  in_step_ = true;
-  compute_seconds_ = 0;
   pass_ = {PassKind::TEXTS, static_cast<std::uint32_t>(message.getNumber())};
   asker_ = ActorId::from_packed(message.getAsker());
-  worker_->begin_texts(step(), text_request_of(message));
-  put_what_came_early();
-  advance();
+  begin_pass({.step = step(), .texts = text_request_of(message)});
 }
 
 void RankExecutor::restore_state(wire::RestoreState::Reader message) {
-  D9D_CHECK(!in_step_, "a checkpoint is restored while step {} is running", step());
-  worker_->restore(message.getDirectory(), message.getSkippedSteps());
+  D9D_CHECK(!running_, "a checkpoint is restored while step {} is running", step());
+  worker_->state().restore(message.getDirectory(), message.getSkippedSteps());
   tell<wire::StateRestored>({Role::trainer, self().index}, [&](wire::StateRestored::Builder restored) {
     restored.setStep(message.getStep());
   });

@@ -8,6 +8,8 @@
 #include "runtime/metric/tensor_statistics.hpp"
 #include "runtime/nn/size/model_costs.hpp"
 #include "runtime/nn/size/model_description.hpp"
+#include "runtime/rank/measured/rank_experts.hpp"
+#include "runtime/rank/measured/watched_tensors.hpp"
 #include "runtime/task/rank_context.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/train/gradient/gradient_hook.hpp"

@@ -27,8 +27,6 @@ std::function<bool(std::uint64_t)> metrics_due(const JobConfig& job, std::uint64
 // The job must have the section `evaluation`.
 std::function<bool(std::uint64_t)> evaluation_due(const JobConfig& job, std::uint64_t total_steps);
 
-// The name of the experts' loads among the metrics. Their values are called `expert_load/...`.
-inline constexpr const char* expert_load_name = "expert_load";
 // Whether the job logs the loads of experts and the model has some. `model`: null for a plugin's.
 bool logs_expert_load(const JobConfig& job, const ModelDescription* model);
 // Whether the job logs flops_per_second and mfu, and they can be computed: not for a plugin's model (null).
@@ -37,8 +35,6 @@ bool logs_flops(const JobConfig& job, const ModelDescription* model);
 // `model` must outlive the result. Call the result on one thread only.
 std::function<double(std::int64_t length)> flops_per_token(const JobConfig& job,
                                                            const ModelDescription* model);
-// The name of `trainer.logging.statistics` among the metrics. Its values are called `statistics/...`.
-inline constexpr const char* statistics_name = "statistics";
 // Declares the metrics of the task and of the hooks, the statistics of tensors that the job logs, and the
 // loads of experts if logs_expert_load().
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,

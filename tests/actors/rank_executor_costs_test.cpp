@@ -48,9 +48,9 @@ class TimedWorker final : public IdleRankWorker {
  public:
   explicit TimedWorker(testing::VirtualClock& clock)
       : IdleRankWorker(std::make_unique<ImpatientCursor>(), nullptr), clock_(clock) {}
-  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
+  void begin(const PassRequest& request) override {
     arrived_ = false;
-    IdleRankWorker::begin_step(step, microbatches);
+    IdleRankWorker::begin(request);
   }
   void put(const StageTensor& tensor) override { arrived_ = arrived_ || !tensor.gradient; }
   std::vector<StageTensor> run(const Instruction& instruction) override {
@@ -58,10 +58,10 @@ class TimedWorker final : public IdleRankWorker {
     clock_.now += 2'000'000'000;
     return {};
   }
-  StepTotals finish_step() override {
-    StepTotals totals;
-    totals.costs = programs_.finish_step();
-    return totals;
+  PassResult finish() override {
+    PassResult result;
+    result.totals.costs = programs_.finish_step();
+    return result;
   }
   StepPrograms& programs() override { return programs_; }
 

@@ -46,22 +46,17 @@ class ScriptedWorker final : public IdleRankWorker {
                        program_of(fmt::format("{}", fmt::join(script.program, " "))), follows),
         script_(script),
         buckets_(buckets) {}
-  void prepare() override { script_.ran.push_back("prepare"); }
-  std::uint64_t entries_loaded() const override { return 5; }
-  std::vector<int> bucket_groups() const override { return script_.bucket_groups; }
-  void let_state_change() override { script_.ran.emplace_back("state may change"); }
-  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
-    script_.ran.push_back("begin " + std::to_string(step) + " of " + std::to_string(microbatches.size()));
-    inputs_.clear();
-    IdleRankWorker::begin_step(step, microbatches);
+  PreparedRank prepare() override {
+    script_.ran.push_back("prepare");
+    return {5, script_.bucket_groups};
   }
-  void begin_evaluation(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
-    script_.ran.push_back("evaluate after " + std::to_string(step));
+  void let_change() override { script_.ran.emplace_back("state may change"); }
+  void begin(const PassRequest& request) override {
+    script_.ran.push_back(trains() ? fmt::format("begin {} of {}", request.step, request.microbatches.size())
+                                   : fmt::format("evaluate after {}", request.step));
     inputs_.clear();
-    IdleRankWorker::begin_evaluation(step, microbatches);
+    IdleRankWorker::begin(request);
   }
-  StepTotals finish_evaluation() override { return {.loss_sum = 8, .weight_sum = 2}; }
-  std::vector<double> take_evaluation_metrics() override { return {7, 8}; }
   void put(const StageTensor& tensor) override {
     const ActionKind kind = tensor.gradient ? ActionKind::backward : ActionKind::forward;
     inputs_.insert(Action{kind, tensor.stage, tensor.microbatch});
@@ -72,7 +67,10 @@ class ScriptedWorker final : public IdleRankWorker {
     if (script_.completes.contains(name)) buckets_.bucket_complete(script_.completes[name]);
     return script_.outputs[name];
   }
-  StepTotals finish_step() override { return {.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}; }
+  PassResult finish() override {
+    if (!trains()) return {{.loss_sum = 8, .weight_sum = 2}};
+    return {{.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}};
+  }
   void apply(double scale, double lr) override { script_.applied.push_back(fmt::format("{} {}", scale, lr)); }
   HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override {
     script_.applied.push_back(fmt::format("hooks of {}: {} {}", step, loss, weight));
@@ -84,9 +82,10 @@ class ScriptedWorker final : public IdleRankWorker {
   }
   void wake() override { script_.applied.emplace_back("awake"); }
   void skip() override { script_.applied.emplace_back("skipped"); }
-  std::vector<double> take_metrics() override { return std::exchange(script_.metrics, {}); }
-  std::string metric_state() override { return std::to_string(script_.metrics.size()); }
-  Ticket snapshot() override { return script_.snapshot; }
+  std::vector<double> take_metrics() override {
+    return trains() ? std::exchange(script_.metrics, {}) : std::vector<double>{7, 8};
+  }
+  RankSnapshot snapshot() override { return {script_.snapshot, std::to_string(script_.metrics.size())}; }
 
  private:
   bool ready(const Action& action) const override { return inputs_.contains(action); }

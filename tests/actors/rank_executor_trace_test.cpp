@@ -74,7 +74,7 @@ class LateWorker final : public IdleRankWorker {
     timer.end();
     return {};
   }
-  StepTotals finish_step() override {
+  PassResult finish() override {
     device_->record().wait("the step's end");
     return {};
   }

@@ -38,21 +38,24 @@ class SleepStage final : public testing::IdleRankWorker {
         options_(std::move(options)) {}
 
   // The kernel may wake a sleeper 50 us late to save power; that is not what is measured here.
-  void prepare() override { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+  PreparedRank prepare() override {
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    return {};
+  }
 
-  void begin_step(std::uint64_t step, const std::vector<Ticket>& microbatches) override {
-    for (const Ticket ticket : microbatches) options_.table->take(ticket);
-    step_ = step;
+  void begin(const PassRequest& request) override {
+    for (const Ticket ticket : request.microbatches) options_.table->take(ticket);
+    step_ = request.step;
     activations_.clear();
     gradients_.clear();
-    IdleRankWorker::begin_step(step, microbatches);
+    IdleRankWorker::begin(request);
   }
   void put(const StageTensor& tensor) override {
     options_.table->take(tensor.ticket);
     (tensor.gradient ? gradients_ : activations_)[{tensor.stage, tensor.microbatch}] = true;
   }
   std::vector<StageTensor> run(const Instruction& instruction) override;
-  StepTotals finish_step() override { return {.loss_sum = 1, .weight_sum = 1, .norm_share = 1}; }
+  PassResult finish() override { return {{.loss_sum = 1, .weight_sum = 1, .norm_share = 1}}; }
 
  private:
   using Place = std::pair<int, int>;  // stage, microbatch

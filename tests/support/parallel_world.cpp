@@ -240,7 +240,7 @@ class World {
       int rank, const std::shared_ptr<RankGradients>& gradients) const;
   std::vector<RankBatch> batches_of(int rank) const;
   std::vector<Ticket> microbatches_of(int rank);
-  void run_step(int rank, RankWorker& worker);
+  void run_step(int rank, RankPass& pass);
 
   const ParallelCase& given_;
   const Plan plan_;
@@ -293,24 +293,25 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
                                              BucketObserver& buckets) {
   const auto task = std::make_shared<CausalLmTask>();
   return make_pipeline_worker(
-      {.rank = rank,
-       .plan = &plan_,
-       .schedule = given_.schedule,
-       .model = provider_,
-       .task = task,
-       .optimizer = provider_of(AdamWOptions{.lr = 1}),
-       .seed = world_seed,
-       .device = given_.delayed ? delayed_device(device_of(given_, rank)) : cpu_device(),
-       .source_checkpoint = "the given weights",
-       .declare_metrics = [task](Compose& metrics) { task->create_metrics(metrics); },
-       .parallel = given_.options,
-       .open_group = [this, rank](const auto& domain, const auto& axes,
-                                  const auto& use) { return open(rank, domain, axes, use); },
-       .open_pair = [this, rank](int one, int other, const std::string& use)
-           -> std::shared_ptr<Communicator> { return factory_.open_pair(rank, one, other, use); },
-       .shared = gradients,
-       .table = &table_,
-       .disk = &disk_},
+      {.services = {.rank = rank,
+                    .plan = &plan_,
+                    .device = given_.delayed ? delayed_device(device_of(given_, rank)) : cpu_device(),
+                    .open_group = [this, rank](const auto& domain, const auto& axes,
+                                               const auto& use) { return open(rank, domain, axes, use); },
+                    .open_pair = [this, rank](int one, int other,
+                                              const std::string& use) -> std::shared_ptr<Communicator> {
+                      return factory_.open_pair(rank, one, other, use);
+                    },
+                    .gradients = gradients,
+                    .table = &table_},
+       .order = {.schedule = given_.schedule},
+       .model = {.provider = provider_,
+                 .parallel = given_.options,
+                 .seed = world_seed,
+                 .optimizer = provider_of(AdamWOptions{.lr = 1})},
+       .state = {.disk = &disk_, .source_checkpoint = "the given weights"},
+       .task = {.task = task},
+       .metrics = {.declare = [task](Compose& metrics) { task->create_metrics(metrics); }}},
       buckets, given_.detailed ? CommTracing{nullptr, &call, &call} : CommTracing{});
 }
 
@@ -332,16 +333,16 @@ std::vector<std::shared_ptr<CollectiveWorker>> World::collectives_of(
 }
 
 // What a RankExecutor actor does between BeginStep and the end of the step.
-void World::run_step(int rank, RankWorker& worker) {
+void World::run_step(int rank, RankPass& pass) {
   const std::vector<int> pipeline = plan_.group(rank, regular_domain, {"pp"}).ranks;
-  worker.begin_step(1, microbatches_of(rank));
-  while (!worker.order().step_done()) {
-    const auto next = worker.order().next(/*now=*/0);
+  pass.begin({.step = 1, .microbatches = microbatches_of(rank)});
+  while (!pass.order().step_done()) {
+    const auto next = pass.order().next(/*now=*/0);
     if (!next) {
-      worker.put(inboxes_[static_cast<std::size_t>(rank)].take());
+      pass.put(inboxes_[static_cast<std::size_t>(rank)].take());
       continue;
     }
-    for (const StageTensor& output : worker.run(next->instruction)) {
+    for (const StageTensor& output : pass.run(next->instruction)) {
       const int receiver = pipeline[static_cast<std::size_t>(topology_.rank_of(output.stage))];
       inboxes_[static_cast<std::size_t>(receiver)].put(output);
     }
@@ -363,25 +364,25 @@ void World::run_rank(int rank) {
   const auto gradients = std::make_shared<RankGradients>();
   ReduceAtOnce buckets;
   const std::unique_ptr<RankWorker> worker = worker_of(rank, gradients, buckets);
-  worker->prepare();
+  buckets.groups = worker->prepare().bucket_groups;
   buckets.collectives = collectives_of(rank, gradients);
-  buckets.groups = worker->bucket_groups();
+  RankPass& pass = worker->pass(RankPass::Kind::train);
   Ticket snapshot;
   const auto write = [&](int step) {
     if (const Ticket shard = std::exchange(snapshot, {}))
       write_shard_file(disk_, table_, given_.snapshots, fmt::format("rank-{}-step-{}", rank, step), shard);
   };
   for (int step = 1; step <= given_.updates; ++step) {
-    run_step(rank, *worker);
-    worker->finish_step();
-    worker->apply(/*gradient_scale=*/0.01, /*lr_multiplier=*/0.001);
+    run_step(rank, pass);
+    pass.finish();
+    worker->update().apply(/*gradient_scale=*/0.01, /*lr_multiplier=*/0.001);
     write(step - 1);
-    if (!given_.snapshots.empty()) snapshot = worker->snapshot();
+    if (!given_.snapshots.empty()) snapshot = worker->state().snapshot().shard;
   }
   buckets.squares = 0;
-  const auto step = [&] { run_step(rank, *worker); };
+  const auto step = [&] { run_step(rank, pass); };
   given_.around_step ? given_.around_step(rank, step) : step();
-  const StepTotals totals = worker->finish_step();
+  const StepTotals totals = pass.finish().totals;
   write(given_.updates);
   if (given_.after_step) given_.after_step(rank, *worker);
   gathered_.add_totals(totals.loss_sum, totals.weight_sum, totals.norm_share + buckets.squares);

@@ -15,7 +15,7 @@
 #include "runtime/provider/model_provider.hpp"
 #include "runtime/rank/group/rank_gradients.hpp"
 #include "runtime/rank/job_pieces.hpp"
-#include "runtime/rank/phase_losses.hpp"
+#include "runtime/rank/pass/phase_losses.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/resume/schedule_steps.hpp"
 #include "runtime/state/checkpoint/checkpoint_commit.hpp"
@@ -93,50 +93,12 @@ std::function<void(Compose&)> RankCast::metrics() const {
   };
 }
 
-PipelineWorkerOptions RankCast::worker_options() const {
+RankServices RankCast::services() const {
   return {.rank = rank,
           .plan = &plan(),
-          .schedule = process.prepared.schedule,
-          .search = process.schedule_search,
-          .order = job().trainer.pipelining.order,
-          .extra_activations = job().trainer.pipelining.extra_activations,
-          .model = process.prepared.model,
-          .model_is_of_plugin = std::holds_alternative<config::Named>(job().model_provider),
-          .of_plugin = {.model = name_of_plugin(job().model_provider),
-                        .task = name_of_plugin(job().task),
-                        .optimizer = name_of_plugin(job().optimizer)},
-          .task = task,
-          .phases = process.prepared.phases,
-          .hooks = hooks,
-          .events = events,
-          .lr_schedule = process.prepared.lr_schedule,
-          .begin_task =
-              [task = task, records = records](RankContext context) {
-                context.record = [records](TaskRecord record) { records->add(std::move(record)); };
-                task->begin(context);
-              },
-          .context = process.prepared.registry.context(),
-          .first_step = membership().resume_step + 1,
-          .optimizer = process.prepared.optimizer,
-          .gradients = job().trainer.gradient_manager,
-          .norm = job().trainer.gradient_clipping.norm_type,
-          .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
-          .threads = process.threads_per_rank,
           .device = epoch.device_of(rank),
           .synchronous_device = job().debug.synchronous_device,
-          .awake = epoch.awake_ranks(),
-          .source_checkpoint = job().trainer.model_stage_factory.source_checkpoint.value_or(""),
-          .checkpoint_only_trainable = job().trainer.model_stage_factory.checkpoint_only_trainable_parameters,
-          .resume_from = membership().resume_from,
-          .skipped_steps = resumed.counted("skipped_steps"),
-          .declare_metrics = metrics(),
-          .watched = job().trainer.logging.statistics,
-          .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
-          .logs_expert_load = logs_expert_load(job(), process.loaded.model.get()),
-          .evaluates = job().evaluation.has_value(),
-          .inference = inference,
-          .metric_states = resumed.metrics_of(rank, plan().world_size()),
-          .parallel = job().parallelism,
+          .threads = process.threads_per_rank,
           .open_group =
               [&epoch = epoch, rank = rank, communicators = communicators](
                   const std::string& domain, const std::vector<std::string>& axes, const std::string& use) {
@@ -149,19 +111,69 @@ PipelineWorkerOptions RankCast::worker_options() const {
                 return communicators->open(
                     [&epoch, rank, one, other, use] { return epoch.open_pair(rank, one, other, use); });
               },
-          .shared = gradients,
-          .table = &epoch.table(),
-          .disk = &process.disk};
+          .gradients = gradients,
+          .table = &epoch.table()};
+}
+
+ModelOptions RankCast::model_options() const {
+  return {.provider = process.prepared.model,
+          .plugin_name = name_of_plugin(job().model_provider),
+          .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
+          .trains = inference == nullptr,
+          .parallel = job().parallelism,
+          .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
+          .gradients = job().trainer.gradient_manager,
+          .norm = job().trainer.gradient_clipping.norm_type,
+          .optimizer = process.prepared.optimizer,
+          .optimizer_plugin_name = name_of_plugin(job().optimizer),
+          .lr_schedule = process.prepared.lr_schedule,
+          .events = events};
+}
+
+TaskOptions RankCast::task_options() const {
+  return {.task = task,
+          .plugin_name = name_of_plugin(job().task),
+          .phases = process.prepared.phases,
+          .inference = inference,
+          .evaluates = job().evaluation.has_value(),
+          .hooks = hooks,
+          .begin =
+              [task = task, records = records](RankContext context) {
+                context.record = [records](TaskRecord record) { records->add(std::move(record)); };
+                task->begin(context);
+              },
+          .context = process.prepared.registry.context(),
+          .first_step = membership().resume_step + 1};
+}
+
+PipelineWorkerOptions RankCast::worker_options() const {
+  const auto& pipelining = job().trainer.pipelining;
+  const auto& weights = job().trainer.model_stage_factory;
+  return {.services = services(),
+          .order = {.schedule = process.prepared.schedule,
+                    .search = process.schedule_search,
+                    .cursor = pipelining.order,
+                    .extra_activations = pipelining.extra_activations,
+                    .follows = own.same_order.front() != rank},
+          .model = model_options(),
+          .state = {.disk = &process.disk,
+                    .source_checkpoint = weights.source_checkpoint.value_or(""),
+                    .only_trainable = weights.checkpoint_only_trainable_parameters,
+                    .resume_from = membership().resume_from,
+                    .skipped_steps = resumed.counted("skipped_steps"),
+                    .awake = epoch.awake_ranks()},
+          .task = task_options(),
+          .metrics = {.declare = metrics(),
+                      .states = resumed.metrics_of(rank, plan().world_size()),
+                      .watched = job().trainer.logging.statistics,
+                      .logs_expert_load = logs_expert_load(job(), process.loaded.model.get())}};
 }
 
 CastMember RankCast::rank_executor() const {
-  PipelineWorkerOptions worker = worker_options();
-  const bool leads = own.same_order.front() == rank;
-  worker.follows = !leads;
   RankExecutorOptions options{
       .rank = rank,
       .make_worker =
-          [worker = std::move(worker)](BucketObserver& buckets, CommTracing tracing) {
+          [worker = worker_options()](BucketObserver& buckets, CommTracing tracing) {
             return make_pipeline_worker(worker, buckets, std::move(tracing));
           },
       .rank_of_stage = own.rank_of_stage,
@@ -173,7 +185,8 @@ CastMember RankCast::rank_executor() const {
       .events = events,
       .communicators = communicators,
       .a_step_has_ended = [&epoch = epoch, rank = rank] { epoch.a_step_has_ended(rank); }};
-  if (leads) options.followers.assign(own.same_order.begin() + 1, own.same_order.end());
+  if (own.same_order.front() == rank)
+    options.followers.assign(own.same_order.begin() + 1, own.same_order.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
 }
 

@@ -24,9 +24,12 @@ class InferenceTask;
 class ReopenedCommunicators;
 class TaskRecords;
 class TrainTask;
+struct ModelOptions;
 struct PipelineWorkerOptions;
+struct RankServices;
 struct SourceFeedOptions;
 struct StepEndOptions;
+struct TaskOptions;
 
 // The services outlive the actors.
 std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& epoch,
@@ -60,6 +63,9 @@ struct RankCast {
 
   CastMember rank_executor() const;
   PipelineWorkerOptions worker_options() const;
+  RankServices services() const;
+  ModelOptions model_options() const;
+  TaskOptions task_options() const;
 
   // `links`: Collectives and TensorLanes of the rank.
   CastMember trainer(std::vector<ActorId> links) const;

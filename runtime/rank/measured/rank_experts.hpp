@@ -13,6 +13,9 @@ class ExpertLoad;
 class RoutedStage;
 class StageModule;
 
+// The name of the experts' loads among the metrics. Their values are called `expert_load/...`.
+inline constexpr const char* expert_load_name = "expert_load";
+
 class RankExperts {
  public:
   // Keeps a reference to `domains`. end_step() calls `open` if a router balances itself.

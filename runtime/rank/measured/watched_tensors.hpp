@@ -10,6 +10,9 @@
 
 namespace d9d {
 
+// The name of `trainer.logging.statistics` among the metrics. Its values are called `statistics/...`.
+inline constexpr const char* statistics_name = "statistics";
+
 // The pattern of the parameters' names (parameter_rules.hpp) of each group.
 using WatchedGroups = std::map<std::string, std::string>;
 

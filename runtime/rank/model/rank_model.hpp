@@ -6,18 +6,18 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "runtime/device/device.hpp"
 #include "runtime/nn/size/layer_distribution.hpp"
+#include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/pipeline/program/topology.hpp"
+#include "runtime/rank/group/comm_tracing.hpp"
+#include "runtime/rank/group/rank_services.hpp"
 #include "runtime/rank/measured/rank_experts.hpp"
-#include "runtime/rank/pipeline_worker.hpp"
-#include "runtime/rank/stage_units.hpp"
+#include "runtime/rank/model/model_options.hpp"
+#include "runtime/rank/model/stage_units.hpp"
 #include "runtime/rank/state/rank_buffers.hpp"
-#include "runtime/rank/state/slept_memory.hpp"
 #include "runtime/train/gradient/gradient_sync.hpp"
 #include "runtime/train/gradient/tied_gradients.hpp"
 #include "runtime/train/optimizer/optimizer.hpp"
@@ -34,49 +34,53 @@ class RankModel {
     std::size_t end_parameter = 0;
     StageUnits units;
   };
-  // Access to the two lanes for composed actions, which are made when the first
-  // module asks for a communicator.
-  struct Lanes {
-    std::function<ComputeLanes*()> made;  // null: not yet
-    std::function<ComputeLanes&()> make;
-  };
+  using Stages = std::map<int, Stage>;  // of this rank, by stage
   // Builds the model, fills it with weights, and loads the checkpoint if the job resumes one.
-  // Keeps a reference to `options`.
-  RankModel(const PipelineWorkerOptions& options, const Topology& topology, const CommTracing& tracing,
-            const Lanes& lanes);
+  // Keeps references to services and options.
+  RankModel(const RankServices& services, const ModelOptions& options, const StateOptions& state,
+            const ScheduleConfig& schedule, CommTracing tracing);
   ~RankModel();
   RankModel(const RankModel&) = delete;
   RankModel& operator=(const RankModel&) = delete;
 
-  std::map<int, Stage>& stages() { return stages_; }  // of this rank, by stage
+  const Topology& topology() const { return topology_; }
+  Stages& stages() { return stages_; }
   const std::shared_ptr<FlatParameters>& flat() const { return flat_; }
   GradientSync& sync() { return *sync_; }
   const TiedGradients& tied() const { return *tied_; }
   Optimizer& optimizer() { return *optimizer_; }
   RankBuffers& buffers() { return *buffers_; }
   RankExperts& experts() { return *experts_; }
-  // See RankWorker.
-  std::uint64_t sleep(const std::string& file);
-  void wake();
-  void restore(const std::string& checkpoint, std::uint64_t skipped_steps);
-  // The number of the checkpoint's tensors that this rank answers for; 0 without a checkpoint.
+  const std::vector<int>& bucket_groups() const { return bucket_groups_; }  // see PreparedRank
   std::uint64_t entries_loaded() const { return entries_loaded_; }
+
+  // The lanes of composed actions. Null unless actions are composed and a module has a communicator: without one no
+  // action waits, and lanes are useless.
+  ComputeLanes* lanes() const { return lanes_.get(); }
+  // Opens groups whose calls inside an action are measured.
+  OpenGroup measured(OpenGroup open) const;
+  // Makes the current stream of a device wait for the sums of gradients, before later work reads them.
+  void wait_for_reductions() const;
 
  private:
   StagePosition position(int stage) const {
-    return {stage, topology_.num_stages(), options_.device->place().str()};
+    return {stage, topology_.num_stages(), services_.device->place().str()};
   }
+  void open_groups(bool composes, const OpenGroup& open);
   std::vector<StageParameter> parameters_of(const Stage& built) const;
   std::vector<StageParameter> build_stages();
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);
-  void resume();
-  void find_memory();
-  std::shared_ptr<Communicator> open_tied(const CommTracing& tracing, const Lanes& lanes) const;
+  void share_gradients();
+  std::shared_ptr<Communicator> open_tied() const;
 
-  const PipelineWorkerOptions& options_;
+  const RankServices& services_;
+  const ModelOptions& options_;
+  const StateOptions& state_;
   const Topology topology_;
+  const CommTracing tracing_;
+  std::unique_ptr<ComputeLanes> lanes_;  // outlives the modules' communicators
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<TiedGradients> tied_;
@@ -84,8 +88,8 @@ class RankModel {
   std::unique_ptr<StageGroups> groups_;
   std::unique_ptr<RankBuffers> buffers_;
   std::unique_ptr<RankExperts> experts_;
-  std::map<int, Stage> stages_;
-  std::optional<SleptMemory> memory_;  // of the last sleep
+  Stages stages_;
+  std::vector<int> bucket_groups_;
   std::uint64_t entries_loaded_ = 0;
 };
 

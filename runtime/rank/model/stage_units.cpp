@@ -1,4 +1,4 @@
-#include "runtime/rank/stage_units.hpp"
+#include "runtime/rank/model/stage_units.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The stages of a rank, forward alone.
-#include "runtime/rank/rank_evaluation.hpp"
+#include "runtime/rank/pass/passes.hpp"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/rank/feed/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
 
 namespace d9d {
@@ -44,83 +45,83 @@ class SumTask final : public TrainTask {
   bool in_losses = false;
 };
 
-class RankEvaluationTest : public ::testing::Test {
+class ForwardPassTest : public ::testing::Test {
  protected:
   // Both stages of a pipeline of one rank.
-  RankEvaluation make() {
-    return RankEvaluation({.modules = {{0, first}, {1, last}},
-                           .topology = Topology(TopologyKind::loop, 1, 2),
-                           .task = task,
-                           .counts_loss = counts_loss,
-                           .table = &table});
+  std::unique_ptr<RankPass> make() {
+    stages[0].module = first;
+    stages[1].module = last;
+    return make_samples_pass({.services = services,
+                              .groups = groups,
+                              .stages = stages,
+                              .copies = copies,
+                              .topology = Topology(TopologyKind::loop, 1, 2),
+                              .counts_loss = counts_loss},
+                             {task});
   }
   static MicrobatchTensors microbatch(double value, double weight) {
     return {
         .inputs = {{"x", at::full({2}, value)}}, .shared = {}, .state = {{"weight", at::full({}, weight)}}};
   }
-  // As a worker does, with both stages on this rank.
-  static void run(RankEvaluation& evaluation) {
-    while (const auto next = evaluation.order().next(0)) {
-      for (const Action& action : next->instruction.parts) {
-        const ActionResult result = evaluation.core(action.stage).run(action);
-        if (result.activation)
-          evaluation.core(action.stage + 1).put_activation(action.microbatch, result.activation);
-      }
+  // `counted`: of each microbatch, by the Loader.
+  StepTotals run(RankPass& pass, const std::vector<MicrobatchTensors>& microbatches,
+                 const std::vector<double>& counted = {}) {
+    PassRequest request{.step = 7};
+    for (const MicrobatchTensors& given : microbatches)
+      request.microbatches.push_back(table.put(std::make_unique<MicrobatchParcel>(given, counted)));
+    pass.begin(request);
+    while (const auto next = pass.order().next(0)) {
+      EXPECT_TRUE(pass.run(next->instruction).empty()) << "both stages are here";
     }
+    EXPECT_TRUE(pass.order().step_done());
+    return pass.finish().totals;
   }
 
   TensorTable table{16};
+  const RankServices services{.device = cpu_device(), .table = &table};
+  const DeviceGroups groups;
+  SnapshotCopies copies{cpu_device()};
+  RankModel::Stages stages;
   std::shared_ptr<Doubling> first = std::make_shared<Doubling>(), last = std::make_shared<Doubling>();
   std::shared_ptr<SumTask> task = std::make_shared<SumTask>();
   bool counts_loss = true;
 };
 
-TEST_F(RankEvaluationTest, SumsTheWeightedLossesOfTheLastStage) {
-  RankEvaluation evaluation = make();
-  evaluation.begin(7, {microbatch(1, 2), microbatch(3, 4)});
-  run(evaluation);
-  ASSERT_TRUE(evaluation.order().step_done());
-  const StepTotals totals = evaluation.finish();
+TEST_F(ForwardPassTest, SumsTheWeightedLossesOfTheLastStage) {
+  const auto pass = make();
+  const StepTotals totals = run(*pass, {microbatch(1, 2), microbatch(3, 4)});
 
   EXPECT_DOUBLE_EQ(totals.loss_sum, 2 * 8 + 4 * 24);
   EXPECT_DOUBLE_EQ(totals.weight_sum, 6);
-  EXPECT_EQ(evaluation.take_metrics(), std::vector<double>{2});
-  EXPECT_EQ(evaluation.take_metrics(), std::vector<double>{0});
+  EXPECT_EQ(pass->take_metrics(), std::vector<double>{2});
+  EXPECT_EQ(pass->take_metrics(), std::vector<double>{0});
   EXPECT_FALSE(first->had_gradients || last->had_gradients);
   EXPECT_FALSE(first->is_training || last->is_training);
 }
 
-TEST_F(RankEvaluationTest, MetricsAreUpdatedInLossesAndCountWhereLossesDo) {
+TEST_F(ForwardPassTest, MetricsAreUpdatedInLossesAndCountWhereLossesDo) {
   task->in_losses = true;
   for (const bool counts : {true, false}) {
     counts_loss = counts;
-    RankEvaluation evaluation = make();
-    evaluation.metrics().merge(std::vector<double>{0.5});
-    evaluation.begin(7, {microbatch(1, 2)});
-    run(evaluation);
-    evaluation.finish();
+    const auto pass = make();
+    run(*pass, {microbatch(1, 2)}, {0.5});
 
-    EXPECT_EQ(evaluation.take_metrics(), std::vector<double>{counts ? 11.5 : 0.5});
+    EXPECT_EQ(pass->take_metrics(), std::vector<double>{counts ? 11.5 : 0.5});
   }
 }
 
-TEST_F(RankEvaluationTest, TakesAnyNumberOfMicrobatchesAndNoLossOfWeightZero) {
-  RankEvaluation evaluation = make();
-  for (const std::size_t count : {1, 3}) {
-    evaluation.begin(7, std::vector<MicrobatchTensors>(count, microbatch(1, 0)));
-    run(evaluation);
-    EXPECT_DOUBLE_EQ(evaluation.finish().loss_sum, 0);
-  }
+TEST_F(ForwardPassTest, TakesAnyNumberOfMicrobatchesAndNoLossOfWeightZero) {
+  const auto pass = make();
+  for (const std::size_t count : {1, 3})
+    EXPECT_DOUBLE_EQ(run(*pass, std::vector<MicrobatchTensors>(count, microbatch(1, 0))).loss_sum, 0);
 }
 
-TEST_F(RankEvaluationTest, LeavesCountingToAnotherRankThatHasTheSameSamples) {
+TEST_F(ForwardPassTest, LeavesCountingToAnotherRankThatHasTheSameSamples) {
   counts_loss = false;
-  RankEvaluation evaluation = make();
-  evaluation.begin(7, {microbatch(1, 2)});
-  run(evaluation);
+  const auto pass = make();
 
-  EXPECT_DOUBLE_EQ(evaluation.finish().weight_sum, 0);
-  EXPECT_EQ(evaluation.take_metrics(), std::vector<double>{0});
+  EXPECT_DOUBLE_EQ(run(*pass, {microbatch(1, 2)}).weight_sum, 0);
+  EXPECT_EQ(pass->take_metrics(), std::vector<double>{0});
 }
 
 }  // namespace

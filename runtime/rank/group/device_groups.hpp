@@ -12,21 +12,21 @@
 #include "runtime/comm/open_communicators.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/rank/group/rank_gradients.hpp"
-#include "runtime/rank/pipeline_worker.hpp"
+#include "runtime/rank/group/rank_services.hpp"
 
 namespace d9d {
 
 class DeviceGroups {
  public:
-  // Returns the options with functions that remember the communicators they
+  // Returns the services with functions that remember the communicators they
   // open. A null device becomes the CPU.
-  PipelineWorkerOptions watched(PipelineWorkerOptions options) {
-    if (!options.device) options.device = cpu_device();
-    if (options.device->is_cpu()) return options;
-    gradients_ = options.shared;
-    options.open_group = keeping(std::move(options.open_group));
-    options.open_pair = keeping(std::move(options.open_pair));
-    return options;
+  RankServices watched(RankServices services) {
+    if (!services.device) services.device = cpu_device();
+    if (services.device->is_cpu()) return services;
+    gradients_ = services.gradients;
+    services.open_group = keeping(std::move(services.open_group));
+    services.open_pair = keeping(std::move(services.open_pair));
+    return services;
   }
 
   // Calls `work`, which ends with a wait of the host, and asks for errors. If both fail, it throws the
@@ -43,6 +43,13 @@ class DeviceGroups {
     }
   }
 
+  // Throws the error of a failed collective. Call it after the host has waited.
+  void check() const {
+    if (!gradients_) return;
+    opened_->check();
+    gradients_->reductions.check();
+  }
+
  private:
   template <class Open>
   Open keeping(Open open) const {
@@ -51,11 +58,6 @@ class DeviceGroups {
       opened->add(group);
       return group;
     };
-  }
-  void check() const {
-    if (!gradients_) return;
-    opened_->check();
-    gradients_->reductions.check();
   }
 
   const std::shared_ptr<OpenCommunicators> opened_ = std::make_shared<OpenCommunicators>();

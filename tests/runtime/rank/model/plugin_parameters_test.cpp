@@ -1,4 +1,4 @@
-#include "runtime/rank/plugin_parameters.hpp"
+#include "runtime/rank/model/plugin_parameters.hpp"
 
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "runtime/rank/phase_losses.hpp"
+#include "runtime/rank/pass/phase_losses.hpp"
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"

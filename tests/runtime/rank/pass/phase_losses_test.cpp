@@ -1,4 +1,4 @@
-#include "runtime/rank/phase_losses.hpp"
+#include "runtime/rank/pass/phase_losses.hpp"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
