@@ -36,7 +36,7 @@ def mean_of(lines, key):
 
 
 def measure(node, rates=RATES):
-    """rate -> rows of (step, loss, largest load over the mean), each the mean of the `EVERY` steps before."""
+    """Maps each rate to rows (step, loss, largest load over the mean); a row is the mean of the last `EVERY` steps."""
     with tempfile.TemporaryDirectory(prefix="d9d-bench-") as folder:
         text = os.path.join(folder, "kjv.txt")
         subprocess.run(["sh", os.path.join(ROOT, "examples/quickstart/make_text.sh"), text], check=True)

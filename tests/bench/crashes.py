@@ -2,8 +2,8 @@
 
     python3 tests/bench/crashes.py build/release/d9d-node [kills] [seed]
 
-After each kill the target is the whole model, the older one that was there, or none; the same command, started again,
-goes on without help and leaves the whole model and nothing else. Ends with 1 when that is not so.
+After each kill the target must be the whole new model, the older model that was there, or nothing. The same command is then
+started again: it must go on without help and leave the whole model and nothing else. Otherwise the script exits with 1.
 """
 import hashlib
 import json

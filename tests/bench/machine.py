@@ -5,7 +5,7 @@ import threading
 import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# What tells each library of a step, ours and the peers', not to use newer instructions than AVX2.
+# Variables that keep each library of a step, ours and the peers', to AVX2.
 AVX2 = dict(D9D_ISA="avx2", ATEN_CPU_CAPABILITY="avx2", MKL_ENABLE_INSTRUCTIONS="AVX2", ONEDNN_MAX_CPU_ISA="AVX2")
 
 
@@ -79,8 +79,8 @@ def children_of(pid):
 
 
 def prefer(nice):
-    """On a machine shared with others: gives this session, and every session that a measured program starts (torchrun
-    starts some), the priority `nice` (-20 to 19) of Linux's session scheduling. Ours and the peers get the same."""
+    """Sets the priority `nice` (-20 to 19) of Linux's session scheduling for this session and for every session that a
+    measured program starts (torchrun starts some). For machines shared with others; ours and the peers get the same."""
     def set_for(pid):
         try:
             with open(f"/proc/{pid}/autogroup", "r+") as f:

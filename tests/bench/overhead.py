@@ -1,11 +1,12 @@
-"""What tracing, and metrics with trackers, cost a step: two jobs that differ in that alone take turns of some steps.
+"""Measures what tracing, and metrics with trackers, cost a step. Two jobs that differ only in these take turns.
 
     python3 tests/bench/overhead.py [--build build/release] [--seconds 140] [--steps 2] [--cases nothing,tracing,metrics]
 
-Both jobs are alive all the time (turns_plugin.cpp), one of them computes: A B, B A, A B ... A turn's cost is that of its
-steps by the clock (what is on the critical path) and by the processor, all threads, until the job's next turn begins. A
-pair's ratio is on by off. Printed: the median of all pairs and 95 % of its bootstrap. `nothing` is the same job twice: its
-interval says what the machine resolves. One rank of one thread, so that what runs beside a step has a core.
+Both jobs live all the time (turns_plugin.cpp), and one of them computes: A B, B A, A B ... A turn has two costs: the time of
+its steps by the clock (the critical path), and the CPU time of all threads until the job's next turn begins. A pair's ratio
+is the cost with the feature over that without. Printed are the median of all pairs and its 95 % bootstrap interval. The case
+`nothing` runs the same job twice: its interval shows the smallest difference that the machine resolves. A job has one rank
+of one thread, so that work beside a step has a core of its own.
 """
 import argparse
 import json
@@ -28,7 +29,7 @@ WARMUP = 3
 
 
 class Job:
-    """One of the two: its process, and the pipes by which it gets its turns and reports them."""
+    """A job: its process, and the pipes over which it gets turns and reports their times."""
 
     def __init__(self, build, workload, settings, folder):
         os.mkdir(folder)
@@ -49,7 +50,7 @@ class Job:
         self.line("end")
 
     def line(self, what):
-        """(clock, processor) in seconds."""
+        """Reads a report: seconds by the clock and of the CPU."""
         words = self.reports.readline().split()
         if len(words) != 4 or words[0] != what:
             self.process.wait()
@@ -58,7 +59,7 @@ class Job:
         return tuple(1e-9 * int(word) for word in words[2:])
 
     def turn(self, steps):
-        """When it began and when it ended."""
+        """Runs some steps; returns the reports of their begin and their end."""
         os.write(self.turns_end, f"{steps}\n".encode())
         return self.line("begin"), self.line("end")
 
@@ -68,7 +69,7 @@ class Job:
 
 
 def costs(turns, steps):
-    """Seconds a step of each turn but the last: by the clock, by the processor until the next one begins."""
+    """Seconds a step, of each turn but the last: by the clock, and of the CPU until the next turn begins."""
     return [((end[0] - begin[0]) / steps, (after[0][1] - begin[1]) / steps)
             for (begin, end), after in zip(turns, turns[1:])]
 

@@ -1,11 +1,11 @@
-"""Ratios of pairs of measurements, with an interval that says what they resolve."""
+"""Ratios of paired measurements, with a confidence interval."""
 import random
 import statistics
 
 
 def interval(ratios, share=0.95, draws=4000, seed=1):
-    """Median of the ratios and the bounds of `share` of the medians of samples drawn from them with replacement
-    (percentile bootstrap: Efron, 'Bootstrap Methods', Annals of Statistics 7, 1979). The same for the same ratios."""
+    """The median of the ratios, and the interval that holds `share` of the medians of samples drawn with replacement
+    (percentile bootstrap: Efron, 'Bootstrap Methods', Annals of Statistics 7, 1979). Deterministic."""
     if not ratios:
         raise ValueError("no pair was measured")
     draw = random.Random(seed)
@@ -16,7 +16,8 @@ def interval(ratios, share=0.95, draws=4000, seed=1):
 
 
 def pairs_of(count, first, second):
-    """Calls both for each pair, either first in turn, so that what drifts falls on both alike: their results by pair."""
+    """Calls both functions once a pair and returns their results by pair. They take turns in going first, so that a drift
+    of the machine hits both alike."""
     results = []
     for pair in range(count):
         if pair % 2 == 0:

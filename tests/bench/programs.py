@@ -7,7 +7,7 @@ import tempfile
 import machine
 from runs import OURS, STRATEGIES
 
-# Of GEMMs: the shape of the roof, and those of the workloads beside it.
+# Shapes of matrix products: a large one that shows the best rate, and those of the workloads.
 ROOF = "2048x2048x2048"
 
 
@@ -48,7 +48,7 @@ def memory(node):
 
 
 def step_shares(node, steps):
-    """Where the time of traced tiny_moe steps went, by mesh; `hidden`: of communication, beside compute."""
+    """Shares of the time of traced tiny_moe steps, by mesh. `hidden`: communication that ran beside compute."""
     rows = []
     meshes = {name: OURS[name] for name in ("1 rank x 1 thread", "1 rank x 2 threads")}
     meshes.update({"2 ranks x 1 thread: " + name: {**settings, "node.threads_per_rank": 1}

@@ -1,19 +1,20 @@
 """Renders conversations with a tokenizer's chat template, as transformers' apply_chat_template does.
 
-d9d-node starts this in a process of its own and speaks with it over one socket, a JSON object a line. The first line says
-what holds for all: templates (name -> text), choice (the name of the one to take; null: "default", or "tool_use" for rows
+d9d-node starts this script in a process of its own and talks to it over one socket, in lines of JSON. The first line has the
+settings of all conversations: templates (name -> text), choice (the name of the one to take; null: "default", or "tool_use" for rows
 with tools), variables (special tokens and arguments), tools (of rows that have none), date (YYYY-MM-DD for strftime_now,
 or null), today (whether a null date means today), seconds and bytes_max (limits of one conversation), memory_bytes.
 The answer: version, names (what the template reads), marks (whether it has {% generation %}), or problem.
 
-Then a line for each conversation: messages, answers (the messages that the model is to say), trained (those of them that
-count), prompt (end with what an answer begins with), marked (whether {% generation %} says what an answer is), tools,
-documents, arguments. The answer: text, parts (bytes [begin, end) of what counts), or problem. It ends when its input does.
+Each further line is a conversation: messages, answers (indices of the messages that the model is to write), trained (those
+answers that count in the loss), prompt (whether the text ends with the header of a next answer), marked (whether
+{% generation %} marks answers), tools, documents, arguments. The reply is text and parts (bytes [begin, end) of what counts),
+or problem. The script ends when its input ends.
 """
 
 import sys
 
-sys.path[:] = [path for path in sys.path if path]  # not what the folder of the job holds
+sys.path[:] = [path for path in sys.path if path]  # do not import modules from the job's folder
 
 import datetime
 import json
@@ -21,9 +22,9 @@ import os
 import resource
 import signal
 
-# What stands for the begin and the end of a {% generation %} block while a text is made: nobody's characters.
+# Private-use characters that mark the begin and the end of a {% generation %} block while a text is rendered.
 BEGIN, END = "\U000f5a31", "\U000f5a32"
-# An answer that no answer begins with.
+# Replaces an answer to find its place; a private-use character, so that no real answer begins with it.
 OTHER = "\U000f5a33"
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
@@ -127,7 +128,7 @@ class Renderer:
         return "".join(pieces)
 
     def message(self, message):
-        """As transformers hands it to the template."""
+        """The message in the form in which transformers passes it to the template."""
         message = {key: value for key, value in message.items() if value is not None}
         reasoning = next((message[key] for key in REASONING if key in message), None)
         if reasoning is not None:
@@ -145,7 +146,7 @@ class Renderer:
         try:
             text = self.render(row, prompt=row["prompt"])
         except Exception:
-            # Some templates want a content beside tool calls.
+            # Some templates fail if a message with tool calls has no content.
             if all("content" in message for message in row["messages"]):
                 raise
             row["messages"] = [{"content": "", **message} for message in row["messages"]]
@@ -209,9 +210,9 @@ def shared(*texts):
 
 
 class Places:
-    """Where the answers of a conversation stand in its text: what the text has beyond that of the messages before, with
-    what an answer begins with. A text may write an earlier message in another way than a text that ends there (without
-    its reasoning, without the tools): then its place is looked for, and refused where it is not certain."""
+    """Finds the answers of a conversation in its rendered text. An answer is what its text has beyond the text of the
+    messages before it plus the header of an answer. Some templates write an earlier message differently once others
+    follow it (without its reasoning, without the tools). Then the place is searched, and the row refused if it is not certain."""
 
     def __init__(self, renderer, row, text):
         self.renderer, self.row, self.text = renderer, row, text
@@ -249,11 +250,11 @@ class Places:
         return len(before), len(until)
 
     def searched(self, i, known):
-        """Between what the whole has before an answer and what it has behind it: the text of the answer is what changes
-        with another answer in its place; what ends an answer stands behind it where a text ends there."""
+        """Renders the conversation with another answer in this one's place: the part that changes is the answer. The
+        token that ends an answer is found by a text that stops after the answer."""
 
         def carried(text):
-            """A text of fewer messages as the whole begins."""
+            """Replaces the begin of a shorter conversation's text by that of the whole text."""
             if text is None or known is None or known[0] is None or not text.startswith(known[0]):
                 return text
             return self.text[:known[1]] + text[len(known[0]):]
@@ -292,7 +293,8 @@ class Places:
         return None
 
     def verbatim(self, i, before, end):
-        """Where the own text of an answer begins that stands before `end` as it is: with a blank that every answer has."""
+        """The begin of the answer's own text, if exactly that text ends at `end`. It includes a blank that the template
+        puts before every answer."""
         until = self.attempt(self.messages[:i + 1])
         for text in [] if until is None or before is None else [until, self.open(until)]:
             own = text[len(before):]
@@ -301,8 +303,8 @@ class Places:
         return end
 
     def called(self, i, before, header, begin, after):
-        """Calls of tools: what answers them stands right behind, so they are where their own text stands. The whole may
-        leave away how it begins (reasoning); or the text stands in it once."""
+        """The place of an answer that calls tools. Their results follow it directly, so the answer cannot be replaced;
+        its own text is searched instead. The whole text may lack its begin (the reasoning), or must have it only once."""
         message = self.messages[i]
         call = message["tool_calls"][-1]
         name = call.get("function", call).get("name") or ""
@@ -330,18 +332,18 @@ class Places:
         return None
 
     def open(self, text):
-        """Without the token that some templates end every text with."""
+        """The text without the eos token, with which some templates end every text."""
         end = self.renderer.settings["variables"].get("eos_token") or ""
         return text[:len(text) - len(end)] if end and text.endswith(end) else text
 
     def header(self, before, earlier):
-        """What an answer begins with."""
+        """The text that the template writes before every answer."""
         if before is None or earlier is None or not before.startswith(self.open(earlier)):
             return None
         return before[len(self.open(earlier)):]
 
     def closings(self, i, replaced, header):
-        """What may stand behind answer i: a text that ends there has it, or one that goes on with another answer."""
+        """The texts that may follow answer i: as in a conversation that ends there, and in one that continues."""
         for prompt in (False, True):
             text = self.attempt(self.messages[:i + 1], prompt)
             other = self.attempt(self.messages[:i] + [replaced], prompt)
@@ -382,7 +384,7 @@ def main():
     memory = settings["memory_bytes"] if most == resource.RLIM_INFINITY else min(settings["memory_bytes"], most)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     seconds = settings["seconds"]
-    # Ends this process where a template does not: whoever waits for it may be gone.
+    # A template may loop for ever, and d9d-node may be dead by then: SIGALRM ends this process.
     signal.alarm(60)
     try:
         renderer = Renderer(settings)

@@ -1,13 +1,13 @@
 """Sends the numbers of a d9d run to an experiment tracker, with the tracker's own client.
 
-d9d-node starts this in a process of its own, and appends to a file; this process reads that file at its own pace, so a
-slow or dead tracker costs the training nothing. It ends when its stdin does (the job is over, or died), after it has
-sent what is left.
+d9d-node starts this script in a process of its own and appends values to a file. The script reads the file at its own
+pace, so a slow or dead tracker does not slow the training. When its stdin is closed (the job has ended or died), it sends
+the rest and ends.
 
-argv[1], JSON: provider, settings (the job's keys of the tracker), values (the file), state (a file: the id of the run
-at the tracker, and the last step of each name that was sent, so that a job that goes on after a stop continues the same
-run and repeats nothing), problem (a file that is there, and says why, while the tracker takes nothing: d9d-node tells the
-user), record (run.jsonl, which says how the job ended), run, description.
+argv[1], JSON: provider, settings (the job's keys of the tracker), values (that file), state (a file with the id of the run
+at the tracker and the last step sent of each name, so that a resumed job continues the same run and sends nothing twice),
+problem (a file that exists while the tracker takes nothing and says why; d9d-node shows it to the user), record (run.jsonl,
+whose last line says how the job ended), run, description.
 Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges} | {text} | {picture: file}}}.
 """
 
@@ -31,7 +31,7 @@ def number(value):
 
 
 def evenly(counts, edges, bins=64):
-    """The same counts in bins of one width, each shared out over those that its bin overlaps."""
+    """Spreads the counts over bins of equal width, in proportion to the overlap."""
     width = (edges[-1] - edges[0]) / len(counts)
     if all(abs(edges[0] + i * width - edge) <= 1e-9 * width for i, edge in enumerate(edges)):
         return counts, edges
@@ -46,7 +46,7 @@ def evenly(counts, edges, bins=64):
 
 
 def picture(make, path):
-    """None where the client cannot take it: the numbers go on."""
+    """Returns None if the client cannot read the picture; the numbers are sent all the same."""
     try:
         return make(path)
     except Exception as error:
@@ -196,7 +196,7 @@ class State:
 
 
 class Lines:
-    """The whole lines that a file has got since they were asked for."""
+    """Reads the complete lines that were appended to a file since the last read()."""
 
     def __init__(self, path):
         self.file = open(path, "rb")
@@ -208,7 +208,7 @@ class Lines:
 
 
 def ended_well(record):
-    """By the last line of run.jsonl; a job that was killed has written none."""
+    """Whether the last line of run.jsonl says that the job finished or was stopped. A killed job has no such line."""
     try:
         with open(record) as file:
             lines = file.read().split("\n")
@@ -244,7 +244,7 @@ class Bridge:
 
 
 def say_problem(path, text):
-    """One line, whole or not at all; none where the numbers go on."""
+    """Writes the problem as one line, atomically; `text` None removes the file, because numbers are sent again."""
     if text is None:
         if os.path.exists(path):
             os.remove(path)
