@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/base/config/other_words.hpp"
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
@@ -14,16 +15,11 @@ namespace d9d {
 namespace {
 
 // What other programs call options that a command here has; in their own spelling of dashes.
-struct OtherOption {
-  std::string_view theirs, ours;
-};
-constexpr std::array<OtherOption, 7> other_options{{{"--max-new-tokens", "--tokens"},
-                                                    {"--max-tokens", "--tokens"},
-                                                    {"--n-predict", "--tokens"},
-                                                    {"--temp", "--temperature"},
-                                                    {"--batch-size", "--batch"},
-                                                    {"--stop-strings", "--stop"},
-                                                    {"--output", "--out"}}};
+constexpr config::OtherWords other_options[]{{"--max-new-tokens --max-tokens --n-predict", "--tokens"},
+                                             {"--temp", "--temperature"},
+                                             {"--batch-size", "--batch"},
+                                             {"--stop-strings", "--stop"},
+                                             {"--output", "--out"}};
 
 std::string spelled(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
@@ -32,10 +28,9 @@ std::string spelled(std::string name) {
 
 // "it is --tokens here", or the nearest name of the command.
 std::string remedy_for(const std::string& name, const std::vector<std::string_view>& names) {
-  for (const OtherOption& other : other_options) {
-    const bool has = std::find(names.begin(), names.end(), other.ours) != names.end();
-    if (has && spelled(name) == other.theirs) return fmt::format("it is {} here", other.ours);
-  }
+  const config::OtherWords* const other = config::find_other(other_options, spelled(name));
+  if (other != nullptr && std::ranges::count(names, other->ours) > 0)
+    return fmt::format("it is {} here", other->ours);
   return config::suggestion(name, names);
 }
 

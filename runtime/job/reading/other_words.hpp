@@ -4,20 +4,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "runtime/base/config/other_words.hpp"
 #include "runtime/base/config/problems.hpp"
 
 namespace d9d {
 
-struct OtherWord {
-  std::string_view word;
-  std::string_view keys;  // what says it here, parted by blanks; none: `note` alone is the answer
-  std::string_view note = {};
-};
-
-std::span<const OtherWord> other_words();
-std::vector<std::string_view> keys_of(const OtherWord& word);
+std::span<const config::OtherWords> other_words();
 
 // "here: trainer.schedule.total_steps"; empty for a word that is none of them.
 std::string answer_to(std::string_view word);

@@ -160,9 +160,10 @@ std::string reference_section(std::string_view reference, std::string_view secti
     if (is_in(chapter.path, section)) add(chapter);
   }
   if (out.empty()) {
-    const std::string row = fmt::format("| `{}` |", section);
     for (const Chapter& chapter : chapters) {
-      if (chapter.text.find(row) != std::string_view::npos) add(chapter);
+      const bool has_row = std::ranges::any_of(lines_of(chapter.text),
+                                               [&](auto line) { return is_in(key_of(line), section); });
+      if (has_row) add(chapter);
     }
   }
   D9D_REQUIRE(!out.empty(), "no section or key is called \"{}\"; {}", section,

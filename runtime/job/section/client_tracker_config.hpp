@@ -17,22 +17,14 @@ namespace d9d {
 struct AimTracker {
   std::string repo;
   bool log_system_params = true;
-  bool capture_terminal_logs = true;
   std::optional<std::int64_t> system_tracking_interval = 10;
 };
-BOOST_DESCRIBE_STRUCT(AimTracker, (),
-                      (repo, log_system_params, capture_terminal_logs, system_tracking_interval))
+BOOST_DESCRIBE_STRUCT(AimTracker, (), (repo, log_system_params, system_tracking_interval))
 constexpr auto keys_of(config::Tag<AimTracker>) {
   using namespace config;
   return std::array{
       Key{"repo", "", "Aim repository", required},
       Key{"log_system_params", "", "record the host"},
-      Key{"capture_terminal_logs",
-          "",
-          "record the terminal",
-          config::optional,
-          {},
-          "the client runs in a process beside the job, which has no terminal"},
       Key{"system_tracking_interval", "s", "period of system metrics", config::optional, above(0)},
   };
 }
@@ -47,24 +39,14 @@ struct WandbTracker {
   std::vector<std::string> tags;
   WandbMode mode = WandbMode::online;
   std::optional<std::string> dir;
-  bool capture_terminal_logs = false;
 };
-BOOST_DESCRIBE_STRUCT(WandbTracker, (), (project, entity, group, tags, mode, dir, capture_terminal_logs))
+BOOST_DESCRIBE_STRUCT(WandbTracker, (), (project, entity, group, tags, mode, dir))
 constexpr auto keys_of(config::Tag<WandbTracker>) {
   using namespace config;
   return std::array{
-      Key{"project", "", "project", required},
-      Key{"entity", "", "user or team"},
-      Key{"group", "", "group of runs"},
-      Key{"tags", "", "tags of the run"},
-      Key{"mode", "", "send or only store"},
-      Key{"dir", "", "folder of its files"},
-      Key{"capture_terminal_logs",
-          "",
-          "record the terminal",
-          config::optional,
-          {},
-          "the client runs in a process beside the job, which has no terminal"},
+      Key{"project", "", "project", required}, Key{"entity", "", "user or team"},
+      Key{"group", "", "group of runs"},       Key{"tags", "", "tags of the run"},
+      Key{"mode", "", "send or only store"},   Key{"dir", "", "folder of its files"},
   };
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/base/config/period.hpp"
 #include "runtime/tensor/dtype.hpp"
 #include "runtime/train/step_end.hpp"
 
@@ -20,18 +19,15 @@ BOOST_DESCRIBE_ENUM(NormType, l2, inf)
 struct GradientClippingConfig {
   std::optional<double> max_norm;
   NormType norm_type = NormType::l2;
-  std::optional<config::Period> log_total_steps;
 };
-BOOST_DESCRIBE_STRUCT(GradientClippingConfig, (), (max_norm, norm_type, log_total_steps))
+BOOST_DESCRIBE_STRUCT(GradientClippingConfig, (), (max_norm, norm_type))
 constexpr auto keys_of(config::Tag<GradientClippingConfig>) {
   using namespace config;
   return std::array{
       Key{"max_norm", "", "largest global norm of the gradients; null: no clipping", required, above(0)},
       Key{"norm_type", "",
           "the norm that clips and is logged: l2, the root of the sum of squares; inf, the largest absolute "
-          "value"},
-      Key{"log_total_steps", "steps", "period of logging the norm (0.16)", config::optional, any_number(),
-          "the norm is logged at every step"}};
+          "value"}};
 }
 
 BOOST_DESCRIBE_ENUM(NonFiniteAction, stop, skip)

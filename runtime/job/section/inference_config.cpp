@@ -10,7 +10,6 @@ TrainerConfig as_trainer(const InferenceConfig& inference) {
   trainer.data_prefetch = inference.data_prefetch;
   trainer.model_stage_factory = inference.model_stage_factory;
   trainer.determinism = inference.determinism;
-  trainer.gc = inference.gc;
   trainer.checkpointing = inference.checkpointing;
   trainer.profiling = inference.profiling;
   trainer.timeout = inference.timeout;

@@ -18,13 +18,12 @@ struct InferenceConfig {
   DataPrefetchConfig data_prefetch;
   ModelStageFactoryConfig model_stage_factory;
   DeterminismConfig determinism;
-  GcConfig gc;
   CheckpointingConfig checkpointing;
   std::optional<ProfilingConfig> profiling;
   TimeoutConfig timeout;
 };
 BOOST_DESCRIBE_STRUCT(InferenceConfig, (),
-                      (run, batching, schedule, data_prefetch, model_stage_factory, determinism, gc,
+                      (run, batching, schedule, data_prefetch, model_stage_factory, determinism,
                        checkpointing, profiling, timeout))
 
 constexpr auto keys_of(config::Tag<InferenceConfig>) {
@@ -36,7 +35,6 @@ constexpr auto keys_of(config::Tag<InferenceConfig>) {
       Key{"data_prefetch", "", "how far the loader reads ahead"},
       Key{"model_stage_factory", "", "where the weights come from"},
       Key{"determinism", "", "the seed; left out: seed 0"},
-      Key{"gc", "", "the original's garbage collector"},
       Key{"checkpointing", "", "where to go on after a stop; left out: from the first sample"},
       Key{"profiling", "", "traces of some steps; null: only what `node.trace` says"},
       Key{"timeout", "", "deadlines of steps and checkpoints"},

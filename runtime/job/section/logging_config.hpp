@@ -29,11 +29,9 @@ struct LoggingConfig {
   std::optional<double> peak_flops;
   bool measure_peak = false;
   config::OneOrMany<TrackerConfig> tracker = {{TensorboardTracker{}}};
-  std::int64_t max_pending_steps = 2;
 };
 BOOST_DESCRIBE_STRUCT(LoggingConfig, (),
-                      (period_steps, expert_load, statistics, histograms, peak_flops, measure_peak, tracker,
-                       max_pending_steps))
+                      (period_steps, expert_load, statistics, histograms, peak_flops, measure_peak, tracker))
 constexpr auto keys_of(config::Tag<LoggingConfig>) {
   using namespace config;
   return std::array{
@@ -60,8 +58,6 @@ constexpr auto keys_of(config::Tag<LoggingConfig>) {
           "first step, for less than a second, and takes the best rate for its peak and that of nodes like "
           "it"},
       Key{"tracker", "", "where numbers go, one or several"},
-      Key{"max_pending_steps", "steps", "how far logged values may lag behind the training", config::optional,
-          at_least(1), "values travel as messages and training never waits for them"},
   };
 }
 

@@ -21,12 +21,10 @@ struct TrainerConfig {
   BatchingConfig batching;
   ScheduleConfigSection schedule;
   DataPrefetchConfig data_prefetch;
-  DataLoadingConfig data_loading;
   LoggingConfig logging;
   PipeliningConfig pipelining;
   ModelStageFactoryConfig model_stage_factory;
   DeterminismConfig determinism;
-  GcConfig gc;
   CheckpointingConfig checkpointing;
   GradientClippingConfig gradient_clipping;
   NonFiniteOptions non_finite_gradients;
@@ -35,9 +33,9 @@ struct TrainerConfig {
   TimeoutConfig timeout;
 };
 BOOST_DESCRIBE_STRUCT(TrainerConfig, (),
-                      (run, batching, schedule, data_prefetch, data_loading, logging, pipelining,
-                       model_stage_factory, determinism, gc, checkpointing, gradient_clipping,
-                       non_finite_gradients, gradient_manager, profiling, timeout))
+                      (run, batching, schedule, data_prefetch, logging, pipelining, model_stage_factory,
+                       determinism, checkpointing, gradient_clipping, non_finite_gradients, gradient_manager,
+                       profiling, timeout))
 
 constexpr auto keys_of(config::Tag<TrainerConfig>) {
   using namespace config;
@@ -46,12 +44,10 @@ constexpr auto keys_of(config::Tag<TrainerConfig>) {
       Key{"batching", "", "sizes of batches", required},
       Key{"schedule", "", "length of the run"},
       Key{"data_prefetch", "", "how far the loader reads ahead"},
-      Key{"data_loading", "", "the original's loader processes (0.16)"},
       Key{"logging", "", "metrics and trackers; left out: every step, TensorBoard"},
       Key{"pipelining", "", "the pipeline's program"},
       Key{"model_stage_factory", "", "where the weights come from"},
       Key{"determinism", "", "the seed; left out: seed 0"},
-      Key{"gc", "", "the original's garbage collector"},
       Key{"checkpointing", "", "checkpoints to resume from; left out: none are written"},
       Key{"gradient_clipping", "", "clipping by the global norm; left out: none"},
       Key{"non_finite_gradients", "", "what becomes of a step whose loss or gradient is infinite or NaN"},

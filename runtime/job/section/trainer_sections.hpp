@@ -69,20 +69,6 @@ constexpr auto keys_of(config::Tag<DataPrefetchConfig>) {
       Key{"prefetch_factor", "steps", "steps of data made ahead; 0: none", config::optional, at_least(0)}};
 }
 
-struct DataLoadingConfig {
-  std::optional<std::int64_t> num_workers;
-  std::optional<bool> pin_memory;
-  std::optional<bool> persistent_workers;
-};
-BOOST_DESCRIBE_STRUCT(DataLoadingConfig, (), (num_workers, pin_memory, persistent_workers))
-constexpr auto keys_of(config::Tag<DataLoadingConfig>) {
-  using namespace config;
-  constexpr std::string_view why = "a loader is an actor, not a pool of processes";
-  return std::array{Key{"num_workers", "", "loader processes", config::optional, any_number(), why},
-                    Key{"pin_memory", "", "page-locked batches", config::optional, any_number(), why},
-                    Key{"persistent_workers", "", "keep the processes", config::optional, any_number(), why}};
-}
-
 struct ModelStageFactoryConfig {
   std::optional<std::string> source_checkpoint;
   bool checkpoint_only_trainable_parameters = false;
@@ -118,16 +104,6 @@ constexpr auto keys_of(config::Tag<DeterminismConfig>) {
           "on GPUs, too, two runs give the same bits: an op that cannot is an error, NCCL takes rings; some "
           "are "
           "slower. Elsewhere they do without"}};
-}
-
-struct GcConfig {
-  config::Period period_steps;
-};
-BOOST_DESCRIBE_STRUCT(GcConfig, (), (period_steps))
-constexpr auto keys_of(config::Tag<GcConfig>) {
-  using namespace config;
-  return std::array{Key{"period_steps", "steps", "period of collections", required, any_number(),
-                        "there is no garbage collector"}};
 }
 
 struct CheckpointingConfig {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "runtime/base/config/keys.hpp"
 
@@ -17,29 +16,20 @@ struct ProfilingConfig {
   bool enabled = true;
   std::optional<std::string> traces_dir;
   std::int64_t period_steps = 0;
-  std::int64_t warmup_steps = 0;
   std::int64_t active_steps = 0;
-  bool record_shapes = true;
-  bool with_stack = true;
 };
-BOOST_DESCRIBE_STRUCT(ProfilingConfig, (),
-                      (enabled, traces_dir, period_steps, warmup_steps, active_steps, record_shapes,
-                       with_stack))
+BOOST_DESCRIBE_STRUCT(ProfilingConfig, (), (enabled, traces_dir, period_steps, active_steps))
 constexpr auto keys_of(config::Tag<ProfilingConfig>) {
   using namespace config;
-  constexpr std::string_view warm = "recording spans needs no warm-up";
-  constexpr std::string_view why = "spans carry bytes and names, not shapes or stacks";
   return std::array{
       Key{"enabled", "", "false: as if the section were not there (0.16)"},
       Key{"traces_dir", "", "folder of the traces; null: `<output_dir>/traces`"},
-      Key{"period_steps", "steps", "length of a cycle: wait, warm-up, recorded steps", required, at_least(1)},
-      Key{"warmup_steps", "steps", "steps before the recorded ones", required, at_least(0), warm},
+      Key{"period_steps", "steps", "length of a cycle: steps that are not recorded, then those that are",
+          required, at_least(1)},
       Key{"active_steps", "steps",
           "steps at the end of a cycle that go to `step_<n>.trace.json.gz`, those of devices kernel by "
           "kernel; take 2 or more to see the optimizer's, the last step's come too late",
-          required, at_least(1)},
-      Key{"record_shapes", "", "record tensor shapes", config::optional, any_number(), why},
-      Key{"with_stack", "", "record call stacks", config::optional, any_number(), why}};
+          required, at_least(1)}};
 }
 
 struct TimeoutConfig {

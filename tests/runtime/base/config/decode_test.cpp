@@ -280,7 +280,8 @@ TEST(Reference, ListsEveryKeyWithDefaultUnitAndMeaning) {
   EXPECT_THAT(text, HasSubstr("| `name` | text | required |  | what it is called |"));
   EXPECT_THAT(text, HasSubstr("| `wheels.N.radius` | float, > 0 | required | m | size |"));
   EXPECT_THAT(text, HasSubstr("## `mode with mode: ride`\n\non wheels\n"));
-  EXPECT_THAT(text, HasSubstr("spokes; **no effect**: wheels are discs"));
+  EXPECT_THAT(text, HasSubstr("\n## Keys without effect\n"));
+  EXPECT_THAT(text, HasSubstr("| `spokes` | int | wheels are discs |"));
 }
 
 TEST(Decode, WithoutKeysEveryMemberIsAnOptionalKey) {

@@ -28,17 +28,19 @@ std::set<std::string> keys_of_a_job() {
 TEST(OtherWords, NameKeysThatAreThere) {
   const std::set<std::string> keys = keys_of_a_job();
   ASSERT_GT(keys.size(), 300U);
-  for (const OtherWord& word : other_words()) {
-    for (const std::string_view key : keys_of(word)) {
-      EXPECT_TRUE(keys.contains(std::string(key))) << word.word << " -> " << key;
+  for (const config::OtherWords& row : other_words()) {
+    for (const std::string_view key : config::parted(row.ours)) {
+      EXPECT_TRUE(keys.contains(std::string(key))) << row.words << " -> " << key;
     }
-    EXPECT_FALSE(word.keys.empty() && word.note.empty()) << word.word;
+    EXPECT_FALSE(row.ours.empty() && row.note.empty()) << row.words;
   }
 }
 
 TEST(OtherWords, StandInTheTableOnce) {
   std::set<std::string_view> seen;
-  for (const OtherWord& word : other_words()) EXPECT_TRUE(seen.insert(word.word).second) << word.word;
+  for (const config::OtherWords& row : other_words())
+    for (const std::string_view word : config::parted(row.words))
+      EXPECT_TRUE(seen.insert(word).second) << word;
   for (const char* word : {"gradient_accumulation_steps",
                            "learning_rate",
                            "num_train_epochs",

@@ -1,0 +1,55 @@
+#include "runtime/job/reading/unused_keys.hpp"
+
+#include <gmock/gmock.h>
+
+#include "runtime/job/job_difference.hpp"
+#include "tests/runtime/job/job_text.hpp"
+
+namespace d9d {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_job::error_of;
+using testing_job::load;
+
+TEST(UnusedKeys, AreTakenWithAWarningAndLeaveTheJobAsItIs) {
+  const LoadedJob loaded = load({"trainer.gc.period_steps=10", "trainer.data_loading={num_workers: 4}"});
+
+  EXPECT_THAT(loaded.warnings,
+              ElementsAre(HasSubstr("trainer.data_loading.num_workers: has no effect: a loader"),
+                          HasSubstr("trainer.gc.period_steps: has no effect: there is no")));
+  EXPECT_EQ(resolved_keys(loaded.job), resolved_keys(load().job));
+}
+
+TEST(UnusedKeys, HaveTypesAndNeighboursAllTheSame) {
+  EXPECT_THAT(error_of({"trainer.gc.period_steps=often"}), HasSubstr("trainer.gc.period_steps: "));
+  EXPECT_THAT(error_of({"trainer.logging={period_steps: 1, max_pending_steps: 0}"}),
+              HasSubstr("trainer.logging.max_pending_steps: 0 is out of range; give a value >= 1"));
+  EXPECT_THAT(error_of({"trainer.gc={period_step: 1}"}),
+              HasSubstr("trainer.gc.period_step: unknown key; did you mean \"period_steps\"?"));
+}
+
+TEST(UnusedKeys, AreThoseOfTheOriginalsTrackersAlone) {
+  const auto warnings = [](const char* tracker) {
+    return load({std::string("trainer.logging={period_steps: 1, tracker: ") + tracker + "}"}).warnings;
+  };
+
+  EXPECT_THAT(warnings("[{provider: wandb, project: p, capture_terminal_logs: true}]"),
+              ElementsAre(HasSubstr("trainer.logging.tracker.0.capture_terminal_logs: has no effect")));
+  EXPECT_THAT(warnings("[{provider: mine, capture_terminal_logs: true}]"), IsEmpty());
+}
+
+// The job that a checkpoint keeps may have been written when these keys had members.
+TEST(UnusedKeys, OfAnEarlierJobAreNoDifference) {
+  const JobConfig job = load().job;
+  config::Json then = resolved_keys(job);
+  then["trainer"]["gc"] = {{"period_steps", "disable"}};
+  then["trainer"]["logging"]["max_pending_steps"] = 2;
+
+  EXPECT_EQ(told(differences_since(then, job), "now", "then"), "");
+}
+
+}  // namespace
+}  // namespace d9d
