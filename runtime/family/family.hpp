@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace d9d {
@@ -15,15 +16,16 @@ struct FamilyModel;
 
 class Family {
  public:
+  // `name`: transformers' model_type, which is `model_provider.name` in a job file. `meaning`: for the reference of all
+  // keys. `multimodal_types`: model_types of multimodal models in transformers whose text_config is this family's unless
+  // it says otherwise.
+  Family(std::string_view name, std::string_view meaning, std::vector<std::string_view> multimodal_types = {})
+      : name_(name), meaning_(meaning), multimodal_types_(std::move(multimodal_types)) {}
   virtual ~Family() = default;
 
-  // transformers' model_type, which is `model_provider.name` in
-  // a job file; and a description for the reference of all keys.
-  virtual std::string_view name() const = 0;
-  virtual std::string_view meaning() const = 0;
-
-  // model_types of multimodal models in transformers whose text_config is this family's unless it says otherwise.
-  virtual std::vector<std::string_view> multimodal_types() const { return {}; }
+  std::string_view name() const { return name_; }
+  std::string_view meaning() const { return meaning_; }
+  const std::vector<std::string_view>& multimodal_types() const { return multimodal_types_; }
 
   // Renames the keys that the section gives to those
   // of config.json. Input errors begin with `where`.
@@ -40,6 +42,18 @@ class Family {
   virtual std::shared_ptr<FamilyModel> blank() const = 0;
   // From a config.json with this family's model_type. Input error that names the key at fault.
   std::shared_ptr<FamilyModel> read(const JsonReader& in) const;
+
+ private:
+  const std::string_view name_, meaning_;
+  const std::vector<std::string_view> multimodal_types_;
+};
+
+// A family whose models are of one class.
+template <class Model>
+class FamilyOf : public Family {
+ public:
+  using Family::Family;
+  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Model>(); }
 };
 
 }  // namespace d9d

@@ -9,14 +9,7 @@ namespace d9d {
 
 void WeightedMean::update(double value, double weight) {
   if (weight == 0) return;
-  weighted_sum_ += value * weight;
-  weight_ += weight;
-}
-
-void WeightedMean::load(std::span<const double> state) {
-  D9D_CHECK(state.size() == 2, "the state of a weighted mean has 2 elements, not {}", state.size());
-  weighted_sum_ = state[0];
-  weight_ = state[1];
+  add({value * weight, weight});
 }
 
 MetricValues WeightedMean::compute(std::span<const double> state) const {
@@ -24,12 +17,8 @@ MetricValues WeightedMean::compute(std::span<const double> state) const {
   return {{"", state[1] == 0 ? std::numeric_limits<double>::quiet_NaN() : state[0] / state[1]}};
 }
 
-void WeightedMean::reset() {
-  weighted_sum_ = weight_ = 0;
-}
-
 MetricValues Perplexity::compute(std::span<const double> state) const {
-  return {{"", std::exp(mean_.compute(state).front().second)}};
+  return {{"", std::exp(WeightedMean::compute(state).front().second)}};
 }
 
 Accumulator::Accumulator(ReduceOp reduce) : reduce_(reduce), value_(neutral(reduce)) {}

@@ -7,7 +7,7 @@
 
 namespace d9d {
 
-BinaryAuroc::BinaryAuroc(std::size_t num_bins) : num_bins_(num_bins), counts_(2 * num_bins, 0.0) {
+BinaryAuroc::BinaryAuroc(std::size_t num_bins) : SumsMetric(2 * num_bins), num_bins_(num_bins) {
   D9D_REQUIRE(num_bins >= 1, "a histogram of 0 bins; give at least 1, better 10000");
 }
 
@@ -23,17 +23,12 @@ void BinaryAuroc::update(std::span<const double> probabilities, std::span<const 
     const double clamped = std::clamp(probabilities[i], 0.0, 1.0);
     const auto bin =
         std::min(static_cast<std::size_t>(clamped * static_cast<double>(num_bins_)), num_bins_ - 1);
-    ++counts_[(labels[i] == 1 ? num_bins_ : 0) + bin];
+    ++sums_[(labels[i] == 1 ? num_bins_ : 0) + bin];
   }
 }
 
-void BinaryAuroc::load(std::span<const double> state) {
-  D9D_CHECK(state.size() == counts_.size(), "a state of {} counts for {} bins", state.size(), num_bins_);
-  counts_.assign(state.begin(), state.end());
-}
-
 MetricValues BinaryAuroc::compute(std::span<const double> state) const {
-  D9D_CHECK(state.size() == counts_.size(), "a state of {} counts for {} bins", state.size(), num_bins_);
+  D9D_CHECK(state.size() == sums_.size(), "a state of {} counts for {} bins", state.size(), num_bins_);
   double negatives = 0, positives = 0, ordered_pairs = 0;
   for (std::size_t bin = 0; bin < num_bins_; ++bin) {
     const double negatives_here = state[bin], positives_here = state[num_bins_ + bin];
@@ -43,10 +38,6 @@ MetricValues BinaryAuroc::compute(std::span<const double> state) const {
   }
   const bool both = negatives > 0 && positives > 0;
   return {{"", both ? ordered_pairs / negatives / positives : 0.5}};
-}
-
-void BinaryAuroc::reset() {
-  std::fill(counts_.begin(), counts_.end(), 0.0);
 }
 
 }  // namespace d9d

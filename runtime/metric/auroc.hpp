@@ -3,11 +3,11 @@
 // chance that a positive sample is rated above a negative one. Pairs within one bin count half, so the error
 // is below 1 / num_bins of the pairs that share a bin.
 
-#include "runtime/metric/metric.hpp"
+#include "runtime/metric/sums_metric.hpp"
 
 namespace d9d {
 
-class BinaryAuroc final : public Metric {
+class BinaryAuroc final : public SumsMetric {
  public:
   explicit BinaryAuroc(std::size_t num_bins = 10'000);
 
@@ -15,18 +15,13 @@ class BinaryAuroc final : public Metric {
   // after which nothing is counted: different lengths, NaN, another label.
   void update(std::span<const double> probabilities, std::span<const std::int64_t> labels);
 
-  // Counts of the negatives by bin, then of the positives.
-  std::vector<ReduceOp> layout() const override { return {counts_.size(), ReduceOp::sum}; }
-  std::vector<double> state() const override { return counts_; }
-  void load(std::span<const double> state) override;
+  // The sums are counts of the negatives by bin, then of the positives.
   // 0.5 while one of the classes is absent.
   MetricValues compute(std::span<const double> state) const override;
-  void reset() override;
   using Metric::compute;
 
  private:
   const std::size_t num_bins_;
-  std::vector<double> counts_;
 };
 
 }  // namespace d9d

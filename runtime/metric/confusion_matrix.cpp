@@ -66,10 +66,10 @@ std::size_t place_of(std::size_t wanted, std::span<const double> scores) {
 
 ConfusionMatrix::ConfusionMatrix(ConfusionProblem problem, ConfusionStatistic statistic,
                                  ConfusionAggregation aggregation)
-    : problem_(problem),
+    : SumsMetric(4 * problem.num_outputs()),
+      problem_(problem),
       statistic_(std::move(statistic)),
-      aggregation_(aggregation),
-      counts_(4 * problem.num_outputs(), 0.0) {}
+      aggregation_(aggregation) {}
 
 void ConfusionMatrix::update(std::span<const double> predictions, std::span<const std::int64_t> targets) {
   const std::size_t columns = problem_.num_classes;
@@ -106,18 +106,11 @@ void ConfusionMatrix::update_row(std::span<const double> scores, std::span<const
 
 void ConfusionMatrix::count(std::size_t output, bool predicted, bool target) {
   const std::size_t which = predicted ? (target ? 0 : 1) : (target ? 3 : 2);
-  ++counts_[4 * output + which];
-}
-
-void ConfusionMatrix::load(std::span<const double> state) {
-  D9D_CHECK(state.size() == counts_.size(), "a state of {} counts, expected {}", state.size(),
-            counts_.size());
-  counts_.assign(state.begin(), state.end());
+  ++sums_[4 * output + which];
 }
 
 MetricValues ConfusionMatrix::compute(std::span<const double> state) const {
-  D9D_CHECK(state.size() == counts_.size(), "a state of {} counts, expected {}", state.size(),
-            counts_.size());
+  D9D_CHECK(state.size() == sums_.size(), "a state of {} counts, expected {}", state.size(), sums_.size());
   if (aggregation_ == ConfusionAggregation::micro) return {{"", statistic_(total_of(state))}};
   MetricValues scores;
   double sum = 0, weights = 0;
@@ -131,10 +124,6 @@ MetricValues ConfusionMatrix::compute(std::span<const double> state) const {
   }
   if (aggregation_ == ConfusionAggregation::per_class) return scores;
   return {{"", sum / weights}};
-}
-
-void ConfusionMatrix::reset() {
-  std::fill(counts_.begin(), counts_.end(), 0.0);
 }
 
 }  // namespace d9d

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/metric/metric.hpp"
+#include "runtime/metric/sums_metric.hpp"
 
 namespace d9d {
 
@@ -43,7 +43,7 @@ struct ConfusionProblem {
   std::size_t num_outputs() const { return kind == Kind::binary || top_k ? 1 : num_classes; }
 };
 
-class ConfusionMatrix final : public Metric {
+class ConfusionMatrix final : public SumsMetric {
  public:
   ConfusionMatrix(ConfusionProblem problem, ConfusionStatistic statistic, ConfusionAggregation aggregation);
 
@@ -51,12 +51,8 @@ class ConfusionMatrix final : public Metric {
   // nothing is counted then.
   void update(std::span<const double> predictions, std::span<const std::int64_t> targets);
 
-  // Four counts per output, in the order of Confusion.
-  std::vector<ReduceOp> layout() const override { return {counts_.size(), ReduceOp::sum}; }
-  std::vector<double> state() const override { return counts_; }
-  void load(std::span<const double> state) override;
+  // The sums are four counts per output, in the order of Confusion.
   MetricValues compute(std::span<const double> state) const override;
-  void reset() override;
   using Metric::compute;
 
  private:
@@ -66,7 +62,6 @@ class ConfusionMatrix final : public Metric {
   const ConfusionProblem problem_;
   const ConfusionStatistic statistic_;
   const ConfusionAggregation aggregation_;
-  std::vector<double> counts_;
 };
 
 }  // namespace d9d

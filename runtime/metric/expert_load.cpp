@@ -18,26 +18,16 @@ constexpr const char* smallest_share = "min_over_mean";
 }  // namespace
 
 ExpertLoad::ExpertLoad(std::int64_t num_layers, std::int64_t num_experts, bool each_layer)
-    : num_experts_(static_cast<std::size_t>(num_experts)),
-      each_layer_(each_layer),
-      tokens_(static_cast<std::size_t>(num_layers) * num_experts_) {}
+    : SumsMetric(static_cast<std::size_t>(num_layers * num_experts)),
+      num_experts_(static_cast<std::size_t>(num_experts)),
+      each_layer_(each_layer) {}
 
 void ExpertLoad::update(std::int64_t layer, std::span<const std::int64_t> tokens) {
   const std::size_t first = static_cast<std::size_t>(layer) * num_experts_;
-  D9D_CHECK(layer >= 0 && first < tokens_.size() && tokens.size() == num_experts_,
+  D9D_CHECK(layer >= 0 && first < sums_.size() && tokens.size() == num_experts_,
             "layer {} has counted the tokens of {} experts; {} experts were declared", layer, tokens.size(),
             num_experts_);
-  for (std::size_t e = 0; e < num_experts_; ++e) tokens_[first + e] += static_cast<double>(tokens[e]);
-}
-
-std::vector<ReduceOp> ExpertLoad::layout() const {
-  return std::vector<ReduceOp>(tokens_.size(), ReduceOp::sum);
-}
-
-void ExpertLoad::load(std::span<const double> state) {
-  D9D_CHECK(state.size() == tokens_.size(), "the state of this expert load has {} elements, not {}",
-            tokens_.size(), state.size());
-  tokens_.assign(state.begin(), state.end());
+  for (std::size_t e = 0; e < num_experts_; ++e) sums_[first + e] += static_cast<double>(tokens[e]);
 }
 
 MetricValues ExpertLoad::compute(std::span<const double> state) const {
@@ -57,10 +47,6 @@ MetricValues ExpertLoad::compute(std::span<const double> state) const {
     values.emplace_back(name + smallest_share, *smallest / mean);
   }
   return values;
-}
-
-void ExpertLoad::reset() {
-  std::fill(tokens_.begin(), tokens_.end(), 0.0);
 }
 
 }  // namespace d9d

@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-std::vector<double> checked_edges(std::vector<double> edges) {
+const std::vector<double>& checked(const std::vector<double>& edges) {
   D9D_REQUIRE(edges.size() >= 2 && std::ranges::adjacent_find(edges, std::greater_equal<>()) == edges.end(),
               "a histogram has {} edges; expected at least 2, each above the one before", edges.size());
   return edges;
@@ -18,29 +18,19 @@ std::vector<double> checked_edges(std::vector<double> edges) {
 }  // namespace
 
 HistogramMetric::HistogramMetric(std::vector<double> edges)
-    : edges_(checked_edges(std::move(edges))), counts_(edges_.size() - 1) {}
+    : SumsMetric(checked(edges).size() - 1), edges_(std::move(edges)) {}
 
 void HistogramMetric::update(double value, double count) {
   if (std::isnan(value)) return;
   const auto above = std::ranges::upper_bound(edges_, value) - edges_.begin();
-  const auto last = static_cast<std::ptrdiff_t>(counts_.size()) - 1;
-  counts_[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(above - 1, 0, last))] += count;
-}
-
-void HistogramMetric::load(std::span<const double> state) {
-  D9D_CHECK(state.size() == counts_.size(), "the state of this histogram has {} elements, not {}",
-            counts_.size(), state.size());
-  counts_.assign(state.begin(), state.end());
+  const auto last = static_cast<std::ptrdiff_t>(sums_.size()) - 1;
+  sums_[static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(above - 1, 0, last))] += count;
 }
 
 std::vector<NamedHistogram> HistogramMetric::histograms(std::span<const double> state) const {
   NamedHistogram histogram = trimmed({"", edges_, {state.begin(), state.end()}});
   if (histogram.counts.empty()) return {};
   return {std::move(histogram)};
-}
-
-void HistogramMetric::reset() {
-  std::ranges::fill(counts_, 0.0);
 }
 
 NamedHistogram trimmed(NamedHistogram histogram) {

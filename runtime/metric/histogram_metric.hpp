@@ -1,11 +1,11 @@
 #pragma once
 // Counts values by bins, for a histogram in the trackers. Tasks may declare it.
 
-#include "runtime/metric/metric.hpp"
+#include "runtime/metric/sums_metric.hpp"
 
 namespace d9d {
 
-class HistogramMetric final : public Metric {
+class HistogramMetric final : public SumsMetric {
  public:
   // Bins [edges[i], edges[i + 1]), [bins + 1]. Input error: fewer than two edges, or not ascending.
   explicit HistogramMetric(std::vector<double> edges);
@@ -13,17 +13,12 @@ class HistogramMetric final : public Metric {
   // A value below or above all bins counts in the outermost; NaN counts nowhere.
   void update(double value, double count = 1);
 
-  std::vector<ReduceOp> layout() const override { return {counts_.size(), ReduceOp::sum}; }
-  std::vector<double> state() const override { return counts_; }
-  void load(std::span<const double> state) override;
   MetricValues compute(std::span<const double> /*state*/) const override { return {}; }
   // Returns one histogram without a name; none if nothing was counted.
   std::vector<NamedHistogram> histograms(std::span<const double> state) const override;
-  void reset() override;
 
  private:
   const std::vector<double> edges_;
-  std::vector<double> counts_;
 };
 
 // Removes the empty bins at both ends; all of them if nothing was counted.

@@ -19,7 +19,6 @@ nlohmann::json state_to_json(std::span<const ReduceOp> layout, std::span<const d
 // earlier versions wrote, fits any layout of its size. Input error that begins with `name`:
 // the JSON is neither.
 std::optional<std::vector<double>> state_from_json(const nlohmann::json& json,
-                                                   std::span<const ReduceOp> layout,
-                                                   const std::string& name);
+                                                   std::span<const ReduceOp> layout, const std::string& name);
 
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #pragma once
-// The base of a plugin's metrics whose state is some sums: the metric adds to the sums and computes values of them.
+// The base of metrics whose state is some sums, also of a plugin's: the metric adds to the sums and computes values of
+// them.
 //
 //   struct Accuracy final : SumsMetric {
 //     Accuracy() : SumsMetric(2) {}
@@ -26,7 +27,7 @@ class SumsMetric : public Metric {
   void reset() final { sums_.assign(sums_.size(), 0.0); }
   using Metric::compute;
 
- private:
+ protected:
   std::vector<double> sums_;
 };
 

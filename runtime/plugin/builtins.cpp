@@ -18,7 +18,6 @@
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/classification_task.hpp"
 #include "runtime/task/clip_value_hook.hpp"
-#include "runtime/task/embedding_inference.hpp"
 #include "runtime/task/inference_tasks.hpp"
 #include "runtime/task/regression_task.hpp"
 #include "runtime/task/user_call.hpp"

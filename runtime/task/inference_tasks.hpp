@@ -1,5 +1,5 @@
 #pragma once
-// The built-in inference tasks of losses and classes. Each writes rows that name their sample (result_sink.hpp).
+// The built-in inference tasks. Each writes rows that name their sample (result_sink.hpp).
 
 #include <memory>
 #include <utility>
@@ -8,6 +8,16 @@
 #include "runtime/task/result/result_sink.hpp"
 
 namespace d9d {
+
+class WritingInference : public InferenceTask {
+ public:
+  explicit WritingInference(std::shared_ptr<ResultSink> results) : results_(std::move(results)) {}
+  void flush() override { results_->flush(); }
+  void finalize() override { results_->flush(); }
+
+ protected:
+  const std::shared_ptr<ResultSink> results_;
+};
 
 // Columns beside those that a job gets.
 struct CausalLmColumns {
@@ -18,32 +28,36 @@ struct CausalLmColumns {
 // `causal_lm`: "loss", fp64: the mean cross entropy of the sample's tokens that count, not a number where none does;
 // "tokens": how many count. The exponential of a loss is the sample's perplexity. With context parallelism a row for
 // each rank's share of the tokens.
-class CausalLmInference final : public InferenceTask {
+class CausalLmInference final : public WritingInference {
  public:
   explicit CausalLmInference(std::shared_ptr<ResultSink> results, CausalLmColumns more = {})
-      : results_(std::move(results)), more_(more) {}
+      : WritingInference(std::move(results)), more_(more) {}
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   void process_outputs(const InferenceContext& context) override;
-  void flush() override { results_->flush(); }
-  void finalize() override { results_->flush(); }
 
  private:
-  const std::shared_ptr<ResultSink> results_;
   const CausalLmColumns more_;
 };
 
 // `classification`: "position", "class" and "probability" (fp32) for each token whose label is not -100: where it
 // stands, the class with the largest logit, and its softmax.
-class ClassificationInference final : public InferenceTask {
+class ClassificationInference final : public WritingInference {
  public:
-  explicit ClassificationInference(std::shared_ptr<ResultSink> results) : results_(std::move(results)) {}
+  using WritingInference::WritingInference;
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   void process_outputs(const InferenceContext& context) override;
-  void flush() override { results_->flush(); }
-  void finalize() override { results_->flush(); }
+};
 
- private:
-  const std::shared_ptr<ResultSink> results_;
+// `embedding`, for a model with `head: {kind: embedding}`: a row {"sample", "embedding": fp32 [D]} for each sample, the
+// head's vector at the sample's last token. That is the token after the last one
+// that has a label: the end of a text that is filled up, else the last token of the row. Of rows of several documents
+// (data.samples: packed) a row for each document with two tokens at least: {"sample", "document", "embedding"}, counted
+// in the batch's row from 0.
+class EmbeddingInference final : public WritingInference {
+ public:
+  using WritingInference::WritingInference;
+  ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
+  void process_outputs(const InferenceContext& context) override;
 };
 
 }  // namespace d9d

@@ -264,7 +264,7 @@ ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t>
 
 ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer,
                        std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
-    : samples_(corpus_of(checked_recipe(chat_recipe(config, tokenizer, wishes), tokenizer, ids_below)),
-               options_of_chat(config, tokenizer, rest)) {}
+    : CorpusSource(corpus_of(checked_recipe(chat_recipe(config, tokenizer, wishes), tokenizer, ids_below)),
+                   options_of_chat(config, tokenizer, rest)) {}
 
 }  // namespace d9d

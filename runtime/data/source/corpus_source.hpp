@@ -35,11 +35,12 @@ struct CorpusSourceOptions {
   RestOfRows rest = RestOfRows::left_out;
 };
 
-class CorpusSource final : public SampleSource {
+class CorpusSource : public SampleSource {
  public:
   // Input error: the corpus is too short for one sample.
   CorpusSource(std::shared_ptr<const TokenCorpus> corpus, const CorpusSourceOptions& options);
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
+  std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
   std::int64_t sequence_length() const override { return options_.sequence_length; }
   std::optional<std::int64_t> vocab_size() const override { return options_.vocab_size; }
   Sample at(std::uint64_t index) const override;

@@ -54,7 +54,6 @@ TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t>
 
 TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer,
                        std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
-    : corpus_(read_tokens(config, tokenizer, ids_below, wishes)),
-      samples_(corpus_, options_of(config, tokenizer, rest)) {}
+    : CorpusSource(read_tokens(config, tokenizer, ids_below, wishes), options_of(config, tokenizer, rest)) {}
 
 }  // namespace d9d

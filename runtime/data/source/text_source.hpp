@@ -14,7 +14,7 @@ namespace d9d {
 TokenRecipe text_recipe(const TextDataConfig& config, const Tokenizer& tokenizer,
                         const CorpusWishes& wishes = {});
 
-class TextSource final : public SampleSource {
+class TextSource final : public CorpusSource {
  public:
   // Reads and tokenises everything. Input errors: a file that is missing or not UTF-8, an eos token that the
   // tokenizer does not have, a text too short for one sample, a token whose id is not below
@@ -22,23 +22,12 @@ class TextSource final : public SampleSource {
   // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {},
                       RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
-  std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
-  std::int64_t sequence_length() const override { return samples_.sequence_length(); }
-  std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
-  Sample at(std::uint64_t index) const override { return samples_.at(index); }
-  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
-    return samples_.sort_key(index);
-  }
-  std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
-
-  std::uint64_t num_tokens() const { return corpus_->num_tokens(); }
+  // The ids were checked when they were made.
+  std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const override { return std::nullopt; }
 
  private:
   TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below,
              RestOfRows rest, const CorpusWishes& wishes);
-
-  const std::shared_ptr<const TokenCorpus> corpus_;
-  const CorpusSource samples_;
 };
 
 }  // namespace d9d

@@ -217,13 +217,13 @@ TokenRecipe token_lists_recipe(const TokenListsDataConfig& given, std::optional<
 
 TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below,
                                    RestOfRows rest, const CorpusWishes& wishes)
-    : samples_(read_lists(config, ids_below, wishes),
-               {.sequence_length = config.sequence_length,
-                .samples = config.samples,
-                .shuffle = config.shuffle,
-                .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
-                .vocab_size = ids_below,
-                .what = "data.files",
-                .rest = rest}) {}
+    : CorpusSource(read_lists(config, ids_below, wishes),
+                   {.sequence_length = config.sequence_length,
+                    .samples = config.samples,
+                    .shuffle = config.shuffle,
+                    .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
+                    .vocab_size = ids_below,
+                    .what = "data.files",
+                    .rest = rest}) {}
 
 }  // namespace d9d

@@ -14,27 +14,15 @@ namespace d9d {
 TokenRecipe token_lists_recipe(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
                                const CorpusWishes& wishes = {});
 
-class TokenListsSource final : public SampleSource {
+class TokenListsSource final : public CorpusSource {
  public:
   // Input errors: those of the files (tables.hpp); ids that are negative or that the model does not
   // have (in mapped files: when they are read); labels that have another length than the ids, or a
   // value other than the id or -100.
   explicit TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
                             RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
-  std::optional<std::uint64_t> num_samples() const override { return samples_.num_samples(); }
-  std::int64_t sequence_length() const override { return samples_.sequence_length(); }
-  std::optional<std::int64_t> vocab_size() const override { return samples_.vocab_size(); }
-  Sample at(std::uint64_t index) const override { return samples_.at(index); }
-  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
-    return samples_.sort_key(index);
-  }
-  std::vector<RowPlace> places_of(std::uint64_t index) const override { return samples_.places_of(index); }
-  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
-    return samples_.scan_ids(limits);
-  }
 
  private:
-  const CorpusSource samples_;
 };
 
 }  // namespace d9d

@@ -1,18 +1,12 @@
-#include "runtime/family/deepseek_v3/family.hpp"
-
-#include "runtime/family/deepseek_v3/config.hpp"
 #include "runtime/family/family.hpp"
+#include "runtime/family/deepseek_v3/config.hpp"
 
 namespace d9d {
 namespace {
 
-class DeepseekV3Family final : public Family {
+class DeepseekV3Family final : public FamilyOf<DeepseekV3Config> {
  public:
-  std::string_view name() const override { return "deepseek_v3"; }
-  std::string_view meaning() const override {
-    return "DeepSeek-V3 and models of its kind, with latent attention, grouped experts with a selection bias "
-           "and shared experts, for causal language modelling.";
-  }
+  using FamilyOf::FamilyOf;
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",        "intermediate_size", "num_hidden_layers", "num_attention_heads",
             "vocab_size",         "kv_lora_rank",      "qk_nope_head_dim",  "qk_rope_head_dim",
@@ -25,13 +19,15 @@ class DeepseekV3Family final : public Family {
     keys["n_group"] = 1;
     keys["topk_group"] = 1;
   }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<DeepseekV3Config>(); }
 };
 
 }  // namespace
 
 const Family* deepseek_v3_family() {
-  static const DeepseekV3Family family;
+  static const DeepseekV3Family family(
+      "deepseek_v3",
+      "DeepSeek-V3 and models of its kind, with latent attention, grouped experts with a selection bias "
+      "and shared experts, for causal language modelling.");
   return &family;
 }
 

@@ -1,18 +1,12 @@
-#include "runtime/family/gemma3_text/family.hpp"
-
 #include "runtime/family/family.hpp"
 #include "runtime/family/gemma3_text/config.hpp"
 
 namespace d9d {
 namespace {
 
-class Gemma3TextFamily final : public Family {
+class Gemma3TextFamily final : public FamilyOf<Gemma3TextConfig> {
  public:
-  std::string_view name() const override { return "gemma3_text"; }
-  std::string_view meaning() const override {
-    return "Gemma 3, with sliding windows in most layers, for causal language modelling.";
-  }
-  std::vector<std::string_view> multimodal_types() const override { return {"gemma3"}; }
+  using FamilyOf::FamilyOf;
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",         "num_hidden_layers", "num_attention_heads", "head_dim",
             "num_key_value_heads", "vocab_size",        "intermediate_size"};
@@ -21,13 +15,14 @@ class Gemma3TextFamily final : public Family {
   void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
     if (keys.contains("sliding_window_pattern") && !keys.contains("layer_types")) base.erase("layer_types");
   }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Gemma3TextConfig>(); }
 };
 
 }  // namespace
 
 const Family* gemma3_text_family() {
-  static const Gemma3TextFamily family;
+  static const Gemma3TextFamily family(
+      "gemma3_text", "Gemma 3, with sliding windows in most layers, for causal language modelling.",
+      {"gemma3"});
   return &family;
 }
 

@@ -1,7 +1,5 @@
-#include "runtime/family/llama/family.hpp"
-
-#include "runtime/family/decoder_keys.hpp"
 #include "runtime/family/family.hpp"
+#include "runtime/family/decoder_keys.hpp"
 
 namespace d9d {
 namespace {
@@ -47,20 +45,11 @@ const ModelKeys& LlamaConfig::keys() const {
   return all;
 }
 
-class LlamaFamily final : public Family {
- public:
-  std::string_view name() const override { return "llama"; }
-  std::string_view meaning() const override { return "Llama, for causal language modelling."; }
-  std::vector<std::string_view> multimodal_types() const override {
-    return {"llava", "llava_next", "vipllava", "video_llava"};
-  }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<LlamaConfig>(); }
-};
-
 }  // namespace
 
 const Family* llama_family() {
-  static const LlamaFamily family;
+  static const FamilyOf<LlamaConfig> family("llama", "Llama, for causal language modelling.",
+                                            {"llava", "llava_next", "vipllava", "video_llava"});
   return &family;
 }
 

@@ -1,7 +1,5 @@
-#include "runtime/family/mistral/family.hpp"
-
-#include "runtime/family/decoder_keys.hpp"
 #include "runtime/family/family.hpp"
+#include "runtime/family/decoder_keys.hpp"
 
 namespace d9d {
 namespace {
@@ -35,22 +33,18 @@ const ModelKeys& MistralConfig::keys() const {
   return all;
 }
 
-class MistralFamily final : public Family {
+class MistralFamily final : public FamilyOf<MistralConfig> {
  public:
-  std::string_view name() const override { return "mistral"; }
-  std::string_view meaning() const override {
-    return "Mistral, with a sliding window or without, for causal language modelling.";
-  }
-  std::vector<std::string_view> multimodal_types() const override { return {"mistral3"}; }
+  using FamilyOf::FamilyOf;
   // In a job file a window that is not given is none.
   void add_defaults(nlohmann::json& keys) const override { keys["sliding_window"] = nullptr; }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<MistralConfig>(); }
 };
 
 }  // namespace
 
 const Family* mistral_family() {
-  static const MistralFamily family;
+  static const MistralFamily family(
+      "mistral", "Mistral, with a sliding window or without, for causal language modelling.", {"mistral3"});
   return &family;
 }
 

@@ -1,17 +1,12 @@
-#include "runtime/family/mixtral/family.hpp"
-
 #include "runtime/family/family.hpp"
 #include "runtime/family/mixtral/config.hpp"
 
 namespace d9d {
 namespace {
 
-class MixtralFamily final : public Family {
+class MixtralFamily final : public FamilyOf<MixtralConfig> {
  public:
-  std::string_view name() const override { return "mixtral"; }
-  std::string_view meaning() const override {
-    return "Mixtral, with experts in every layer, for causal language modelling.";
-  }
+  using FamilyOf::FamilyOf;
   std::vector<std::string> required_keys(const nlohmann::json& keys) const override {
     return {"hidden_size",         "num_hidden_layers",
             "num_attention_heads", "num_key_value_heads",
@@ -22,13 +17,13 @@ class MixtralFamily final : public Family {
     if (keys.contains("num_experts")) base.erase("num_local_experts");
     if (keys.contains("num_local_experts")) base.erase("num_experts");
   }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<MixtralConfig>(); }
 };
 
 }  // namespace
 
 const Family* mixtral_family() {
-  static const MixtralFamily family;
+  static const MixtralFamily family("mixtral",
+                                    "Mixtral, with experts in every layer, for causal language modelling.");
   return &family;
 }
 

@@ -1,7 +1,5 @@
-#include "runtime/family/qwen2/family.hpp"
-
-#include "runtime/family/decoder_keys.hpp"
 #include "runtime/family/family.hpp"
+#include "runtime/family/decoder_keys.hpp"
 
 namespace d9d {
 namespace {
@@ -39,20 +37,12 @@ const ModelKeys& Qwen2Config::keys() const {
   return all;
 }
 
-class Qwen2Family final : public Family {
- public:
-  std::string_view name() const override { return "qwen2"; }
-  std::string_view meaning() const override {
-    return "Qwen2, with biases on q, k and v, for causal language modelling.";
-  }
-  std::vector<std::string_view> multimodal_types() const override { return {"llava_onevision", "internvl"}; }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Qwen2Config>(); }
-};
-
 }  // namespace
 
 const Family* qwen2_family() {
-  static const Qwen2Family family;
+  static const FamilyOf<Qwen2Config> family(
+      "qwen2", "Qwen2, with biases on q, k and v, for causal language modelling.",
+      {"llava_onevision", "internvl"});
   return &family;
 }
 

@@ -1,5 +1,3 @@
-#include "runtime/family/qwen3/family.hpp"
-
 #include "runtime/family/family.hpp"
 #include "runtime/family/original_keys.hpp"
 #include "runtime/family/qwen3/config.hpp"
@@ -14,10 +12,7 @@ const std::vector<std::string> size_keys{"hidden_size",         "num_hidden_laye
 
 class DenseFamily final : public Family {
  public:
-  std::string_view name() const override { return "qwen3"; }
-  std::string_view meaning() const override {
-    return "Qwen3 with dense layers, for causal language modelling.";
-  }
+  using Family::Family;
   void to_config_keys(json& keys, const std::string& where) const override { flatten_layer(keys, where); }
   std::vector<std::string> required_keys(const json& /*keys*/) const override {
     std::vector<std::string> names = size_keys;
@@ -31,10 +26,7 @@ class DenseFamily final : public Family {
 
 class MoeFamily final : public Family {
  public:
-  std::string_view name() const override { return "qwen3_moe"; }
-  std::string_view meaning() const override {
-    return "Qwen3 with a mixture of experts, for causal language modelling.";
-  }
+  using Family::Family;
   void to_config_keys(json& keys, const std::string& where) const override {
     if (keys.contains("layer")) {
       json& layer = keys["layer"];
@@ -65,12 +57,13 @@ class MoeFamily final : public Family {
 }  // namespace
 
 const Family* qwen3_moe_family() {
-  static const MoeFamily family;
+  static const MoeFamily family("qwen3_moe",
+                                "Qwen3 with a mixture of experts, for causal language modelling.");
   return &family;
 }
 
 const Family* qwen3_family() {
-  static const DenseFamily family;
+  static const DenseFamily family("qwen3", "Qwen3 with dense layers, for causal language modelling.");
   return &family;
 }
 

@@ -1,17 +1,12 @@
-#include "runtime/family/qwen3_next/family.hpp"
-
 #include "runtime/family/family.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
 
 namespace d9d {
 namespace {
 
-class Qwen3NextFamily final : public Family {
+class Qwen3NextFamily final : public FamilyOf<Qwen3NextConfig> {
  public:
-  std::string_view name() const override { return "qwen3_next"; }
-  std::string_view meaning() const override {
-    return "Qwen3-Next, with gated delta nets and experts, for causal language modelling.";
-  }
+  using FamilyOf::FamilyOf;
   std::vector<std::string> required_keys(const nlohmann::json& /*keys*/) const override {
     return {"hidden_size",           "num_hidden_layers",   "num_attention_heads",
             "num_key_value_heads",   "vocab_size",          "num_experts",
@@ -21,13 +16,13 @@ class Qwen3NextFamily final : public Family {
   void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
     if (keys.contains("full_attention_interval") && !keys.contains("layer_types")) base.erase("layer_types");
   }
-  std::shared_ptr<FamilyModel> blank() const override { return std::make_shared<Qwen3NextConfig>(); }
 };
 
 }  // namespace
 
 const Family* qwen3_next_family() {
-  static const Qwen3NextFamily family;
+  static const Qwen3NextFamily family(
+      "qwen3_next", "Qwen3-Next, with gated delta nets and experts, for causal language modelling.");
   return &family;
 }
 

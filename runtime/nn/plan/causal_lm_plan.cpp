@@ -1,11 +1,13 @@
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 
+#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/comm/communicator.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
-#include "runtime/nn/plan/context_parallel.hpp"
-#include "runtime/nn/plan/expert_parallel.hpp"
 #include "runtime/nn/plan/fully_shard.hpp"
 #include "runtime/nn/plan/replicate.hpp"
+#include "runtime/nn/plan/ring_attention.hpp"
+#include "runtime/nn/plan/ulysses.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 
 namespace d9d {
@@ -15,6 +17,24 @@ CausalLm& causal_lm(StageModule& stage) {
   auto* const model = dynamic_cast<CausalLm*>(&stage);
   D9D_CHECK(model != nullptr, "the plan of causal language models is given another model");
   return *model;
+}
+
+// The attention core that attends over the tokens of all cp ranks, between which it exchanges keys and values; null
+// when cp has one rank. runtime/rank/feed/context_split.hpp splits the batch; other blocks work on single tokens and
+// do not change. `heads`: query heads per rank.
+std::shared_ptr<const AttentionCore> make_context_attention(StageGroups& groups,
+                                                            const ContextOptions& options,
+                                                            std::int64_t heads) {
+  const int ranks = groups.domains().parameters().context_parallel();
+  if (ranks == 1) return nullptr;
+  const bool ulysses = options.attention == ContextAttention::ulysses;
+  D9D_REQUIRE(!ulysses || heads % ranks == 0,
+              "ulysses cannot share {} over {} (context_parallel_shard x "
+              "context_parallel_replicate); use parallelism.context.attention: ring",
+              counted(heads, "attention head"), counted(ranks, "rank"));
+  auto group = groups.open(batch_domain, {"cp"}, "context");
+  if (ulysses) return std::make_shared<UlyssesAttention>(std::move(group), options.order);
+  return std::make_shared<RingAttention>(std::move(group), options.order);
 }
 
 // Every rank of the stage opens the same groups, whatever its own layers are, because opening waits for all.
@@ -28,6 +48,23 @@ void share_sequences(CausalLm& model, StageGroups& groups, const ContextOptions&
       "set it to no, or mesh.context_parallel_shard and context_parallel_replicate to 1");
   model.share_sequences(model.has_balance_loss() ? groups.open(batch_domain, {"cp"}, "context") : nullptr);
   for (const auto& [index, layer] : model.layers()) layer->attention().set_core(core);
+}
+
+// Shards a layer's experts over the ranks of axis ep_shard; tokens are sent to the rank that holds their expert. The
+// weights get the layout [ep_shard: shard(0), ep_replicate: replicate]: a rank's gradient of an expert is the sum over
+// all tokens of its ep_shard group. The router stays whole on every rank.
+void parallelize_expert_parallel(ExpertBlock& layer, StageParameters& parameters, StageGroups& groups) {
+  const Mesh& mesh = groups.domains().mesh_for(expert_domain);
+  const int degree = mesh.axis_size("ep_shard");
+  D9D_REQUIRE(layer.num_experts() % degree == 0,
+              "mesh.expert_parallel = {} does not divide the model's {} (num_experts); choose a divisor",
+              degree, counted(layer.num_experts(), "expert"));
+  for (const at::Tensor& weight : layer.expert_weights()) {
+    StageParameter& parameter = parameter_of(parameters, weight);
+    place(parameter, axis_of(mesh, "ep_shard", groups.rank(), Placement::shard(0)));
+    place(parameter, axis_of(mesh, "ep_replicate", groups.rank(), Placement::replicate()));
+  }
+  layer.spread_experts(groups.open(expert_domain, {"ep_shard"}, "experts"));
 }
 
 void spread_experts(CausalLm& model, StageParameters& parameters, StageGroups& groups) {

@@ -3,11 +3,26 @@
 #include "runtime/base/error.hpp"
 #include "runtime/tokenizer/model/bpe_model.hpp"
 #include "runtime/tokenizer/model/unigram_model.hpp"
-#include "runtime/tokenizer/model/word_level_model.hpp"
 #include "runtime/tokenizer/model/word_piece_model.hpp"
 
 namespace d9d {
 namespace {
+
+// A word is a token or unknown.
+class WordLevelModel final : public TokenModel {
+ public:
+  explicit WordLevelModel(const JsonSection& section)
+      : TokenModel(Vocabulary::from_json(section.at("vocab"))),
+        unknown_(required_id(section, "unk_token", "<unk>")) {}
+
+  void encode(std::string_view word, ModelScratch& scratch, std::vector<std::int32_t>& ids) const override {
+    if (scratch.begins != nullptr) scratch.begins->push_back(0);
+    ids.push_back(vocabulary_.id_of(word).value_or(unknown_));
+  }
+
+ private:
+  const std::int32_t unknown_;
+};
 
 // Old files leave the type out; the keys say what it is, in the library's order.
 std::string type_of(const JsonSection& section) {

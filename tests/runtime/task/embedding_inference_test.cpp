@@ -1,4 +1,4 @@
-#include "runtime/task/embedding_inference.hpp"
+#include "runtime/task/inference_tasks.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full.h>

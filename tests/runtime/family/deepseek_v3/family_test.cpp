@@ -1,5 +1,3 @@
-#include "runtime/family/deepseek_v3/family.hpp"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -13,20 +11,16 @@ namespace {
 
 using testing::Contains;
 
-TEST(DeepseekV3Family, IsFoundByTransformersNameOfIt) {
-  EXPECT_EQ(find_family("deepseek_v3"), deepseek_v3_family());
-}
-
 // A job that names no latent of queries and no groups has none, whatever the published model has.
 TEST(DeepseekV3Family, GivesAJobsOwnModelPlainQueriesAndOneGroup) {
   nlohmann::json keys = {{"model_type", "deepseek_v3"},
                          {"num_hidden_layers", 4},
                          {"n_routed_experts", 5},
                          {"num_experts_per_tok", 2}};
-  deepseek_v3_family()->add_defaults(keys);
+  find_family("deepseek_v3")->add_defaults(keys);
   const std::string where = "job";
 
-  const auto model = deepseek_v3_family()->read(JsonReader(keys, where));
+  const auto model = find_family("deepseek_v3")->read(JsonReader(keys, where));
 
   const auto& config = dynamic_cast<const DeepseekV3Config&>(*model);
   EXPECT_EQ(config.q_lora_rank, 0);
@@ -35,7 +29,7 @@ TEST(DeepseekV3Family, GivesAJobsOwnModelPlainQueriesAndOneGroup) {
 }
 
 TEST(DeepseekV3Family, AsksForTheSizesThatHaveNoSensibleDefault) {
-  const auto required = deepseek_v3_family()->required_keys(nlohmann::json::object());
+  const auto required = find_family("deepseek_v3")->required_keys(nlohmann::json::object());
 
   EXPECT_THAT(required, Contains("kv_lora_rank"));
   EXPECT_THAT(required, Contains("n_routed_experts"));

@@ -1,5 +1,3 @@
-#include "runtime/family/gemma3_text/family.hpp"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -12,16 +10,15 @@ namespace {
 
 using nlohmann::json;
 
-TEST(Gemma3TextFamily, IsFoundByItsModelType) {
-  EXPECT_EQ(find_family("gemma3_text"), gemma3_text_family());
-  EXPECT_THAT(gemma3_text_family()->required_keys({}), testing::Contains("head_dim"));
+TEST(Gemma3TextFamily, NeedsTheWidthOfAHead) {
+  EXPECT_THAT(find_family("gemma3_text")->required_keys({}), testing::Contains("head_dim"));
 }
 
 TEST(Gemma3TextFamily, ForgetsTheLayersOfAFolderWhereTheJobGivesAPattern) {
   const json folder = {{"layer_types", {"full_attention"}}};
   const auto left = [&](const json& keys) {
     json base = folder;
-    gemma3_text_family()->drop_replaced(base, keys);
+    find_family("gemma3_text")->drop_replaced(base, keys);
     return base;
   };
 

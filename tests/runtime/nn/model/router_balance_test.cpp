@@ -7,6 +7,8 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "runtime/family/qwen2_moe/config.hpp"
 #include "tests/support/parallel_world.hpp"
 
@@ -96,7 +98,7 @@ TEST(RouterBalance, IsPartOfTheLossInTraining) {
 }
 
 // Without replicas, whose microbatches are other ones here: the loss is one of a microbatch. tests/e2e has them.
-TEST(RouterBalance, IsTheSameOnEveryMesh) {
+void expect_the_same_on_every_mesh(const std::function<ParallelCase(const DeviceMeshParameters&)>& make) {
   for (const DeviceMeshParameters& mesh :
        {DeviceMeshParameters{.tensor_parallel = 2}, DeviceMeshParameters{.context_parallel_shard = 2},
         DeviceMeshParameters{.context_parallel_shard = 2, .tensor_parallel = 2},
@@ -104,11 +106,15 @@ TEST(RouterBalance, IsTheSameOnEveryMesh) {
     SCOPED_TRACE(::testing::Message() << "cp " << mesh.context_parallel_shard << ", tp "
                                       << mesh.tensor_parallel << ", pp " << mesh.pipeline_parallel);
     for (const bool checkpointed : {false, true}) {
-      ParallelCase given = case_of(mesh);
+      ParallelCase given = make(mesh);
       given.enable_checkpointing = checkpointed;
       expect_equal_training(given);
     }
   }
+}
+
+TEST(RouterBalance, IsTheSameOnEveryMesh) {
+  expect_the_same_on_every_mesh([](const DeviceMeshParameters& mesh) { return case_of(mesh); });
 }
 
 // Rows of 3, 7, 11 ... tokens: some ranks hold nothing but what fills them up.
@@ -125,18 +131,7 @@ TEST(RouterBalance, OfRowsThatAreFilledUpIsTheSameOnEveryMesh) {
   ParallelCase unmasked = filled({});
   unmasked.batch.erase("token_mask");
   EXPECT_GT(std::abs(train_once(unmasked).loss - train_once(filled({})).loss), 1e-3);
-  for (const DeviceMeshParameters& mesh :
-       {DeviceMeshParameters{.tensor_parallel = 2}, DeviceMeshParameters{.context_parallel_shard = 2},
-        DeviceMeshParameters{.context_parallel_shard = 2, .tensor_parallel = 2},
-        DeviceMeshParameters{.pipeline_parallel = 3}}) {
-    SCOPED_TRACE(::testing::Message() << "cp " << mesh.context_parallel_shard << ", tp "
-                                      << mesh.tensor_parallel << ", pp " << mesh.pipeline_parallel);
-    for (const bool checkpointed : {false, true}) {
-      ParallelCase given = filled(mesh);
-      given.enable_checkpointing = checkpointed;
-      expect_equal_training(given);
-    }
-  }
+  expect_the_same_on_every_mesh(filled);
 }
 
 TEST(RouterBalance, BeginsAtTheFirstStageThatHasExperts) {

@@ -10,8 +10,8 @@
 namespace d9d::nccl {
 namespace {
 
-TEST(EmulatedNccl, ExchangesRowsAndPassesMessagesRound) {
-  EmulatedWorld world(2);
+TEST_P(EmulatedRanks, ExchangeRowsAndPassMessagesRound) {
+  EmulatedWorld world = world_of(2);
 
   const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
     const Communicator::Splits to = rank == 0 ? Communicator::Splits{1, 2} : Communicator::Splits{0, 1};

@@ -13,9 +13,9 @@ using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(EmulatedNccl, EndsWhatHangsAtTheDeadlineAndWhatNcclReports) {
+TEST_P(EmulatedRanks, EndWhatHangsAtTheDeadlineAndWhatNcclReports) {
   for (const auto kind : {EmulatedFault::Kind::hang, EmulatedFault::Kind::error}) {
-    EmulatedWorld world(2, milliseconds(300));
+    EmulatedWorld world = world_of(2, milliseconds(300));
     plant_fault(EmulatedFault{kind, 1, 3});
 
     const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
@@ -31,6 +31,10 @@ TEST(EmulatedNccl, EndsWhatHangsAtTheDeadlineAndWhatNcclReports) {
   }
   plant_fault({});
 }
+
+INSTANTIATE_TEST_SUITE_P(Emulated, EmulatedRanks, testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "of_one_process" : "of_several_processes");
+});
 
 }  // namespace
 }  // namespace d9d::nccl

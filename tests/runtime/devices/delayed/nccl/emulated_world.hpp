@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <fmt/ranges.h>
+#include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
@@ -74,6 +75,14 @@ class EmulatedWorld {
   SharedMemoryHub hub_;
   std::vector<std::unique_ptr<World>> worlds_;
   std::vector<std::vector<std::unique_ptr<Communicator>>> groups_;
+};
+
+// By the parameter the ranks are of one process, or as if each had its own.
+class EmulatedRanks : public testing::TestWithParam<bool> {
+ protected:
+  static EmulatedWorld world_of(int size, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
+    return EmulatedWorld(size, timeout, GetParam());
+  }
 };
 
 inline c10::Device place(int rank) {
