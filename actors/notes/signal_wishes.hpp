@@ -1,8 +1,6 @@
 #pragma once
 // What signals have asked of this rank, and what all ranks make of the sum of their wishes. The Trainer's bookkeeping.
 
-#include <string>
-
 #include "actors/notes/rank_wishes.hpp"
 
 namespace d9d {

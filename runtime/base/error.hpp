@@ -44,14 +44,13 @@ Caught describe_current_exception();
 }  // namespace d9d
 
 // Throws an input error: the caller or the user gave something impossible.
-#define D9D_REQUIRE(condition, ...)                                                                  \
-  do {                                                                                               \
-    if (!(condition)) throw ::d9d::Error(::d9d::ErrorKind::input, fmt::format(__VA_ARGS__));         \
+#define D9D_REQUIRE(condition, ...)                                                          \
+  do {                                                                                       \
+    if (!(condition)) throw ::d9d::Error(::d9d::ErrorKind::input, fmt::format(__VA_ARGS__)); \
   } while (false)
 
 // Checks an invariant of d9d. A failure is a bug of d9d and carries file and line.
-#define D9D_CHECK(condition, ...)                                                                    \
-  do {                                                                                               \
-    if (!(condition))                                                                                \
-      ::d9d::fail(::d9d::ErrorKind::bug, fmt::format(__VA_ARGS__), __FILE__, __LINE__);              \
+#define D9D_CHECK(condition, ...)                                                                       \
+  do {                                                                                                  \
+    if (!(condition)) ::d9d::fail(::d9d::ErrorKind::bug, fmt::format(__VA_ARGS__), __FILE__, __LINE__); \
   } while (false)

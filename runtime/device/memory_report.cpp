@@ -30,11 +30,9 @@ Uses& uses() {
   return *of_process;
 }
 
-// Returns "delayed:1" for the device that torch calls privateuseone:1.
+// The kind of a plugin's devices has the name under which the plugin has made it known to torch.
 std::string text_of(c10::Device place) {
-  const std::string name =
-      place.type() == c10::kPrivateUse1 ? "delayed" : c10::DeviceTypeName(place.type(), true);
-  return fmt::format("{}:{}", name, static_cast<int>(place.index()));
+  return fmt::format("{}:{}", c10::DeviceTypeName(place.type(), true), static_cast<int>(place.index()));
 }
 
 DeviceUse use_of(c10::Device place) {

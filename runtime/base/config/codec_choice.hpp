@@ -28,8 +28,9 @@ const Node* read_tag(const Node& node, const Path& path, Problems& problems, std
 
 template <ChoiceVariant V>
 struct Codec<V> {
-  // A function and not a static member, for the reason at Codec of a described struct.
-  static consteval auto choices() { return choices_of(Tag<V>{}); }
+  // A function and not a static member, for the reason at Codec of a described struct. Not consteval: clang 14
+  // takes no call of such a function that depends on a template argument.
+  static constexpr auto choices() { return choices_of(Tag<V>{}); }
   static constexpr std::size_t size = std::variant_size_v<V>;
   using Last = std::variant_alternative_t<size - 1, V>;
   static constexpr bool open = std::is_base_of_v<Named, Last>;
@@ -42,7 +43,10 @@ struct Codec<V> {
     for (const Choice& choice : all) names.push_back(choice.name);
     return names;
   }
-  static std::string type() { return "section by `" + std::string(choices().key) + "`"; }
+  static std::string type() {
+    constexpr auto known = choices();
+    return "section by `" + std::string(known.key) + "`";
+  }
 
   static bool read(V& out, const Node& node, const Path& path, Problems& problems) {
     Node empty;
@@ -81,7 +85,8 @@ struct Codec<V> {
   static bool read_alternative(V& out, const Node& rest, const Path& path, Problems& problems) {
     // Start from the alternative's defaults, not from values of an earlier choice.
     auto& alternative = out.template emplace<I>();
-    return Codec<std::variant_alternative_t<I, V>>::read(alternative, rest, path, problems, choices().key);
+    constexpr auto known = choices();
+    return Codec<std::variant_alternative_t<I, V>>::read(alternative, rest, path, problems, known.key);
   }
   static bool read_as(V& out, std::size_t index, const Node& rest, const Path& path, Problems& problems) {
     using Reader = bool (*)(V&, const Node&, const Path&, Problems&);
@@ -101,9 +106,9 @@ struct Codec<V> {
     if constexpr (std::is_base_of_v<Named, A>) {
       Codec<A>::tables(reference, path, A{});
     } else {
-      constexpr Choice choice = choices().all[I];
-      const std::string title =
-          path + " with " + std::string(choices().key) + ": " + std::string(choice.name);
+      constexpr auto known = choices();
+      constexpr Choice choice = known.all[I];
+      const std::string title = path + " with " + std::string(known.key) + ": " + std::string(choice.name);
       reference.note(title, choice.meaning);
       Codec<A>::tables(reference, path, A{}, title);
     }

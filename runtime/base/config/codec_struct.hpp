@@ -59,9 +59,9 @@ struct Codec<T> {
       boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
   // A function and not a static member: two plugins that each have a T of the same name would share
   // the member, because it would be one object of the whole process (STB_GNU_UNIQUE).
-  static consteval auto table() { return keys_with_names<T, Members>(); }
+  static constexpr auto table() { return keys_with_names<T, Members>(); }
 
-  static consteval bool keys_match_members() {
+  static constexpr bool keys_match_members() {
     constexpr auto keys = table();
     std::size_t i = 0;
     bool same = true;

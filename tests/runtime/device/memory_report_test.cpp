@@ -17,7 +17,7 @@ using ::testing::Not;
 constexpr std::uint64_t mib = 1 << 20;
 
 TEST(MemoryReport, SaysWhoIsOutOfMemoryAndWhatTookIt) {
-  const c10::Device place(c10::kPrivateUse1, 7);
+  const c10::Device place = delayed_device(7)->place();
   set_device_use(place, {.ranks = {1, 5}, .expected = {.state = 38 * mib, .activations = 12 * mib}});
 
   const std::string text = out_of_device_memory(
