@@ -123,7 +123,6 @@ class JobRun {
   const JobConfig& job() const { return loaded_.job; }
   PreparedJob prepare();
   ProcessServices services(const std::vector<RankMemory>& memory);
-  ActorId root() const { return {Role::node, node_.first ? 0 : node_.incarnation}; }
   void make_node();
   CastMember coordinator();
   void tell_warnings() const;
@@ -156,7 +155,8 @@ class JobRun {
   std::unique_ptr<EpochServices> epoch_;  // from when the job has formed
   JobEnd ended_;
   std::atomic<bool> orphaned_{false};  // the Node has died
-  NodeOptions node_;
+  NodeOptions node_;                   // until the Node takes them
+  ActorId root_;                       // the Node's
   std::optional<RunFolders> folders_;  // gives the locks back when no actor can write any more
   std::optional<ActorSystem> system_;  // last: its end waits for the actors
 };
@@ -217,6 +217,7 @@ ProcessServices JobRun::services(const std::vector<RankMemory>& memory) {
 
 void JobRun::make_node() {
   node_ = node_options(job(), options_);
+  root_ = {Role::node, node_.first ? 0 : node_.incarnation};
   node_.enter_membership = [this](const std::string& secret) { gate_.secrets().enter_membership(secret); };
   node_.cast = [this](const Membership& membership) {
     epoch_ = std::make_unique<EpochServices>(services_, membership);
@@ -229,8 +230,8 @@ void JobRun::make_node() {
   if (!node_.first) return;
   node_.coordinator = coordinator();
   if (!options_.on_ready) return;
-  node_.on_open = [this](const std::string& host, std::uint16_t port) {
-    options_.on_ready(address_for_neighbours(node_.address, host, port));
+  node_.on_open = [this, address = node_.address](const std::string& host, std::uint16_t port) {
+    options_.on_ready(address_for_neighbours(address, host, port));
   };
 }
 
@@ -267,8 +268,8 @@ void JobRun::spawn_node() {
   const bool asks_resolver = node_.address.listen && !is_numeric(node_.address.listen->host);
   system_.emplace(world_, system_options(job(), gate_));
   system_->spawn_root(
-      root(), asks_resolver ? Threading::own_thread : Threading::pool,
-      [this](World& world) { return std::make_unique<Node>(world, node_); },
+      root_, asks_resolver ? Threading::own_thread : Threading::pool,
+      [this](World& world) { return std::make_unique<Node>(world, std::move(node_)); },
       [this](ErrorKind kind, const std::string& report) {
         log::error("{}", report);
         orphaned_ = true;
@@ -280,7 +281,7 @@ void JobRun::spawn_node() {
 // Returns when the job has ended here, by its Node or by the Node's death, and its actors have ended.
 int JobRun::await_end() {
   const SignalWatch::Listener listener(
-      signals_, [this](int signal, bool now) { tell_signal(world_, root(), signal, now); },
+      signals_, [this](int signal, bool now) { tell_signal(world_, root_, signal, now); },
       [this] { return busy(); });
   const int exit_code = ended_.wait();
   if (orphaned_) leave(exit_code);  // without its Node no actor is told to stop
