@@ -22,9 +22,9 @@ template <class T>
 struct Codec<std::optional<T>> {
   static std::string type() { return Codec<T>::type() + " or null"; }
   static bool read(std::optional<T>& out, const Node& node, const Path& path, Problems& problems) {
+    if (node.kind != Node::Kind::null) return Codec<T>::read(out.emplace(), node, path, problems);
     out.reset();
-    if (node.kind == Node::Kind::null) return true;
-    return Codec<T>::read(out.emplace(), node, path, problems);
+    return true;
   }
   static Json write(const std::optional<T>& value) { return value ? Codec<T>::write(*value) : Json(nullptr); }
   static void tables(Reference& reference, const std::string& path, const std::optional<T>& value) {

@@ -52,6 +52,12 @@ bool check_member(const M& value, const Range& range, const Node& node, const Pa
   return true;
 }
 
+// Not written where it is used: GCC 14 then refuses a member that is no pointer, instead of saying no.
+template <class M>
+concept NumberOrNull = requires(M& field) {
+  requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*field)>>;
+};
+
 template <DescribedStruct T>
 struct Codec<T> {
   // Members of a base come first.
@@ -90,7 +96,7 @@ struct Codec<T> {
       const std::size_t errors_before = problems.errors().size();
       const bool taken = Codec<M>::read(field, *value, here, problems) &&
                          check_member(field, key.range, *value, here, problems);
-      if constexpr (requires { requires std::is_arithmetic_v<std::remove_cvref_t<decltype(*field)>>; }) {
+      if constexpr (NumberOrNull<M>) {
         if (!taken) mention_null(key, errors_before, problems);
       }
       good = taken && good;
