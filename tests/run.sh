@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, runs all tests. Safe to repeat; fast the second time.
 #   D9D_PROFILE   release (default) | dev | asan | tsan        extra arguments go to ctest
-#   D9D_NIGHT     1: the long forms, too: every mesh, every order of work, every wait; hours
+#   D9D_NIGHT     1: the long forms, too: every mesh, every order of work, every wait, every header alone; hours
 #   D9D_TRACKERS  0: without the clients of W&B, MLflow and Aim, and the test that reads back from them
 set -euo pipefail
 cd "$(dirname "$0")/.."
