@@ -1,6 +1,6 @@
-# D9D_PROFILE = release | dev | asan | tsan sets the flags; the build folder is build/<profile>.
-set(D9D_PROFILE "release" CACHE STRING "release, dev, asan or tsan")
-set_property(CACHE D9D_PROFILE PROPERTY STRINGS release dev asan tsan)
+# D9D_PROFILE = release | dev | asan | tsan | coverage sets the flags; the build folder is build/<profile>.
+set(D9D_PROFILE "release" CACHE STRING "release, dev, asan, tsan or coverage")
+set_property(CACHE D9D_PROFILE PROPERTY STRINGS release dev asan tsan coverage)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -21,8 +21,11 @@ elseif(D9D_PROFILE STREQUAL "asan")
 elseif(D9D_PROFILE STREQUAL "tsan")
   add_compile_options(-O1 -g1 -fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
+elseif(D9D_PROFILE STREQUAL "coverage")  # tests/coverage.sh
+  add_compile_options(-O0 -g1 --coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
 else()
-  message(FATAL_ERROR "D9D_PROFILE is \"${D9D_PROFILE}\"; choose release, dev, asan or tsan")
+  message(FATAL_ERROR "D9D_PROFILE is \"${D9D_PROFILE}\"; choose release, dev, asan, tsan or coverage")
 endif()
 
 # Sources of a folder are compiled in batches, because most of a source's time goes to the same headers. The dev profile
