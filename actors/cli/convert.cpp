@@ -1,8 +1,10 @@
-// d9d-node convert: makes a Hugging Face folder from another one.
+// d9d-node convert: makes a Hugging Face folder from another one, or a checkpoint from one of the original.
 #include <fmt/format.h>
 
 #include <ostream>
 
+#include "actors/cli/convert_dcp.hpp"
+#include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/work_options.hpp"
 #include "actors/job/process/work_progress.hpp"
@@ -44,6 +46,9 @@ void tell_left(std::vector<std::string> names, const char* what, Console& consol
 }
 
 int convert(const Arguments& arguments, Console& console) {
+  if (arguments.has("--from-dcp")) return convert_dcp(arguments, console);
+  for (const char* other : {"--job", "--buffers", "--next-sample", "--weights", "--set"})
+    D9D_REQUIRE(!arguments.has(other), "{} is for --from-dcp; leave it out", other);
   PosixDisk disk;
   const SystemClock clock;
   Registry registry;
@@ -93,7 +98,19 @@ constexpr const char* convert_details =
     "      - {do: transpose, from: \"*.c_fc.weight\", dims: [0, 1]}    # also squeeze, unsqueeze with dim\n"
     "      - {do: drop, from: \"*.inv_freq\"}\n"
     "      - {do: cast, from: \"*.norm.weight\", dtype: float32}\n\n"
-    "{layer} is any text without a dot, {rest*} may have dots, * is any text.\n";
+    "{layer} is any text without a dot, {rest*} may have dots, * is any text.\n\n"
+    "--from-dcp moves a training run of the original (d9d of Python) in its middle: it reads what\n"
+    "torch.distributed.checkpoint wrote, on any mesh, and writes save-STEP into the checkpoints of --job, "
+    "which "
+    "goes\n"
+    "on from there when it is started. Weights, moments and steps come along; the learning rate goes on by "
+    "the "
+    "step.\n"
+    "Not moved: the place in the data (the job goes on in its own order, after as many samples as its steps "
+    "have;\n"
+    "--next-sample), random numbers, states of the task, of metrics and of trackers. Names of the original's "
+    "Qwen3\n"
+    "models are known; for a model of your own give a file of rules.\n";
 
 }  // namespace
 
@@ -101,7 +118,8 @@ Command convert_command() {
   return {
       .name = "convert",
       .positional = "",
-      .summary = "a Hugging Face folder as another one: names, shapes, dtype, shards; an adapter merged",
+      .summary =
+          "a Hugging Face folder as another one: names, shapes, dtype, shards; a checkpoint of the original",
       .options = {{"--from", "DIR", "the folder that is read: of a model, or of an adapter"},
                   {"--to", "DIR", "the folder that is made"},
                   base_option(),
@@ -110,11 +128,20 @@ Command convert_command() {
                   shard_size_option(),
                   threads_option(),
                   {"--replace", "", "the model that --to holds"},
+                  {"--from-dcp", "DIR",
+                   "a checkpoint of the original, or the folder of its run: the last one"},
+                  {"--job", "JOB.yaml", "with --from-dcp: the job that is to go on with it"},
+                  {"--weights", "", "with --from-dcp: the weights alone, for `d9d-node export`"},
+                  {"--buffers", "PATTERN", "with --from-dcp: tensors of the model that are no parameters",
+                   true},
+                  {"--next-sample", "N", "with --from-dcp: where the job's data goes on"},
+                  set_option(),
                   {"--plugin", "LIB.so", "a library that registers mappers", true}},
       .run = convert,
       .details = convert_details,
       .examples = {"convert --from model --to fused --mapper experts_fused --dtype bfloat16",
-                   "convert --from adapter --base model --to merged"}};
+                   "convert --from adapter --base model --to merged",
+                   "convert --from-dcp checkpoints/pretrain/save-1000 --job job.yaml"}};
 }
 
 }  // namespace d9d

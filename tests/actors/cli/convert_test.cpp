@@ -99,6 +99,11 @@ TEST_F(CliConvert, NamesWhatIsWrong) {
     EXPECT_FALSE(std::filesystem::exists(to_)) << text;
   }
   EXPECT_THAT(test::call(convert_command(), {"--to", "x"}).err, HasSubstr("convert: --from is missing"));
+  EXPECT_THAT(call({"--weights"}).err, HasSubstr("--weights is for --from-dcp; leave it out"));
+  EXPECT_THAT(call({"--from-dcp", "x"}).err,
+              HasSubstr("--from is for folders of models; with --from-dcp leave it out"));
+  EXPECT_THAT(test::call(convert_command(), {"--from-dcp", "x"}).err,
+              HasSubstr("convert --from-dcp: --job is missing; give the job file that is to go on"));
   EXPECT_THAT(call({}, "nowhere").err, HasSubstr("nowhere is not there"));
   EXPECT_THAT(test::call(convert_command(), {"--help"}).out,
               HasSubstr("d9d-node convert --from model --to fused --mapper experts_fused"));
