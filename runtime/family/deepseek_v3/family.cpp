@@ -1,5 +1,7 @@
-#include "runtime/family/family.hpp"
+#include <nlohmann/json.hpp>
+
 #include "runtime/family/deepseek_v3/config.hpp"
+#include "runtime/family/family.hpp"
 
 namespace d9d {
 namespace {

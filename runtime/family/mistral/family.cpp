@@ -1,5 +1,7 @@
-#include "runtime/family/family.hpp"
+#include <nlohmann/json.hpp>
+
 #include "runtime/family/decoder_keys.hpp"
+#include "runtime/family/family.hpp"
 
 namespace d9d {
 namespace {

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "runtime/family/family.hpp"
 #include "runtime/family/mixtral/config.hpp"
 

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "runtime/family/family.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
 
