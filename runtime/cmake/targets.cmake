@@ -39,8 +39,8 @@ endfunction()
 
 # d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds] [APART suites ...])
 # One test binary test_<NAME>, whose suites are ctests, some together (list_tests.cmake). Of those that match APART each
-# test is a ctest of its own, in a process of its own: suites that some machine skips, that take long, or that leave
-# something in their process. In the tier e2e all are. ALONE: as for d9d_library().
+# test is a ctest of its own, in a process of its own: suites that some machine skips, that take long, or that measure,
+# fork or change their process. In the tier e2e all are. ALONE: as for d9d_library().
 function(d9d_tests name)
   cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
   set(target test_${name})
@@ -52,7 +52,7 @@ function(d9d_tests name)
                                                D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 300)
+    set(ARG_TIMEOUT 600)
   endif()
   if(ARG_TIER STREQUAL "e2e")
     set(ARG_APART .*)
