@@ -40,10 +40,11 @@ option(D9D_BATCHED "compile several sources of a folder as one" ${batched})
 # Two build folders share their objects: paths are relative to the source folder and the folder itself is not hashed.
 # Which headers a source reads is taken from the compiler (DEPEND), because preprocessing all of LibTorch once more to
 # find out makes a build without a cache an eighth longer.
+# -Werror is not hashed either, so that CI takes objects of a build without it; warnings in them are printed again.
 find_program(D9D_CCACHE ccache)
 if(D9D_CCACHE)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-               ${D9D_CCACHE})
+               CCACHE_IGNOREOPTIONS=-Werror ${D9D_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
