@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/library_folder.hpp"
+#include "runtime/comm/device_plugin_build.hpp"
 #include "runtime/device/device.hpp"
 
 namespace d9d {

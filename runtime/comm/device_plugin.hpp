@@ -1,8 +1,6 @@
 #pragma once
 // Libraries that bring devices. One is loaded when a job asks for its devices, so that the same program runs on a host
-// without it. Of torch this header has only the version.
-
-#include <torch/headeronly/version.h>
+// without it. No torch in this header.
 
 #include <memory>
 #include <string>
@@ -16,7 +14,7 @@ struct Api;
 }
 
 // What the library's C function `d9d_device_plugin` returns a pointer to.
-// Program and plugin must be of the same build: `build` must be device_plugin_build.
+// Program and plugin must be of the same build: `build` must be equal (device_plugin_build.hpp).
 struct DevicePluginApi {
   const char* build = "";
   int (*num_devices)() = nullptr;
@@ -25,8 +23,6 @@ struct DevicePluginApi {
   const nccl::Api* nccl = nullptr;  // null where the build had no nccl.h
   std::shared_ptr<Device> (*make_device)(int index) = nullptr;
 };
-// Each library has its own.
-constexpr const char* device_plugin_build = __VERSION__ " torch " TORCH_VERSION " abi 6";
 
 enum class DeviceLibrary { cuda, delayed };  // libd9d_cuda.so, libd9d_delayed.so
 

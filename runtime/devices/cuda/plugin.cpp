@@ -4,6 +4,7 @@
 #include "kernels/cuda/ops.hpp"
 #include "kernels/run_op.hpp"
 #include "runtime/comm/device_plugin.hpp"
+#include "runtime/comm/device_plugin_build.hpp"
 #include "runtime/devices/cuda/cuda_device.hpp"
 #include "runtime/devices/cuda/plugin_nccl.hpp"
 

@@ -1,5 +1,6 @@
 // The C symbol of libd9d_delayed.so; see runtime/comm/device_plugin.hpp.
 #include "runtime/comm/device_plugin.hpp"
+#include "runtime/comm/device_plugin_build.hpp"
 #include "runtime/devices/delayed/backend.hpp"
 #include "runtime/devices/delayed/current.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/comm/device_plugin.hpp"
+#include "runtime/comm/device_plugin_build.hpp"
 #include "runtime/comm/nccl/api.hpp"
 #include "runtime/device/device.hpp"
 
