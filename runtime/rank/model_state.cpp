@@ -62,8 +62,8 @@ void ModelState::restore(const std::string& checkpoint, std::uint64_t skipped_st
   for (const auto& [stage, built] : parts_.model.stages()) built.units.after_update();
 }
 
-// Collects the memory that sleeps, anew each time: a module may have made a new tensor for a buffer. Gradients are
-// zero between two steps, so the file need not hold them.
+// Collects the memory that sleeps, anew each time: a module may have made a new tensor for a buffer.
+// Gradients are zero between two steps, so the file need not hold them.
 void ModelState::find_memory() {
   memory_.emplace(*options_.disk);
   for (const FlatFamily& family : parts_.model.flat()->families()) memory_->add(family.grad, /*zero=*/true);

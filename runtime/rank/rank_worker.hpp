@@ -1,8 +1,8 @@
 #pragma once
-// All tensor work of one rank: passes through its pipeline stages, the update that ends a step, and the state between
-// two steps. The RankExecutor calls it on its own thread only. CollectiveWorkers share the gradient buckets
-// (rank_gradients.hpp). RankPass::run() calls the BucketObserver (step_observer.hpp) with which the worker was made.
-// No torch in this header.
+// All tensor work of one rank: passes through its pipeline stages, the update that ends a step, and the state
+// between two steps. The RankExecutor calls it on its own thread only. CollectiveWorkers share the gradient
+// buckets (rank_gradients.hpp). RankPass::run() calls the BucketObserver (step_observer.hpp) with which the
+// worker was made. No torch in this header.
 
 #include <cstdint>
 #include <string>

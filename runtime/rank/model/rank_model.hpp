@@ -54,8 +54,8 @@ class RankModel {
   const std::vector<int>& bucket_groups() const { return bucket_groups_; }  // see PreparedRank
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 
-  // The lanes of composed actions. Null unless actions are composed and a module has a communicator: without one no
-  // action waits, and lanes are useless.
+  // The lanes of composed actions. Null unless actions are composed and a module has a communicator: without
+  // one no action waits, and lanes are useless.
   ComputeLanes* lanes() const { return lanes_.get(); }
   // Opens groups whose calls inside an action are measured.
   OpenGroup measured(OpenGroup open) const;

@@ -26,8 +26,8 @@ struct PassParts {
   WorkLog* log = nullptr;   // null on the CPU
 };
 
-// Forwards and backwards in the order of the schedule, losses, and gradients that are summed as soon as a bucket of
-// them is complete. All that this refers to outlives the pass.
+// Forwards and backwards in the order of the schedule, losses, and gradients that are summed as soon as a
+// bucket of them is complete. All that this refers to outlives the pass.
 struct TrainingParts {
   RankModel& model;
   RankMetrics& metrics;
@@ -41,8 +41,8 @@ struct TrainingParts {
 };
 std::unique_ptr<RankPass> make_training_pass(const PassParts& parts, const TrainingParts& training);
 
-// The other passes run the stages forward alone, without a graph. They use the modules of training, so the only extra
-// memory is that of activations under way.
+// The other passes run the stages forward alone, without a graph. They use the modules of training, so the
+// only extra memory is that of activations under way.
 
 // What happens with the outputs of samples. One of the two is null.
 struct SampleWork {
@@ -53,7 +53,8 @@ struct SampleWork {
 // Of an evaluation or an inference job.
 std::unique_ptr<RankPass> make_samples_pass(const PassParts& parts, SampleWork work);
 
-// Of prompts with which the model goes on. begin() throws an input error on a mesh whose ranks share sequences.
+// Of prompts with which the model goes on. begin() throws an input error on a mesh whose ranks share
+// sequences.
 std::unique_ptr<RankPass> make_texts_pass(const PassParts& parts);
 
 }  // namespace d9d

@@ -1,6 +1,7 @@
 #pragma once
-// One pass through the stages of a rank: begin(), then put() and run() until all actions of order() are done, then
-// finish(). A rank has one pass in work at a time. Call it on the RankExecutor's thread. No torch in this header.
+// One pass through the stages of a rank: begin(), then put() and run() until all actions of order() are done,
+// then finish(). A rank has one pass in work at a time. Call it on the RankExecutor's thread. No torch in
+// this header.
 
 #include <cstdint>
 #include <vector>

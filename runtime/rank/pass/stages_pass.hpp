@@ -1,5 +1,6 @@
 #pragma once
-// What the passes of all kinds share: the cores of the rank's stages, and how tensors go between them. Needs torch.
+// What the passes of all kinds share: the cores of the rank's stages, and how tensors go between them. Needs
+// torch.
 
 #include <map>
 #include <memory>
