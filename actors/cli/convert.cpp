@@ -100,17 +100,12 @@ constexpr const char* convert_details =
     "      - {do: cast, from: \"*.norm.weight\", dtype: float32}\n\n"
     "{layer} is any text without a dot, {rest*} may have dots, * is any text.\n\n"
     "--from-dcp moves a training run of the original (d9d of Python) in its middle: it reads what\n"
-    "torch.distributed.checkpoint wrote, on any mesh, and writes save-STEP into the checkpoints of --job, "
-    "which "
-    "goes\n"
-    "on from there when it is started. Weights, moments and steps come along; the learning rate goes on by "
-    "the "
-    "step.\n"
-    "Not moved: the place in the data (the job goes on in its own order, after as many samples as its steps "
-    "have;\n"
-    "--next-sample), random numbers, states of the task, of metrics and of trackers. Names of the original's "
-    "Qwen3\n"
-    "models are known; for a model of your own give a file of rules.\n";
+    "torch.distributed.checkpoint wrote, on any mesh, and writes save-STEP into the checkpoints of\n"
+    "--job, which goes on from there when it is started. Weights, moments and steps come along; the\n"
+    "learning rate goes on by the step. Not moved: the place in the data (the job goes on in its own\n"
+    "order, after as many samples as its steps have; --next-sample), random numbers, states of the\n"
+    "task, of metrics and of trackers. Names of the original's own models are known; for a model of\n"
+    "yours give a file of rules.\n";
 
 }  // namespace
 

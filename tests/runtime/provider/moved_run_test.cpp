@@ -125,10 +125,11 @@ TEST_F(AMovedRun, TakesRulesForOtherNames) {
 }
 
 TEST_F(AMovedRun, IsRefusedForAnotherModel) {
-  const std::string from = unpacked("sparse", "save-3");
+  const std::string from = unpacked("sparse", "save-3"), other = unpacked("dense", "save-5");
 
-  EXPECT_THAT(refusal(job(dense_model), {.from = from}),
-              HasSubstr("in the model of the job: mend model_provider"));
+  EXPECT_THAT(
+      refusal(job(dense_model, {"model_provider.model.layer.intermediate_size=6"}), {.from = other}),
+      AllOf(HasSubstr("[4, 8] in the checkpoint and [6, 8] in the model of the job: mend model_provider")));
   EXPECT_THAT(refusal(job(sparse_model, {"model_provider.model.num_hidden_layers=3"}), {.from = from}),
               AllOf(HasSubstr("it lacks \"model.layers.2."),
                     HasSubstr("or give the names with --mapper RULES.yaml")));
