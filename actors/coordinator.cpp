@@ -51,15 +51,12 @@ void Coordinator::started() {
   // Decided once, before anyone joins, and sent to all nodes, so that they all resume from the same step.
   resume_ = options_.find_resume_point();
   last_checkpoint_ = resume_.directory;
-  tell_self_after<wire::Tick>(options_.join_timeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(join_deadline); });
-  remind_later();
+  set_timer(join_deadline, options_.join_timeout);
+  set_timer(still_waiting, say_that_it_waits);
 }
 
-// Without these lines a waiting node 0 would look as if it trained.
-void Coordinator::remind_later() {
-  tell_self_after<wire::Tick>(say_that_it_waits,
-                              [](wire::Tick::Builder tick) { tick.setKind(still_waiting); });
+void Coordinator::set_timer(JobTimer timer, std::chrono::nanoseconds delay) {
+  tell_self_after<wire::Tick>(delay, [&](wire::Tick::Builder tick) { tick.setKind(timer); });
 }
 
 void Coordinator::join(wire::Join::Reader message) {
@@ -83,7 +80,7 @@ void Coordinator::join(wire::Join::Reader message) {
 
 void Coordinator::form() {
   roster_.close();
-  phase_ = JobPhase::preparing;
+  phase_.become(JobPhase::preparing);
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     world().book.enter_node(static_cast<int>(node), roster_.members()[node].mailbox);
     welcome(node);
@@ -127,7 +124,7 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
         true);
   }
   if (!resume_.warning.empty()) log::warn("{}", resume_.warning);
-  phase_ = JobPhase::training;
+  phase_.become(JobPhase::training);
   if (options_.on_training) options_.on_training(resume_.step);
   for (std::size_t node = 0; node < roster_.members().size(); ++node) {
     tell<wire::StartTraining>({Role::node, node}, [&](wire::StartTraining::Builder start) {
@@ -152,8 +149,9 @@ void Coordinator::tick(wire::Tick::Reader message) {
       return leave();
     case still_waiting:
       if (phase_ != JobPhase::gathering) return;
+      // Without these lines a waiting node 0 would look as if it trained.
       log::info("still waiting for nodes: {}", roster_.missing());
-      return remind_later();
+      return set_timer(still_waiting, say_that_it_waits);
     case join_deadline:
       if (phase_ == JobPhase::gathering) give_up_gathering();
       return;
@@ -175,7 +173,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
   if (!index) return;
   const auto node = static_cast<std::uint32_t>(*index);
   const Member& member = roster_.members()[*index];
-  if (phase_ >= JobPhase::ending) {
+  if (phase_ >= JobPhase::rescuing) {
     staying_.erase(node);
     return leave_when_alone();
   }
@@ -199,11 +197,9 @@ void Coordinator::failed(wire::Failed::Reader message) {
   if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && roster_.members().size() > 1) {
     // An environment error is often a broken connection, the first sign of a lost node. PeerDown
     // is the better report.
-    if (phase_ >= JobPhase::ending || !failure_.empty()) return;
+    if (phase_ >= JobPhase::rescuing || !failure_.empty()) return;
     failure_ = std::move(text);
-    tell_self_after<wire::Tick>(cause_timeout,
-                                [](wire::Tick::Builder tick) { tick.setKind(cause_deadline); });
-    return;
+    return set_timer(cause_deadline, cause_timeout);
   }
   if (input && nodes_ready_.empty()) return end_job(false, with_differences(text, resume_), true);
   end_job(false, text);
@@ -220,7 +216,7 @@ std::string Coordinator::and_next_start(const std::string& cause) const {
 void Coordinator::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   if (stop_signal_ == 0) stop_signal_ = signal;
-  if (phase_ >= JobPhase::ending || (phase_ >= JobPhase::training && !message.getNow())) return;
+  if (phase_ >= JobPhase::rescuing || (phase_ >= JobPhase::training && !message.getNow())) return;
   end_job(false,
           message.getNow() ? fmt::format("a second {} at node {}; what was not written is lost",
                                          signal_name(signal), message.getNodeIndex())

@@ -1,6 +1,6 @@
 #pragma once
 // Coordinator: membership, the start and end of a job, and the commit of checkpoints. Own thread: a commit waits
-// for the disk. One per job, on node 0. Parent: Node 0.
+// for the disk. One per job, on node 0. Parent: Node 0. Its phases and what follows them: notes/job_phase.hpp.
 // hears Join PeerDown NodeReady RankFinished EventsHeard Failed ShardWritten CheckpointState TrackerFlushed
 //       ModelExported TraceWritten Signalled Tick    says Refused Welcome StartTraining CheckpointCommitted
 //       FlushEvents FlushTracker ExportModel FlushTrace Publish StopNode
@@ -49,7 +49,7 @@ class Coordinator final : public Actor {
     void write(wire::StopNode::Builder stop) const;
   };
 
-  void remind_later();
+  void set_timer(JobTimer timer, std::chrono::nanoseconds delay);
   void form();
   void welcome(std::size_t node);
   void give_up_gathering();
@@ -65,7 +65,7 @@ class Coordinator final : public Actor {
   void give_up_on_export();
   void flush_traces();
   void give_up_on_traces();
-  void rescue_traces();
+  void ask_for_spans(std::chrono::milliseconds deadline);
   void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false, int exit_code = 0);
   std::string and_next_start(const std::string& cause) const;
@@ -76,11 +76,11 @@ class Coordinator final : public Actor {
 
   CoordinatorOptions options_;
   Roster roster_;
-  JobPhase phase_ = JobPhase::gathering;
-  // A rank has done a step that the checkpoint does not have; the trace of a failed job is being written.
-  bool trained_ = false, awaits_rescue_ = false;
-  int stop_signal_ = 0;  // the signal that stops the job; 0 = none
-  std::string ended_;    // why an actor or evaluation.stop_after ended the job; empty: neither did
+  Lifecycle<JobPhase> phase_{JobPhase::gathering, job_transitions};
+  // Facts of several phases: what was done, why the job ends, who has answered.
+  bool trained_ = false;  // a rank has done a step that the checkpoint does not have
+  int stop_signal_ = 0;   // the signal that stops the job; 0 = none
+  std::string ended_;     // why an actor or evaluation.stop_after ended the job; empty: neither did
   std::uint64_t stop_step_ = 0, last_step_ = 0;
   Ending ending_;
   std::string failure_;                     // the first failure; a lost node may still explain it better

@@ -37,12 +37,11 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   if (options_.own_actors == 0) return flush_tracker();
   // A job may be over before its actors have handled the first step, and the run's numbers must
   // have what they show.
-  phase_ = JobPhase::telling_events;
+  phase_.become(JobPhase::telling_events);
   tell<wire::FlushEvents>({Role::event_bus, 0}, [&](wire::FlushEvents::Builder flush) {
     flush.setActors(static_cast<std::uint32_t>(options_.own_actors));
   });
-  tell_self_after<wire::Tick>(events_timeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(events_deadline); });
+  set_timer(events_deadline, events_timeout);
 }
 
 void Coordinator::events_heard(wire::EventsHeard::Reader message) {
@@ -60,12 +59,11 @@ void Coordinator::give_up_on_events() {
 }
 
 void Coordinator::flush_tracker() {
-  phase_ = JobPhase::saving_metrics;
+  phase_.become(JobPhase::saving_metrics);
   // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
   tell<wire::FlushTracker>({Role::tracker, 0},
                            [&](wire::FlushTracker::Builder ask) { ask.setStep(last_step_); });
-  tell_self_after<wire::Tick>(tracker_timeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(tracker_deadline); });
+  set_timer(tracker_deadline, tracker_timeout);
 }
 
 void Coordinator::give_up_on_metrics() {
@@ -75,7 +73,7 @@ void Coordinator::give_up_on_metrics() {
 }
 
 void Coordinator::export_model() {
-  phase_ = JobPhase::exporting;
+  phase_.become(JobPhase::exporting);
   if (options_.export_to.empty()) return flush_traces();
   if (stop_signal_ != 0) {
     log::info("the export to {} is left out", options_.export_to);
@@ -98,8 +96,7 @@ void Coordinator::export_model() {
     export_.open.insert(share);
     tell_to_export(share, share);
   }
-  tell_self_after<wire::Tick>(options_.export_timeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(export_deadline); });
+  set_timer(export_deadline, options_.export_timeout);
 }
 
 void Coordinator::tell_to_export(std::uint32_t share, std::uint32_t node) {
@@ -160,14 +157,9 @@ void Coordinator::give_up_on_export() {
 void Coordinator::flush_traces() {
   // A start that found nothing left to train has nothing to show.
   if (!options_.trace || !trained_) return conclude_job();
-  phase_ = JobPhase::tracing;
-  for (std::size_t node = 0; node < roster_.members().size(); ++node) {
-    tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
-      flush.setNodes(static_cast<std::uint32_t>(roster_.members().size()));
-      flush.setFromStep(-1);
-    });
-  }
-  tell_self_after<wire::Tick>(trace_timeout, [](wire::Tick::Builder tick) { tick.setKind(trace_deadline); });
+  phase_.become(JobPhase::tracing);
+  ask_for_spans({});
+  set_timer(trace_deadline, trace_timeout);
 }
 
 void Coordinator::give_up_on_traces() {
@@ -176,16 +168,14 @@ void Coordinator::give_up_on_traces() {
   conclude_job();
 }
 
-// A trace is needed most when a job has failed. Nodes that are gone or hang do not answer, so node 0 writes
-// the spans that have arrived in time.
-void Coordinator::rescue_traces() {
-  awaits_rescue_ = true;
+// The nodes that are left hand in their spans. With a deadline node 0 writes those that have come in time.
+void Coordinator::ask_for_spans(std::chrono::milliseconds deadline) {
   for (std::uint32_t node = 0; node < roster_.members().size(); ++node) {
     if (gone_.contains(node)) continue;
     tell<wire::FlushTrace>({Role::trace_collector, node}, [&](wire::FlushTrace::Builder flush) {
       flush.setNodes(static_cast<std::uint32_t>(roster_.members().size() - gone_.size()));
       flush.setFromStep(-1);
-      flush.setDeadlineMs(static_cast<std::uint32_t>(rescue_timeout.count()));
+      flush.setDeadlineMs(static_cast<std::uint32_t>(deadline.count()));
     });
   }
 }
@@ -193,8 +183,8 @@ void Coordinator::rescue_traces() {
 void Coordinator::trace_written(wire::TraceWritten::Reader message) {
   const std::string failure = message.getFailure();
   if (!failure.empty()) log::warn("the trace was not written: {}", failure);
-  if (phase_ < JobPhase::ending) return conclude_job();
-  awaits_rescue_ = false;
+  if (phase_ < JobPhase::rescuing) return conclude_job();
+  if (phase_ == JobPhase::rescuing) phase_.become(JobPhase::ending);
   leave_when_alone();
 }
 
@@ -215,19 +205,20 @@ void Coordinator::conclude_job() {
 }
 
 void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, int exit_code) {
-  if (phase_ >= JobPhase::ending) return;
-  const JobPhase before = std::exchange(phase_, JobPhase::ending);
+  if (phase_ >= JobPhase::rescuing) return;
+  const bool began = phase_ >= JobPhase::training;
+  const bool rescues = began && phase_ < JobPhase::tracing && !ok && exit_code == 0 && options_.trace;
+  phase_.become(rescues ? JobPhase::rescuing : JobPhase::ending);
   world().ending = true;
   ending_ = {!ok, reason, input_error, exit_code};
-  if (before >= JobPhase::training && options_.on_end)
-    options_.on_end(!ok, std::max(0, exit_code - exit_of_signal), reason);
+  if (began && options_.on_end) options_.on_end(!ok, std::max(0, exit_code - exit_of_signal), reason);
   if (ok && exit_code != 0) log::info("{}", reason);
   if (!ok) {
     const log::Place nowhere("");  // the reason says where
     log::error("{}", reason);
     if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
-    const bool traced = before >= JobPhase::training && before < JobPhase::tracing;
-    if (exit_code == 0 && options_.trace && traced) rescue_traces();
+    // A trace is needed most when a job has failed; nodes that are gone or hang do not answer.
+    if (rescues) ask_for_spans(rescue_timeout);
   }
   for (std::uint32_t node = 1; node < roster_.members().size(); ++node) {
     if (gone_.contains(node)) continue;
@@ -235,18 +226,18 @@ void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, 
     tell_to_stop(roster_.members()[node].mailbox,
                  roster_.closed() ? ActorId{Role::node, node} : roster_.members()[node].id);
   }
-  if (staying_.empty() && !awaits_rescue_) return leave();
-  tell_self_after<wire::Tick>(!ok && exit_code != 0 ? leave_now : leave_timeout,
-                              [](wire::Tick::Builder tick) { tick.setKind(leave_deadline); });
+  if (staying_.empty() && !rescues) return leave();
+  set_timer(leave_deadline, !ok && exit_code != 0 ? leave_now : leave_timeout);
 }
 
 void Coordinator::leave_when_alone() {
-  if (staying_.empty() && !awaits_rescue_) leave();
+  if (staying_.empty() && phase_ == JobPhase::ending) leave();
 }
 
 // Node 0's process ends last, because messages on their way to the others would be lost with it.
 void Coordinator::leave() {
-  if (std::exchange(phase_, JobPhase::left) == JobPhase::left) return;
+  if (phase_ == JobPhase::left) return;
+  phase_.become(JobPhase::left);
   tell<wire::StopNode>(parent(), [&](wire::StopNode::Builder stop) { ending_.write(stop); });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // MetricCollector: reduces the counts of all ranks while training goes on, and computes the task's metrics
-// from them. Pool. One per rank. Parent: Node.
+// from them. Own thread: metrics are users' code, too. One per rank. Parent: Node.
 // hears MetricsTaken ValuesReduced Sleep    says ReduceValues MetricValues Slept
 
 #include <functional>

@@ -36,7 +36,10 @@ void Node::started() {
   // Until the plan is known, all actors of other processes are on node 0.
   world().book.set_node_of([](ActorId) { return first_node; });
   set_deadline(options_.join_timeout);
-  if (options_.first) return take_part();
+  if (options_.first) {
+    state_.become(NodeState::opening);
+    return take_part();
+  }
   log::info("joining the job at {}", text_of(options_.join));
   dial(first_node, options_.join);
 }
@@ -96,7 +99,7 @@ void Node::dial(int node, const HostPort& address) {
 
 void Node::dialed(wire::Dialed::Reader message) {
   const auto node = static_cast<int>(message.getNodeIndex());
-  if (phase_ == Phase::ended || !dials_.open(node)) return;
+  if (state_ == NodeState::ended || !dials_.open(node)) return;
   if (message.getStranger() && node == first_node)
     return end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())));
   if (!message.getOk()) return dial_failed(node, message.getReason());
@@ -105,6 +108,7 @@ void Node::dialed(wire::Dialed::Reader message) {
   if (node == first_node) {
     host().watch(attached(), first_node);
     route_ = message.getOwnHost();
+    state_.become(NodeState::opening);
     return take_part();
   }
   if (dials_.all_answered()) spawn_cast();
@@ -130,7 +134,7 @@ void Node::set_deadline(std::chrono::nanoseconds delay) {
 }
 
 void Node::tick(wire::Tick::Reader message) {
-  if (phase_ == Phase::ended) return;
+  if (state_ == NodeState::ended) return;
   const auto node = static_cast<int>(message.getValue());
   if (message.getKind() == leave_unformed)
     return end(exit_of_signal + stop_signal_, "the job had not formed");
@@ -143,7 +147,7 @@ void Node::tick(wire::Tick::Reader message) {
 
 void Node::give_up() {
   const double waited = std::chrono::duration<double>(options_.join_timeout).count();
-  if (phase_ >= Phase::meeting) {
+  if (state_ >= NodeState::meeting) {
     return tell_failed(
         ErrorKind::environment,
         fmt::format("node {} cannot reach {} after {} s (node.join_timeout); every node has to "
@@ -151,13 +155,14 @@ void Node::give_up() {
                     "(node.advertise, --listen)",
                     membership_.node, dials_.missing(), waited));
   }
-  if (phase_ == Phase::joined) {
+  if (state_ == NodeState::joined) {
     return stop_here(exit_failed,
                      fmt::format("node 0 at {} has let this node join, but the job did not start "
                                  "within {} s (node.join_timeout)",
                                  text_of(options_.join), waited));
   }
-  if (dials_.all_answered()) return stop_here(exit_failed, fmt::format("{} after {} s", problem_, waited));
+  if (state_ == NodeState::opening)
+    return stop_here(exit_failed, fmt::format("{} after {} s", problem_, waited));
   stop_here(
       exit_failed,
       fmt::format("cannot reach {} after {} s (node.join_timeout). Is d9d-node running there, listening "
@@ -166,7 +171,7 @@ void Node::give_up() {
 }
 
 void Node::join() {
-  phase_ = Phase::joined;
+  state_.become(NodeState::joined);
   if (!options_.first) set_deadline(options_.join_timeout + politeness);
   const HostPort address = announced(options_.address, port_, route_);
   tell<wire::Join>(
@@ -187,13 +192,13 @@ void Node::join() {
 }
 
 void Node::refused(wire::Refused::Reader message) {
-  if (phase_ >= Phase::meeting) return;
+  if (state_ >= NodeState::meeting) return;
   end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())), false);
 }
 
 void Node::welcome(wire::Welcome::Reader message) {
-  if (phase_ >= Phase::meeting) return;
-  phase_ = Phase::meeting;
+  if (state_ >= NodeState::meeting) return;
+  state_.become(NodeState::meeting);
   membership_ = {.epoch = message.getEpoch(),
                  .node = static_cast<int>(message.getNodeIndex()),
                  .bound_host = membership_.bound_host,

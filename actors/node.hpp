@@ -1,6 +1,6 @@
 #pragma once
 // Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them, reports
-// their failures, ends the process. Pool. One per process.
+// their failures, ends the process. Pool. One per process. Its states and what follows them: notes/node_state.hpp.
 // hears Welcome Refused Dialed PeerDown Ready StartTraining RankFinished Failed StopNode Signalled Tick
 // says Join NodeReady StartTraining RankFinished Failed Stop Publish Signalled FlushTrace
 
@@ -11,6 +11,7 @@
 #include "actors/core/actor.hpp"
 #include "actors/node_options.hpp"
 #include "actors/notes/dials.hpp"
+#include "actors/notes/node_state.hpp"
 #include "messages/cluster.capnp.h"
 #include "runtime/base/error.hpp"
 
@@ -36,16 +37,6 @@ class Node final : public Actor {
   void tick(wire::Tick::Reader message);
 
  private:
-  // The phases follow each other in this order; `ended` may follow any of them. The comments name the
-  // messages that lead to the next phase.
-  enum class Phase {
-    dialling,   // Dialed of node 0; node 0 itself joins at once
-    joined,     // Welcome
-    meeting,    // Dialed of all other nodes
-    preparing,  // Ready of the cast, then StartTraining
-    training,
-    ended,  // Refused, PeerDown of node 0, StopNode, a deadline, or a signal before the job has formed
-  };
   static constexpr int first_node = 0;
   enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
   enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3, leave_unformed = 4 };
@@ -61,7 +52,7 @@ class Node final : public Actor {
   void meet_peers(wire::Welcome::Reader message);
   void spawn_cast();
   void spawn_all(std::vector<CastMember> members);
-  void enter_rest_when_ready();
+  void spawn_rest();
   void publish_configured(ActorId ready);
   void publish(const char* event, int rank = 0);
   struct Failure {  // wire::Failed
@@ -90,9 +81,11 @@ class Node final : public Actor {
   std::string problem_;         // why there is no port yet
   std::uint64_t deadline_ = 0;  // number of the deadline that counts; older ones have no effect
   Dials dials_;
-  Phase phase_ = Phase::dialling;
+  Lifecycle<NodeState> state_{NodeState::dialling, node_transitions};
+  // These may become true in any state: a signal has asked the node to stop; the EventBus, which stops own actors
+  // otherwise, is gone.
   int stop_signal_ = 0;
-  bool stops_own_actors_ = false;  // set when the EventBus, which stops them otherwise, is gone
+  bool stops_own_actors_ = false;
 };
 
 }  // namespace d9d

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds leave_unformed_after{1};  // time for the Coordin
 }  // namespace
 
 void Node::spawn_cast() {
-  phase_ = Phase::preparing;
+  state_.become(NodeState::spawning_listeners);
   ++deadline_;
   std::vector<CastMember> cast;
   try {
@@ -37,7 +37,7 @@ void Node::spawn_cast() {
   waiting_cast_.assign(std::make_move_iterator(rest), std::make_move_iterator(cast.end()));
   cast.erase(rest, cast.end());
   spawn_all(std::move(cast));
-  enter_rest_when_ready();
+  if (not_ready_.empty()) spawn_rest();
 }
 
 void Node::spawn_all(std::vector<CastMember> members) {
@@ -48,8 +48,8 @@ void Node::spawn_all(std::vector<CastMember> members) {
   for (CastMember& member : members) spawn(member.id, member.threading, std::move(member.factory));
 }
 
-void Node::enter_rest_when_ready() {
-  if (!not_ready_.empty() || waiting_cast_.empty()) return;
+void Node::spawn_rest() {
+  state_.become(NodeState::spawning_rest);
   if (membership_.node == first_node) publish("configuration.start");
   spawn_all(std::exchange(waiting_cast_, {}));
 }
@@ -80,9 +80,9 @@ void Node::ready(wire::Ready::Reader message) {
   entries_ += message.getEntries();
   log::debug("{} is ready after {:.2f} s; {} to go", to_string(sender()), message.getSeconds(),
              not_ready_.size());
-  const bool was_first_half = !waiting_cast_.empty();
-  enter_rest_when_ready();
-  if (was_first_half || !not_ready_.empty()) return;
+  if (!not_ready_.empty()) return;
+  if (state_ == NodeState::spawning_listeners) return spawn_rest();
+  state_.become(NodeState::ready);
   tell<wire::NodeReady>({Role::coordinator, 0}, [&](wire::NodeReady::Builder ready) {
     ready.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
     ready.setEntries(entries_);
@@ -90,8 +90,8 @@ void Node::ready(wire::Ready::Reader message) {
 }
 
 void Node::start_training(wire::StartTraining::Reader message) {
-  if (phase_ == Phase::ended) return;
-  phase_ = Phase::training;
+  if (state_ == NodeState::ended) return;
+  state_.become(NodeState::training);
   if (options_.on_training) options_.on_training();
   for (const ActorId child : children_) {
     if (child.role != Role::trainer && child.role != Role::trace_collector) continue;
@@ -112,7 +112,7 @@ void Node::rank_finished(wire::RankFinished::Reader message) {
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::event_bus) stops_own_actors_ = true;
   if (sender().role == Role::coordinator) {
-    const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && phase_ < Phase::training;
+    const bool bad_input = message.getKind() == wire::Failed::Kind::INPUT && state_ < NodeState::training;
     return stop_here(bad_input ? exit_bad_input : exit_failed, failure_text(message));
   }
   tell_failed({.kind = message.getKind(),
@@ -160,9 +160,9 @@ void Node::stop_here(int exit_code, const std::string& reason) {
 
 void Node::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
-  if (phase_ == Phase::ended) return;
-  const bool training = phase_ == Phase::training;
-  const bool formed = phase_ >= Phase::meeting;
+  if (state_ == NodeState::ended) return;
+  const bool training = state_ == NodeState::training;
+  const bool formed = state_ >= NodeState::meeting;
   if (signal == SIGUSR2) return write_trace();
   if (signal == SIGUSR1) {
     if (!training) return log::warn("SIGUSR1: training has not begun, there is nothing to save");
@@ -190,7 +190,7 @@ void Node::signalled(wire::Signalled::Reader message) {
 
 // Writes a trace of the steps that the rings of all nodes still hold.
 void Node::write_trace() {
-  if (phase_ != Phase::training)
+  if (state_ != NodeState::training)
     return log::warn("SIGUSR2: training has not begun, there is no trace to write");
   if (world().recorder == nullptr) {
     return log::warn("SIGUSR2: node.trace is false, so nothing was recorded; set it to true");
@@ -216,7 +216,8 @@ void Node::pass_signal_to(ActorId whom, wire::Signalled::Reader message) {
 }
 
 void Node::end(int exit_code, const std::string& reason, bool orderly) {
-  if (std::exchange(phase_, Phase::ended) == Phase::ended) return;
+  if (state_ == NodeState::ended) return;
+  state_.become(NodeState::ended);
   world().ending = true;
   if (exit_code != exit_done && orderly && !options_.first) log::info("this node stops: {}", reason);
   if (!orderly) {

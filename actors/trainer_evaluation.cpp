@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "actors/notes/pass.hpp"
 #include "actors/trainer.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
@@ -44,14 +43,28 @@ EvaluationRun::Actions Trainer::evaluation_actions() {
   return actions;
 }
 
+void Trainer::batch_ready(wire::BatchReady::Reader message) {
+  if (sender().role != Role::evaluation_loader) return StepLoop::batch_ready(message);
+  evaluation_->loaded(batch_of(message));
+  finish_when_done();
+}
+
+bool Trainer::is_loading() const {
+  return StepLoop::is_loading() || (evaluation_ && evaluation_->loading());
+}
+
+bool Trainer::take_progress() {
+  return is_evaluating(state_) && evaluation_->take_progress();
+}
+
 void Trainer::evaluate() {
-  phase_ = Phase::evaluating;
-  publish("train.evaluation.pre");
+  state_.become(StepState::evaluating);
+  publish<events::EvaluationPre>();
   evaluation_->start(current_, world().clock.now_ns());
 }
 
 void Trainer::evaluated(wire::StepComputed::Reader message) {
-  D9D_CHECK(phase_ == Phase::evaluating, "batch {} of an evaluation after step {} comes outside of one",
+  D9D_CHECK(state_ == StepState::evaluating, "batch {} of an evaluation after step {} comes outside of one",
             message.getPass().getNumber(), message.getStep());
   const std::uint64_t tokens = evaluation_->computed(message.getPass().getNumber());
   StepTotals mine{.loss_sum = message.getLossSum(),
@@ -65,7 +78,7 @@ void Trainer::evaluated(wire::StepComputed::Reader message) {
 void Trainer::evaluated(wire::ValuesReduced::Reader message) {
   auto values = to_vector<double>(message.getValues());
   const RankWishes summed = take_wishes(values);
-  if (phase_ == Phase::comparing) {
+  if (state_ == StepState::comparing) {
     if (summed.ends > 0) end_here();
     return conclude_step();
   }
@@ -98,25 +111,24 @@ void Trainer::finish_evaluation() {
     collect.setEvaluation(true);
     collect.setLoss(loss);
   });
-  phase_ = Phase::comparing;
   // The metrics of an evaluation are reduced while the job goes on. Its event waits for them,
   // because it carries them.
-  const bool compares = options_.evaluation->stopping || options_.evaluation->metric != "loss";
-  values_awaited_ = options_.rank == 0 && (compares || listened_to_.maybe("train.evaluation.post"));
-  if (values_awaited_) return;
-  publish("train.evaluation.post", nlohmann::json{{"loss", json_number(loss)}}.dump());
+  const bool compares = training_.evaluation->stopping || training_.evaluation->metric != "loss";
+  if (options_.rank == 0 && (compares || listened_to_.maybe(events::EvaluationPost::train)))
+    return state_.become(StepState::measuring);
+  publish<events::EvaluationPost>(nlohmann::json{{"loss", json_number(loss)}}.dump());
   compare_evaluation(loss);
 }
 
 void Trainer::metric_values(wire::MetricValues::Reader message) {
-  if (!message.getEvaluation() || !std::exchange(values_awaited_, false)) return;
+  if (!message.getEvaluation() || state_ != StepState::measuring) return;
   const double loss = evaluation_->loss();
   nlohmann::json metrics = nlohmann::json::object();
   const auto names = message.getNames();
   const auto values = message.getValues();
   for (unsigned i = 0; i < names.size(); ++i) metrics[names[i].cStr()] = json_number(values[i]);
-  publish("train.evaluation.post", nlohmann::json{{"loss", json_number(loss)}, {"metrics", metrics}}.dump());
-  const std::string& metric = options_.evaluation->metric;
+  publish<events::EvaluationPost>(nlohmann::json{{"loss", json_number(loss)}, {"metrics", metrics}}.dump());
+  const std::string& metric = training_.evaluation->metric;
   if (metric == "loss") return compare_evaluation(loss);
   D9D_REQUIRE(metrics.contains(metric), "evaluation.metric: the evaluation has no \"{}\"; it has loss{}",
               metric, listed(metrics));
@@ -127,11 +139,12 @@ void Trainer::metric_values(wire::MetricValues::Reader message) {
 
 // Rank 0 decides for all ranks, because a metric may differ in the last bit on another kind of host.
 void Trainer::compare_evaluation(std::optional<double> value) {
-  auto& stopping = options_.evaluation->stopping;
+  auto& stopping = training_.evaluation->stopping;
   if (!stopping) return conclude_step();
+  state_.become(StepState::comparing);
   RankWishes wishes;
   if (options_.rank == 0 && stopping->add(current_, value)) {
-    requests_.end(stopping->why(options_.evaluation->metric));
+    requests_.end(stopping->why(training_.evaluation->metric));
     wishes.ends = 1;
   }
   reduce_with(wishes, {{ReduceOp::sum, {}}});

@@ -1,24 +1,48 @@
 #pragma once
-// The phases of a job, in the order in which the Coordinator goes through them. Some may be left out, none
-// comes twice. An answer or a deadline of a phase has no effect once the job is past that phase.
+// The phases of a job, in the order in which the Coordinator goes through them, and what leads from one to the next.
+// Some may be left out, none comes twice. An answer or a deadline of a phase has no effect once the job is past it.
 
 #include <cstdint>
 
+#include "actors/notes/lifecycle.hpp"
+
 namespace d9d {
 
-// The comments name the messages that lead to the next phase. From `preparing` on, PeerDown, Failed and a
-// second Signalled lead to `ending`. Earlier, PeerDown only removes the node from the list.
 enum class JobPhase {
-  gathering,       // Join until all ranks are there; at join_deadline: ending
-  preparing,       // NodeReady of all nodes
-  training,        // RankFinished of all ranks; checkpoints are committed meanwhile
-  telling_events,  // EventsHeard of every own actor, or events_deadline
-  saving_metrics,  // TrackerFlushed, or tracker_deadline
-  exporting,       // ModelExported of every share; at export_deadline: ending
-  tracing,         // TraceWritten, or trace_deadline
-  ending,          // all nodes but node 0 were told to stop: PeerDown of each of them, or leave_deadline
-  left,            // node 0 has got StopNode, too
+  gathering,
+  preparing,
+  training,  // checkpoints are committed meanwhile
+  telling_events,
+  saving_metrics,
+  exporting,
+  tracing,
+  rescuing,  // the job has failed: nodes leave, and node 0 writes the trace of what it has
+  ending,    // all nodes but node 0 were told to stop
+  left,      // node 0 has got StopNode, too
 };
+
+constexpr const char* name_of(JobPhase phase) {
+  constexpr const char* names[] = {"gathering", "preparing", "training", "telling_events", "saving_metrics",
+                                   "exporting", "tracing",   "rescuing", "ending",         "left"};
+  return names[static_cast<int>(phase)];
+}
+
+inline constexpr auto job_transitions = [] {
+  using enum JobPhase;
+  return std::to_array<Transition<JobPhase>>({
+      {gathering, "Join, until all ranks are there", preparing},
+      {preparing, "NodeReady of all nodes", training},
+      {training, "RankFinished of all ranks, and the job has own actors", telling_events},
+      {training, "RankFinished of all ranks", saving_metrics},
+      {telling_events, "EventsHeard of every own actor, or events_deadline", saving_metrics},
+      {saving_metrics, "TrackerFlushed, or tracker_deadline", exporting},
+      {exporting, "ModelExported of every share, or nothing to export", tracing},
+      {{training, exporting}, "PeerDown, Failed, export_deadline", rescuing},
+      {{gathering, tracing}, "the same and join_deadline, a signal, or all is done", ending},
+      {rescuing, "TraceWritten", ending},
+      {{rescuing, ending}, "PeerDown of each node that was told to stop, or leave_deadline", left},
+  });
+}();
 
 // The Coordinator's timers: Tick.kind.
 enum JobTimer : std::uint32_t {

@@ -92,7 +92,15 @@ struct WakePost {
 struct Finished {
   static constexpr std::string_view train = "train.finished", infer = "inference.finished";
   std::uint64_t step = 0;
-  int signal = 0;  // that stopped the job early; actors hear train.stopped then
+  int signal = 0;  // that stopped the job early; actors hear Stopped instead
+};
+
+// Of these only actors hear.
+struct Stopped {
+  static constexpr std::string_view train = "train.stopped", infer = "inference.stopped";
+};
+struct RolledBack {
+  static constexpr std::string_view train = "train.rolled_back", infer = "";
 };
 
 }  // namespace events

@@ -32,6 +32,11 @@ class RankEvents {
   // All have registered.
   void close() { closed_ = true; }
 
+  // In this kind of job; empty: it does not occur.
+  template <class Event>
+  std::string_view name_of() const {
+    return infers_ ? Event::infer : Event::train;
+  }
   template <class Event>
   bool wanted() const {
     return !list<Event>().empty();
@@ -62,10 +67,6 @@ class RankEvents {
   template <class Event>
   const std::vector<Subscriber<Event>>& list() const {
     return std::get<std::vector<Subscriber<Event>>>(lists_);
-  }
-  template <class Event>
-  std::string_view name_of() const {
-    return infers_ ? Event::infer : Event::train;
   }
   void require_open(const std::string& who, std::string_view event) const;
   void guarded(const std::string& who, std::string_view event, const std::function<void()>& call) const;

@@ -51,6 +51,7 @@ class NodeSignalTest : public ::testing::Test {
         coordinator_id);
   }
   void train(ActorId node) {
+    world.say<wire::Ready>(node, trainer_id);
     world.say<wire::StartTraining>(node, coordinator_id);
     world.forget();
   }

@@ -355,6 +355,7 @@ TEST_F(NodeTest, ListenersEnterFirstAndTheOthersWhenTheyAreReady) {
 
 TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
   play_member();
+  for (const ActorId child : {trainer_id, executor_id}) ready(child);
   world.say<wire::StartTraining>(
       first_id, [](wire::StartTraining::Builder start) { start.setFirstStep(5); }, coordinator_id);
 

@@ -91,6 +91,7 @@ TEST_F(Scale, CastsTheActorsOfFourThousandRanks) {
     for (const CastMember& member : make_rank_cast(process.services, epoch, ResumedState(), rank)) {
       ASSERT_TRUE(cast.insert(member.id).second) << to_string(member.id) << " twice";
       ASSERT_EQ(rank_of(member.id), rank) << to_string(member.id);
+      ASSERT_EQ(member.threading, Threading::own_thread) << to_string(member.id) << ": users' code may block";
       ASSERT_EQ(node_of(member.id), rank / ranks_of_a_node) << to_string(member.id);
       ++roles[member.id.role];
     }

@@ -14,7 +14,7 @@ constexpr ActorId evaluation_loader_id{Role::evaluation_loader, 0};
 class TrainerEvaluationTest : public TrainerTest {
  protected:
   TrainerEvaluationTest() {
-    options.evaluation =
+    training.evaluation =
         EvaluationOptions{.batches = 2, .due = [](std::uint64_t step) { return step == 2; }, .ahead = 1};
   }
   // Of the evaluation.
@@ -167,8 +167,8 @@ TEST_F(TrainerEvaluationTest, WhereNobodyHearsOfItTheNextStepDoesNotWaitForMetri
 }
 
 TEST_F(TrainerEvaluationTest, OneTooManyThatIsNoBetterEndsTheJobWell) {
-  options.evaluation->due = [](std::uint64_t) { return true; };
-  options.evaluation->stopping.emplace(EarlyStoppingOptions{.stop_after = 1});
+  training.evaluation->due = [](std::uint64_t) { return true; };
+  training.evaluation->stopping.emplace(EarlyStoppingOptions{.stop_after = 1});
   due = {};
   start();
   step(1);
@@ -196,10 +196,10 @@ TEST_F(TrainerEvaluationTest, OneTooManyThatIsNoBetterEndsTheJobWell) {
 }
 
 TEST_F(TrainerEvaluationTest, AMetricOfTheTaskMayDecide) {
-  options.evaluation->due = [](std::uint64_t) { return true; };
-  options.evaluation->metric = "accuracy";
-  options.evaluation->higher_is_better = true;
-  options.evaluation->stopping.emplace(EarlyStoppingOptions{.stop_after = 1, .higher_is_better = true});
+  training.evaluation->due = [](std::uint64_t) { return true; };
+  training.evaluation->metric = "accuracy";
+  training.evaluation->higher_is_better = true;
+  training.evaluation->stopping.emplace(EarlyStoppingOptions{.stop_after = 1, .higher_is_better = true});
   due = {1};
   start();
   step(1);
@@ -213,7 +213,7 @@ TEST_F(TrainerEvaluationTest, AMetricOfTheTaskMayDecide) {
 }
 
 TEST_F(TrainerEvaluationTest, AMetricThatTheTaskDoesNotHaveIsNamed) {
-  options.evaluation->metric = "f1";
+  training.evaluation->metric = "f1";
   start();
   for (const std::uint64_t number : {1, 2}) step(number);
   evaluate();
@@ -237,7 +237,7 @@ TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
   options.saves = false;
   start();
   step(1);
-  world.say<wire::Signalled>(trainer_id, [](wire::Signalled::Builder s) { s.setSignal(SIGTERM); });
+  signalled(SIGTERM);
   batch(2);
   computed(2);
   reduced_with({.terminates = 1});

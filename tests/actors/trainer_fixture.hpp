@@ -24,8 +24,8 @@ class TrainerTest : public ::testing::Test {
  protected:
   TrainerTest() {
     options.total_steps = 3;
-    options.lr_multiplier = [](std::uint64_t step) { return 0.1 * static_cast<double>(step); };
-    options.base_lr = 2;
+    training.lr_multiplier = [](std::uint64_t step) { return 0.1 * static_cast<double>(step); };
+    training.base_lr = 2;
     options.checkpoint_due = [this](std::uint64_t step) { return due.contains(step); };
     options.metrics_due = [](std::uint64_t step) { return step == 2; };
     options.temporary_checkpoint_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
@@ -36,8 +36,9 @@ class TrainerTest : public ::testing::Test {
     options.step_timeout = std::chrono::seconds(100);
   }
 
+  virtual void play() { world.play<Trainer>(trainer_id, TrainerOptions{options, training}); }
   void start(std::uint64_t first_step = 1) {
-    world.play<Trainer>(trainer_id, options);
+    play();
     listeners(wanted);
     world.say<wire::StartTraining>(
         trainer_id, [&](wire::StartTraining::Builder start) { start.setFirstStep(first_step); });
@@ -116,6 +117,11 @@ class TrainerTest : public ::testing::Test {
   std::vector<double> asked_values() {
     return to_vector<double>(world.last<wire::ReduceValues>(group_id)->getValues());
   }
+  void signalled(int signal) {
+    world.say<wire::Signalled>(trainer_id, [&](wire::Signalled::Builder message) {
+      message.setSignal(static_cast<std::uint32_t>(signal));
+    });
+  }
   void applied(std::uint64_t step) {
     world.say<wire::StepApplied>(
         trainer_id, [&](wire::StepApplied::Builder message) { message.setStep(step); }, executor_id);
@@ -162,7 +168,8 @@ class TrainerTest : public ::testing::Test {
     return failures.empty() ? "" : std::string(failures.back()->getText());
   }
 
-  TrainerOptions options;
+  StepLoopOptions options;
+  TrainingOptions training;
   std::vector<std::string> wanted{"*"};  // events
   std::set<std::uint64_t> due;           // checkpoints
   int finalized = 0;

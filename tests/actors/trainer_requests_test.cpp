@@ -18,8 +18,8 @@ class TrainerRequestsTest : public TrainerTest {
   TrainerRequestsTest() {
     options.total_steps = 9;
     options.prefetch_steps = 0;
-    options.roll_backs.count_max = 3;
-    options.checkpoint_dir = [](std::uint64_t step) { return "save-" + std::to_string(step); };
+    training.roll_backs.count_max = 3;
+    training.checkpoint_dir = [](std::uint64_t step) { return "save-" + std::to_string(step); };
     due = {1};
   }
   void reduced_with(double roll_back, double texts) {
@@ -69,7 +69,7 @@ TEST_F(TrainerRequestsTest, TheStateOfACheckpointReplacesThatOfTheStepAndIsSaved
 }
 
 TEST_F(TrainerRequestsTest, ARollBackThatIsOneTooManyEndsTheJob) {
-  options.roll_backs.count_max = 0;
+  training.roll_backs.count_max = 0;
   save_first_step();
   roll_back(2);
 
@@ -216,7 +216,7 @@ TEST_F(TrainerActorsTest, AFactorOfTheLearningRateIsThatOfTheNextStepAndOfItsChe
 }
 
 TEST_F(TrainerActorsTest, AResumedJobGoesOnWithTheFactorOfItsCheckpoint) {
-  options.lr_factor = 0.5;
+  training.lr_factor = 0.5;
   start_with(false, false);
   step(1);
 
@@ -293,8 +293,8 @@ TEST_F(TrainerActorsTest, ACheckpointKeepsWhatTheNextStepWouldAgreeOn) {
 }
 
 TEST_F(TrainerActorsTest, AResumedJobAgreesInItsFirstStepOnWhatWasAskedForBefore) {
-  options.lr_factor = 0.5;
-  options.lr_factor_wanted = 0.25;
+  training.lr_factor = 0.5;
+  training.lr_factor_wanted = 0.25;
   options.end_wanted = "plateau: good enough";
   start_with(false, false);
   batch(1);

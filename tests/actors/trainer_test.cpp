@@ -1,100 +1,29 @@
-// The step of one rank as a state machine.
+// The end of a step that trains: sums, hooks, norm, update.
 #include "messages/lists.hpp"
-#include "messages/trace.capnp.h"
 #include "tests/actors/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {
 
+using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using namespace testing;
 
-TEST_F(TrainerTest, AStepBeginsOnlyWithItsBatch) {
+// What a step costs: a message more would be paid in each one.
+TEST_F(TrainerTest, AStepNeedsTheseMessagesInThisOrder) {
+  wanted = {};
   start();
-  EXPECT_EQ(begun(), 0U);
+  const std::size_t before = world.told().size();
+  step(1);
 
-  batch(1);
-
-  const auto begin = world.last<wire::BeginStep>(executor_id);
-  EXPECT_EQ(begin->getStep(), 1U);
-  ASSERT_EQ(begin->getMicrobatches().size(), 2U);
-  EXPECT_EQ(begin->getMicrobatches()[1], (Ticket{11, 5}.packed()));
-}
-
-TEST_F(TrainerTest, ABatchBeforeTheStartWaits) {
-  world.play<Trainer>(trainer_id, options);
-  batch(1);
-  EXPECT_EQ(begun(), 0U);
-
-  world.say<wire::StartTraining>(trainer_id, [](wire::StartTraining::Builder s) { s.setFirstStep(1); });
-  batch(2);
-
-  EXPECT_EQ(begun(), 1U);
-}
-
-TEST_F(TrainerTest, TheNextBatchWaitsUntilTheStepIsApplied) {
-  start();
-  batch(1);
-  batch(2);
-  computed(1);
-  EXPECT_EQ(begun(), 1U);
-
-  reduced();
-
-  EXPECT_EQ(begun(), 2U);
-}
-
-TEST_F(TrainerTest, WithoutPrefetchABatchIsAskedForWhenItsStepIsNext) {
-  options.prefetch_steps = 0;
-  start();
-  EXPECT_EQ(asked_for(), (Steps{1}));
-  batch(1);
-  computed(1);
-  EXPECT_EQ(asked_for(), (Steps{1}));
-
-  reduced();
-
-  EXPECT_EQ(asked_for(), (Steps{1, 2}));
-}
-
-TEST_F(TrainerTest, AsManyStepsAreAskedForAheadAsThePrefetchSaysAndNoneBeyondTheLast) {
-  options.prefetch_steps = 2;
-  options.total_steps = 4;
-  start();
-  batch(1);
-  EXPECT_EQ(asked_for(), (Steps{1, 2, 3}));
-
-  computed(1);
-  reduced();
-  EXPECT_EQ(asked_for(), (Steps{1, 2, 3, 4}));
-  applied(1);
-  for (const std::uint64_t number : {2, 3, 4}) step(number);
-
-  EXPECT_EQ(asked_for(), (Steps{1, 2, 3, 4}));
-  EXPECT_TRUE(finished());
-}
-
-TEST_F(TrainerTest, SumsOfThisRankAreReducedOverAllRanksBeforeTheyCount) {
-  start();
-  batch(1);
-  computed(1);
-
-  const auto asked = world.last<wire::ReduceValues>(group_id);
-  EXPECT_EQ(asked->getOrder(), 0U);
-  EXPECT_EQ(asked->getOperation(), wire::ReduceValues::Operation::SUM);
-  EXPECT_EQ(to_values(asked_totals()),
-            to_values({.loss_sum = 12, .weight_sum = 4, .norm_share = 16, .tokens = 64, .flops = 5e9}));
-  EXPECT_TRUE(world.heard<wire::ApplyStep>().empty());
-}
-
-TEST_F(TrainerTest, ARankWhoseSamplesAnotherRankCountsAddsNoTokens) {
-  options.counts_tokens = false;
-  start();
-  batch(1);
-  computed(1);
-
-  EXPECT_EQ(world.last<wire::ReduceValues>()->getValues()[3], 0);
+  std::vector<std::uint64_t> types;
+  for (std::size_t i = before; i < world.told().size(); ++i) {
+    if (world.told()[i].header.sender == trainer_id) types.push_back(world.told()[i].type);
+  }
+  EXPECT_EQ(types,
+            (std::vector<std::uint64_t>{capnp::typeId<wire::BeginStep>(), capnp::typeId<wire::ReduceValues>(),
+                                        capnp::typeId<wire::ApplyStep>(), capnp::typeId<wire::StepFinished>(),
+                                        capnp::typeId<wire::LoadBatches>()}));
 }
 
 TEST_F(TrainerTest, GradientsAreScaledByOneOverTheGlobalWeight) {
@@ -134,7 +63,7 @@ TEST_F(TrainerTest, CostsTravelWithTheReductionOfTheStep) {
 }
 
 TEST_F(TrainerTest, ALargeNormIsClippedAndASmallOneIsNot) {
-  options.step_end.clipping.max_norm = 0.5;
+  training.step_end.clipping.max_norm = 0.5;
   start();
   batch(1);
   computed(1);
@@ -170,21 +99,6 @@ TEST_F(TrainerTest, Rank0ReportsLossNormRateTokensAndTime) {
   EXPECT_DOUBLE_EQ(report->getStepSeconds(), 0.5);
 }
 
-TEST_F(TrainerTest, OtherRanksReportNothingAndPublishWhatSomebodyWantsOfThem) {
-  options.rank = 1;
-  wanted = {};
-  start();
-  step(1);
-  EXPECT_TRUE(world.heard<wire::Publish>().empty());
-  listeners({"train.step.post"});
-  for (const std::uint64_t number : {2, 3}) step(number);
-
-  EXPECT_TRUE(world.heard<wire::StepFinished>().empty());
-  EXPECT_THAT(events(), ElementsAre("train.step.post", "train.step.post"));
-  EXPECT_EQ(world.last<wire::Publish>()->getRank(), 1U);
-  EXPECT_EQ(world.last<wire::RankFinished>()->getRank(), 1);
-}
-
 TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
@@ -192,91 +106,6 @@ TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
   const auto collected = world.heard<wire::CollectMetrics>(executor_id);
   ASSERT_EQ(collected.size(), 1U);
   EXPECT_EQ(collected[0]->getStep(), 2U);
-}
-
-TEST_F(TrainerTest, ATraceWindowIsFlushedOnEveryNodeAfterItsLastStep) {
-  options.trace_window = {.period = 2, .active = 1};
-  options.num_nodes = 2;
-  start();
-  for (const std::uint64_t number : {1, 2, 3}) step(number);
-
-  const auto flushes = world.heard<wire::FlushTrace>();
-  ASSERT_EQ(flushes.size(), 2U);
-  EXPECT_EQ(flushes[1].to(), (ActorId{Role::trace_collector, 1}));
-  EXPECT_EQ(std::string(flushes[1]->getLabel()), "step_2");
-  EXPECT_EQ(flushes[1]->getFromStep(), 2);
-}
-
-TEST_F(TrainerTest, TheEventsOfAStepComeInTheOrderOfItsLife) {
-  start();
-  step(1);
-
-  EXPECT_THAT(events(), ElementsAre("train.ready", "train.step.pre", "train.forward_backward.pre",
-                                    "train.forward_backward.post", "train.optimizer_step.pre",
-                                    "train.optimizer_step.post", "train.step.post"));
-}
-
-TEST_F(TrainerTest, TheEventsAfterTheOptimizerWaitUntilItRanAndKeepTheirOrderAndContents) {
-  start();
-  batch(1);
-  computed(1);
-  reduced(24, 8, 64);
-  batch(2);
-  EXPECT_EQ(begun(), 2U) << "the next step does not wait";
-  EXPECT_EQ(events().back(), "train.optimizer_step.pre");
-
-  applied(1);
-
-  const auto all = world.heard<wire::Publish>();
-  ASSERT_EQ(all.size(), 9U);
-  EXPECT_EQ(std::string(all[5]->getName()), "train.optimizer_step.post");
-  EXPECT_EQ(std::string(all[6]->getName()), "train.step.post");
-  EXPECT_EQ(all[6]->getStep(), 1U);
-  EXPECT_EQ(std::string(all[6]->getContext()), R"({"loss":3,"grad_norm":1})");
-  EXPECT_EQ(std::string(all[7]->getName()), "train.step.pre");
-  EXPECT_EQ(all[7]->getStep(), 2U);
-}
-
-TEST_F(TrainerTest, TheLastStepIsOverWhenItsOptimizerRan) {
-  options.total_steps = 1;
-  start();
-  batch(1);
-  computed(1);
-  reduced();
-  EXPECT_FALSE(finished());
-
-  applied(1);
-
-  EXPECT_TRUE(finished());
-  EXPECT_EQ(events().back(), "train.finished");
-}
-
-TEST_F(TrainerTest, ALastUpdateThatHangsIsFoundByTheDeadline) {
-  options.total_steps = 1;
-  start();
-  batch(1);
-  computed(1);
-  reduced();
-  world.after(std::chrono::seconds(100));
-
-  EXPECT_THAT(failure(), HasSubstr("did not finish step 1 in time: it is updating the parameters"));
-}
-
-TEST_F(TrainerTest, TheTaskIsFinalizedOnceAfterTheLastCommitAndBeforeTheEndIsTold) {
-  due = {3};
-  options.finalize_task = [this] {
-    ++finalized;
-    EXPECT_FALSE(finished());
-  };
-  start();
-  for (const std::uint64_t number : {1, 2, 3}) step(number);
-  metric_state(3);
-  EXPECT_EQ(finalized, 0);
-
-  committed(3);
-
-  EXPECT_TRUE(finished());
-  EXPECT_EQ(finalized, 1);
 }
 
 TEST_F(TrainerTest, TheTaskOfAJobThatFailsIsNotFinalized) {
@@ -287,16 +116,6 @@ TEST_F(TrainerTest, TheTaskOfAJobThatFailsIsNotFinalized) {
   reduced(std::numeric_limits<double>::quiet_NaN(), 8, 64);
 
   EXPECT_EQ(finalized, 0);
-}
-
-TEST_F(TrainerTest, ATaskWhoseFinalizeThrowsDoesNotFinish) {
-  options.total_steps = 1;
-  options.finalize_task = [] { throw Error(ErrorKind::environment, "a bad day"); };
-  start();
-  step(1);
-
-  EXPECT_THAT(failure(), HasSubstr("a bad day"));
-  EXPECT_FALSE(finished());
 }
 
 TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
@@ -311,8 +130,8 @@ TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
 }
 
 TEST_F(TrainerTest, ANanLossIsSkippedIfTheJobSaysSoAndTheNextStepFollows) {
-  options.step_end.non_finite = {NonFiniteAction::skip, 10};
-  options.step_end.skipped_before = 4;
+  training.step_end.non_finite = {NonFiniteAction::skip, 10};
+  training.step_end.skipped_before = 4;
   due = {1};
   start();
   batch(1);
@@ -338,7 +157,7 @@ TEST_F(TrainerTest, ANanLossIsSkippedIfTheJobSaysSoAndTheNextStepFollows) {
 }
 
 TEST_F(TrainerTest, TheInfinityNormIsAMaximumOverAllRanks) {
-  options.step_end.clipping = {.max_norm = 0.5, .norm_type = NormType::inf};
+  training.step_end.clipping = {.max_norm = 0.5, .norm_type = NormType::inf};
   start();
   batch(1);
   computed(1);
@@ -357,7 +176,7 @@ TEST_F(TrainerTest, TheInfinityNormIsAMaximumOverAllRanks) {
 }
 
 TEST_F(TrainerTest, ANanLossProposesClippingOnlyWhereNoneIsSet) {
-  options.step_end.clipping.max_norm.reset();
+  training.step_end.clipping.max_norm.reset();
   start();
   batch(1);
   computed(1);
@@ -367,7 +186,7 @@ TEST_F(TrainerTest, ANanLossProposesClippingOnlyWhereNoneIsSet) {
 }
 
 TEST_F(TrainerTest, ANanLossWithClippingSetSpeaksOfTheLearningRateAlone) {
-  options.step_end.clipping.max_norm = 1.0;
+  training.step_end.clipping.max_norm = 1.0;
   start();
   batch(1);
   computed(1);
@@ -395,83 +214,112 @@ TEST_F(TrainerTest, AStepWithoutAnyCountedTokenChangesNothing) {
   EXPECT_EQ(world.last<wire::ApplyStep>(executor_id)->getGradientScale(), 0);
 }
 
-TEST_F(TrainerTest, DataThatEndsEarlyIsTheInputsFault) {
+TEST_F(TrainerTest, TheEventsAfterTheOptimizerWaitUntilItRanAndKeepTheirOrderAndContents) {
   start();
-  world.say<wire::DataEnded>(
-      trainer_id, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, loader_id);
-
-  EXPECT_THAT(failure(), HasSubstr("ends before step 2 of 3"));
-  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
-}
-
-TEST_F(TrainerTest, AStepThatTakesTooLongNamesRankStepAndWhereItIs) {
-  start();
-  step(1);
+  batch(1);
+  computed(1);
+  reduced(24, 8, 64);
   batch(2);
-  world.after(std::chrono::seconds(99));
-  EXPECT_EQ(failure(), "");
+  EXPECT_EQ(begun(), 2U) << "the next step does not wait";
+  EXPECT_EQ(events().back(), "train.optimizer_step.pre");
 
-  world.after(std::chrono::seconds(1));
+  applied(1);
 
-  EXPECT_THAT(failure(), HasSubstr("rank 0 did not finish step 2 in time: it is computing"));
+  const auto all = world.heard<wire::Publish>();
+  ASSERT_EQ(all.size(), 9U);
+  EXPECT_EQ(std::string(all[5]->getName()), "train.optimizer_step.post");
+  EXPECT_EQ(std::string(all[6]->getName()), "train.step.post");
+  EXPECT_EQ(all[6]->getStep(), 1U);
+  EXPECT_EQ(std::string(all[6]->getContext()), R"({"loss":3,"grad_norm":1})");
+  EXPECT_EQ(std::string(all[7]->getName()), "train.step.pre");
+  EXPECT_EQ(all[7]->getStep(), 2U);
 }
 
-TEST_F(TrainerTest, TheFirstStepHasItsOwnLongerDeadline) {
-  start();
-  world.after(std::chrono::seconds(599));
-  EXPECT_EQ(failure(), "");
+class TrainerHooksTest : public TrainerTest {
+ protected:
+  TrainerHooksTest() { training.step_end.has_hooks = true; }
 
-  world.after(std::chrono::seconds(1));
-
-  EXPECT_THAT(failure(), HasSubstr("step 1 in time: it is waiting for its batch"));
-}
-
-TEST_F(TrainerTest, AFinishedStepsDeadlineRingsInVain) {
-  start();
-  for (const std::uint64_t number : {1, 2, 3}) {
-    step(number);
-    world.after(std::chrono::seconds(60));
+  void hooked(std::uint64_t step, double norm_share, bool skip) {
+    world.say<wire::GradientsHooked>(
+        trainer_id,
+        [&](wire::GradientsHooked::Builder message) {
+          message.setStep(step);
+          message.setNormShare(norm_share);
+          message.setSkip(skip);
+        },
+        executor_id);
   }
-  world.after(std::chrono::hours(1));
+  void norm_reduced(double norm_share, double skips) {
+    world.say<wire::ValuesReduced>(
+        trainer_id,
+        [&](wire::ValuesReduced::Builder message) {
+          fill_list(message.initValues(2), std::vector<double>{norm_share, skips});
+        },
+        group_id);
+  }
+  std::size_t applies() { return world.heard<wire::ApplyStep>(executor_id).size(); }
+};
 
-  EXPECT_EQ(failure(), "");
+TEST_F(TrainerHooksTest, HooksComeBetweenTheSumsAndTheNorm) {
+  start();
+  batch(1);
+  computed(1);
+  reduced(24, 8, 0);
+
+  const auto hook = world.last<wire::HookGradients>(executor_id);
+  EXPECT_EQ(hook->getStep(), 1U);
+  EXPECT_EQ(hook->getWeight(), 8);
+  EXPECT_EQ(hook->getLoss(), 3);
+  EXPECT_EQ(applies(), 0U);
+  hooked(1, 9, false);
+  EXPECT_EQ(applies(), 0U) << "other ranks may want no update";
+  EXPECT_THAT(to_vector<double>(world.last<wire::ReduceValues>(group_id)->getValues()), ElementsAre(9, 0));
+  norm_reduced(16, 0);
+
+  const auto apply = world.last<wire::ApplyStep>(executor_id);
+  EXPECT_FALSE(apply->getSkip());
+  EXPECT_EQ(apply->getGradientScale(), 1);
+  EXPECT_EQ(world.last<wire::StepFinished>()->getGradNorm(), 4);
+  EXPECT_EQ(world.last<wire::StepFinished>()->getLoss(), 3);
 }
 
-TEST_F(TrainerTest, ResumedAtAStepItAsksForThatStepAndEndsAtTheSameTotal) {
-  start(3);
-  const auto grant = world.last<wire::LoadBatches>(loader_id);
-  EXPECT_EQ(grant->getStep(), 3U);
-  EXPECT_EQ(grant->getCredits(), 1U);
+TEST_F(TrainerHooksTest, NoRankUpdatesWhereOneHookWantsNone) {
+  start();
+  batch(1);
+  computed(1);
+  reduced();
+  hooked(1, 9, false);
+  norm_reduced(16, 1);
 
-  step(3);
-
-  EXPECT_TRUE(finished());
-  EXPECT_EQ(world.last<wire::RankFinished>()->getStep(), 3U);
+  EXPECT_TRUE(world.last<wire::ApplyStep>(executor_id)->getSkip());
+  EXPECT_EQ(world.last<wire::StepFinished>()->getSkippedSteps(), 1U);
+  applied(1);
+  batch(2);
+  EXPECT_EQ(begun(), 2U);
 }
 
-TEST_F(TrainerTest, ACheckpointOfTheLastStepLeavesNothingToTrain) {
-  start(4);
+TEST_F(TrainerHooksTest, AnAnswerToNoQuestionIsABug) {
+  start();
+  batch(1);
+  hooked(1, 9, false);
 
-  EXPECT_TRUE(finished());
-  EXPECT_EQ(finalized, 1);
-  EXPECT_TRUE(world.heard<wire::LoadBatches>().empty());
+  EXPECT_THAT(failure(), ::testing::HasSubstr("gradients of step 1 are hooked while step 1 is computing"));
 }
 
-// The EventBus of another node answers when it can.
-TEST_F(TrainerTest, EventsBeforeTheListenersAreKnownWaitForThem) {
-  options.total_steps = 1;
-  world.play<Trainer>(trainer_id, options);
-  world.say<wire::StartTraining>(trainer_id,
-                                 [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
-  EXPECT_EQ(world.last<wire::AskForListeners>()->getRank(), 0U);
-  step(1);
-  EXPECT_TRUE(events().empty());
-  EXPECT_FALSE(finished()) << "or nobody would hear of the end";
+TEST_F(TrainerTest, TellsWhatItsTaskRecordedBeforeTheStepIsFinished) {
+  start();
+  batch(1);
+  options.records->add({1, "samples/first", TextRecord{"and the king"}});
+  options.records->add({1, "share", 0.5});
+  computed(1);
+  reduced(24, 8, 9);
 
-  listeners({"train.ready", "train.finished"});
-
-  EXPECT_THAT(events(), ElementsAre("train.ready", "train.finished"));
-  EXPECT_TRUE(finished());
+  const auto told = world.heard<wire::RecordValue>(ActorId{Role::tracker, 0});
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[0]->getText(), "and the king");
+  EXPECT_EQ(told[1]->getNumber(), 0.5);
+  EXPECT_EQ(world.heard<wire::StepFinished>().size(), 1U);
+  EXPECT_TRUE(options.records->take().empty());
 }
 
 }  // namespace

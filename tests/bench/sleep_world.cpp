@@ -113,17 +113,17 @@ std::vector<Member> members_of(Rig& rig, int rank) {
                                                        .log = &rig.log});
                             }};
   for (int i = 0; i < stages; ++i) stage.rank_of_stage.push_back(rig.scenario.program->topology.rank_of(i));
-  TrainerOptions trainer{.rank = rank,
-                         .total_steps = rig.total_steps(),
-                         .lr_multiplier = [](std::uint64_t) { return 1.0; },
-                         .checkpoint_due = [](std::uint64_t) { return false; },
-                         .metrics_due = [](std::uint64_t) { return false; },
-                         .temporary_checkpoint_dir = [](std::uint64_t) { return std::string(); },
-                         .task_state = [] { return std::string("{}"); },
-                         .world_collective = collective};
+  TrainerOptions trainer{.loop = {.rank = rank,
+                                  .total_steps = rig.total_steps(),
+                                  .checkpoint_due = [](std::uint64_t) { return false; },
+                                  .metrics_due = [](std::uint64_t) { return false; },
+                                  .temporary_checkpoint_dir = [](std::uint64_t) { return std::string(); },
+                                  .task_state = [] { return std::string("{}"); },
+                                  .world_collective = collective},
+                         .training = {.lr_multiplier = [](std::uint64_t) { return 1.0; }}};
   const Loader::MakeFeed feed = [&rig] { return make_empty_feed(rig.microbatches(), rig.table); };
   return {{at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(stage))},
-          {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(trainer))},
+          {at(Role::trainer), Threading::own_thread, factory_of<Trainer>(std::move(trainer))},
           {at(Role::loader), Threading::own_thread, factory_of<Loader>(feed)},
           {collective, Threading::own_thread,
            factory_of<Collective>(Collective::Options{make_meeting_worker(rig.meeting)})}};

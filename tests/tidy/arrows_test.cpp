@@ -83,11 +83,12 @@ TEST(Arrows, NoActorIncludesAnotherActorsHeader) {
   Folders actors;
   for (const Source* source : sources_under({"actors"})) {
     for (const std::string& line : source->lines) {
-      if (line.find(" final : public Actor") != std::string::npos && source->is_header())
-        actors.insert("\"" + source->path + "\"");
+      const bool declares = line.find(" final : public Actor") != std::string::npos ||
+                            line.find(" final : public StepLoop") != std::string::npos;
+      if (declares && source->is_header()) actors.insert("\"" + source->path + "\"");
     }
   }
-  ASSERT_GE(actors.size(), 12U);
+  ASSERT_GE(actors.size(), 13U);
   for (const Source* source : sources_under({"actors"})) {
     const std::string stem = source->path.substr(0, source->path.rfind('.'));
     if (source->folder() == "actors/job") continue;

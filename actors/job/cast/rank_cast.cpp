@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "actors/inferrer.hpp"
 #include "actors/job/folder/run_folders.hpp"
 #include "actors/rank_executor.hpp"
 #include "actors/trainer.hpp"
@@ -196,23 +197,24 @@ std::function<double(std::uint64_t)> RankCast::lr_multiplier() const {
              std::uint64_t step) { return multiplier(steps.of(step)); };
 }
 
-CastMember RankCast::trainer(std::vector<ActorId> links) const {
+StepLoopOptions RankCast::step_loop(std::vector<ActorId> links) const {
   const TrainerConfig& config = job().trainer;
   const std::uint64_t total = total_steps();
-  TrainerOptions options{
+  StepLoopOptions options{
       .rank = rank,
+      .world_size = plan().world_size(),
+      .num_nodes = plan().num_nodes(),
       .total_steps = total,
       .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
-      .lr_multiplier = lr_multiplier(),
-      .base_lr = base_learning_rate(*process.prepared.optimizer),
-      .step_end = step_end(),
       .checkpoint_due = checkpoint_due(job(), total),
       .metrics_due = metrics_due(job(), total),
       .temporary_checkpoint_dir =
           [&job = job(), tag = membership().tag](std::uint64_t step) {
             return temporary_checkpoint_dir(job, tag, step);
           },
+      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
       .counts_tokens = own.counts_tokens,
+      .tokens_before = resumed.counted("tokens_total"),
       .task_state =
           [task = task] {
             return call_user("the task's state", ErrorInside::is_named, [&] { return task->state().dump(); });
@@ -224,38 +226,49 @@ CastMember RankCast::trainer(std::vector<ActorId> links) const {
       .records = records,
       .events = events,
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
-      .evaluation = evaluation(),
-      .infers = inference != nullptr,
-      .num_nodes = plan().num_nodes(),
-      .tokens_before = resumed.counted("tokens_total"),
       .world_collective = collective_id(rank, step_group),
+      .links = std::move(links),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
       .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
       .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
       .sleep_file = sleep_file(job(), rank),
-      .links = std::move(links),
-      .world_size = plan().world_size(),
-      .roll_backs = {.count_max = static_cast<std::uint64_t>(config.checkpointing.roll_backs_max),
-                     .before = resumed.counted("roll_backs"),
-                     .kept = static_cast<std::uint64_t>(config.checkpointing.num_to_keep.value_or(0))},
-      .checkpoint_dir =
-          [&job = job(), resumed = membership().resume_from,
-           at = membership().resume_step](std::uint64_t step) {
-            if (!resumed.empty() && step == at) return resumed;
-            return join_path(checkpoint_dir(job).string(), checkpoint_name(step));
-          },
       .resumed_step =
           membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
-      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
       .ended_before = ended_before()};
   for (const config::Named& actor : job().actors) options.actor_names.push_back(actor.name);
+  if (const nlohmann::json wanted = resumed.kept("end_wanted"); rank == 0 && wanted.is_string())
+    options.end_wanted = wanted.get<std::string>();
+  return options;
+}
+
+TrainingOptions RankCast::training() const {
+  const CheckpointingConfig& checkpointing = job().trainer.checkpointing;
+  TrainingOptions options{
+      .lr_multiplier = lr_multiplier(),
+      .base_lr = base_learning_rate(*process.prepared.optimizer),
+      .step_end = step_end(),
+      .evaluation = evaluation(),
+      .roll_backs = {.count_max = static_cast<std::uint64_t>(checkpointing.roll_backs_max),
+                     .before = resumed.counted("roll_backs"),
+                     .kept = static_cast<std::uint64_t>(checkpointing.num_to_keep.value_or(0))},
+      .checkpoint_dir = [&job = job(), resumed = membership().resume_from,
+                         at = membership().resume_step](std::uint64_t step) {
+        if (!resumed.empty() && step == at) return resumed;
+        return join_path(checkpoint_dir(job).string(), checkpoint_name(step));
+      }};
   if (const nlohmann::json factor = resumed.kept("lr_factor"); factor.is_number())
     options.lr_factor = factor.get<double>();
   if (const nlohmann::json factor = resumed.kept("lr_factor_wanted"); rank == 0 && factor.is_number())
     options.lr_factor_wanted = factor.get<double>();
-  if (const nlohmann::json wanted = resumed.kept("end_wanted"); rank == 0 && wanted.is_string())
-    options.end_wanted = wanted.get<std::string>();
-  return {at(Role::trainer), Threading::pool, factory_of<Trainer>(std::move(options)), true};
+  return options;
+}
+
+CastMember RankCast::trainer_or_inferrer(std::vector<ActorId> links) const {
+  StepLoopOptions loop = step_loop(std::move(links));
+  ActorFactory factory =
+      inference ? factory_of<Inferrer>(std::move(loop))
+                : factory_of<Trainer>(TrainerOptions{.loop = std::move(loop), .training = training()});
+  return {at(Role::trainer), Threading::own_thread, std::move(factory), true};
 }
 
 std::optional<EvaluationOptions> RankCast::evaluation() const {
@@ -303,8 +316,8 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
   std::vector<CastMember> links = cast.links().all(writes_texts);
   std::vector<ActorId> ids;
   for (const CastMember& link : links) ids.push_back(link.id);
-  std::vector<CastMember> members{cast.rank_executor(), cast.trainer(std::move(ids)), cast.loader(),
-                                  cast.metric_collector()};
+  std::vector<CastMember> members{cast.rank_executor(), cast.trainer_or_inferrer(std::move(ids)),
+                                  cast.loader(), cast.metric_collector()};
   std::move(links.begin(), links.end(), std::back_inserter(members));
   if (job.evaluation) members.push_back(cast.evaluation_loader());
   return members;

@@ -11,8 +11,7 @@
 
 #include "actors/job/cast/rank_links.hpp"
 #include "actors/job/cast/resumed_state.hpp"
-#include "actors/notes/evaluation_run.hpp"
-#include "actors/notes/trace_window.hpp"
+#include "actors/trainer_options.hpp"
 #include "runtime/job/job_length.hpp"
 #include "runtime/task/rank_events.hpp"
 
@@ -68,7 +67,9 @@ struct RankCast {
   TaskOptions task_options() const;
 
   // `links`: Collectives and TensorLanes of the rank.
-  CastMember trainer(std::vector<ActorId> links) const;
+  StepLoopOptions step_loop(std::vector<ActorId> links) const;
+  TrainingOptions training() const;
+  CastMember trainer_or_inferrer(std::vector<ActorId> links) const;
   StepEndOptions step_end() const;
   std::optional<EvaluationOptions> evaluation() const;
   std::function<double(std::uint64_t)> lr_multiplier() const;

@@ -65,7 +65,7 @@ CastMember RankCast::metric_collector() const {
       .collective = collective_id(rank, metric_group),
       .create = metrics(),
       .create_evaluation = [task = task](Compose& metrics) { task->create_metrics(metrics); }};
-  return {at(Role::metric_collector), Threading::pool, factory_of<MetricCollector>(std::move(options))};
+  return {at(Role::metric_collector), Threading::own_thread, factory_of<MetricCollector>(std::move(options))};
 }
 
 }  // namespace d9d

@@ -1,4 +1,6 @@
-// The Trainer of an inference job: steps without anything to apply.
+// The steps of an inference job: nothing is applied.
+#include "actors/inferrer.hpp"
+
 #include "messages/lists.hpp"
 #include "tests/actors/trainer_fixture.hpp"
 
@@ -7,9 +9,10 @@ namespace {
 
 using namespace testing;
 
-class TrainerInferenceTest : public TrainerTest {
+class InferrerTest : public TrainerTest {
  protected:
-  TrainerInferenceTest() { options.infers = true; }
+  InferrerTest() { options.events = std::make_shared<RankEvents>(0, true); }
+  void play() override { world.play<Inferrer>(trainer_id, options); }
   void inferred(std::uint64_t number) {
     batch(number);
     world.say<wire::StepComputed>(
@@ -24,7 +27,7 @@ class TrainerInferenceTest : public TrainerTest {
   }
 };
 
-TEST_F(TrainerInferenceTest, AppliesNothingAndNeedsNoTokenThatCounts) {
+TEST_F(InferrerTest, AppliesNothingAndNeedsNoTokenThatCounts) {
   start();
   inferred(1);
 
@@ -36,7 +39,7 @@ TEST_F(TrainerInferenceTest, AppliesNothingAndNeedsNoTokenThatCounts) {
   EXPECT_EQ(finished->getTokens(), 128U);
 }
 
-TEST_F(TrainerInferenceTest, ItsEventsHaveNamesOfTheirOwn) {
+TEST_F(InferrerTest, ItsEventsHaveNamesOfTheirOwn) {
   options.total_steps = 1;
   start();
   inferred(1);
@@ -47,12 +50,20 @@ TEST_F(TrainerInferenceTest, ItsEventsHaveNamesOfTheirOwn) {
                                      "inference.forward.post", "inference.step.post", "inference.finished"));
 }
 
-TEST_F(TrainerInferenceTest, WritesCheckpointsToGoOnFrom) {
+TEST_F(InferrerTest, WritesCheckpointsToGoOnFrom) {
   due = {1};
   start();
   inferred(1);
 
   EXPECT_EQ(world.last<wire::Snapshot>()->getStep(), 1U);
+}
+
+TEST_F(InferrerTest, RefusesWhatOnlyAJobThatTrainsCanServe) {
+  start();
+  world.say<wire::RollBack>(trainer_id, [](wire::RollBack::Builder) {}, {Role::user, 0});
+
+  EXPECT_THAT(failure(), ::testing::HasSubstr("asks for an earlier state, and an inference job has none"));
+  EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
 }
 
 }  // namespace

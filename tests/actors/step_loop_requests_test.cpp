@@ -10,16 +10,11 @@ namespace {
 using namespace testing;
 using ::testing::ElementsAre;
 
-class TrainerSignalTest : public TrainerTest {
+class StepLoopSignalTest : public TrainerTest {
  protected:
-  TrainerSignalTest() {
+  StepLoopSignalTest() {
     options.total_steps = 100;
     options.prefetch_steps = 0;
-  }
-  void signalled(int signal) {
-    world.say<wire::Signalled>(trainer_id, [&](wire::Signalled::Builder message) {
-      message.setSignal(static_cast<std::uint32_t>(signal));
-    });
   }
   // Loss, weight, norm and tokens, then the sums of all ranks' wishes: SIGTERM, SIGINT, SIGUSR1.
   void reduced_with(double terminate, double interrupt, double save) {
@@ -37,7 +32,7 @@ class TrainerSignalTest : public TrainerTest {
   }
 };
 
-TEST_F(TrainerSignalTest, ASignalInTheMiddleOfAStepIsToldWithTheSumsOfThatStep) {
+TEST_F(StepLoopSignalTest, ASignalInTheMiddleOfAStepIsToldWithTheSumsOfThatStep) {
   start();
   batch(1);
   signalled(SIGTERM);
@@ -46,7 +41,7 @@ TEST_F(TrainerSignalTest, ASignalInTheMiddleOfAStepIsToldWithTheSumsOfThatStep) 
   EXPECT_THAT(wishes_told(), ElementsAre(1, 0, 0));
 }
 
-TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
+TEST_F(StepLoopSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
   start();
   step(1);
   batch(2);
@@ -68,7 +63,7 @@ TEST_F(TrainerSignalTest, TheStepAtWhichTheSumsSayStopIsTheLastOneAndIsSaved) {
   EXPECT_EQ(std::string(world.last<wire::Publish>()->getName()), "train.stopped");
 }
 
-TEST_F(TrainerSignalTest, ARankWithoutASignalStopsWithTheOthers) {
+TEST_F(StepLoopSignalTest, ARankWithoutASignalStopsWithTheOthers) {
   start();
   step_with(1, 0, 2, 0);
   committed(1);
@@ -77,7 +72,7 @@ TEST_F(TrainerSignalTest, ARankWithoutASignalStopsWithTheOthers) {
   EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), static_cast<std::uint32_t>(SIGINT));
 }
 
-TEST_F(TrainerSignalTest, ARankWithASignalGoesOnUntilTheSumsSaySo) {
+TEST_F(StepLoopSignalTest, ARankWithASignalGoesOnUntilTheSumsSaySo) {
   start();
   batch(1);
   computed(1);
@@ -91,7 +86,7 @@ TEST_F(TrainerSignalTest, ARankWithASignalGoesOnUntilTheSumsSaySo) {
   EXPECT_THAT(wishes_told(), ElementsAre(1, 0, 0));
 }
 
-TEST_F(TrainerSignalTest, ACheckpointThatIsDueAnywayIsNotWrittenTwice) {
+TEST_F(StepLoopSignalTest, ACheckpointThatIsDueAnywayIsNotWrittenTwice) {
   due = {1};
   start();
   step_with(1, 1, 0, 0);
@@ -101,7 +96,7 @@ TEST_F(TrainerSignalTest, ACheckpointThatIsDueAnywayIsNotWrittenTwice) {
   EXPECT_TRUE(finished());
 }
 
-TEST_F(TrainerSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
+TEST_F(StepLoopSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
   due = {1};
   start();
   step(1);
@@ -116,7 +111,7 @@ TEST_F(TrainerSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
   EXPECT_TRUE(finished());
 }
 
-TEST_F(TrainerSignalTest, WithoutCheckpointingItStopsWithoutOne) {
+TEST_F(StepLoopSignalTest, WithoutCheckpointingItStopsWithoutOne) {
   options.saves = false;
   start();
   step_with(1, 1, 0, 0);
@@ -125,7 +120,7 @@ TEST_F(TrainerSignalTest, WithoutCheckpointingItStopsWithoutOne) {
   EXPECT_TRUE(finished());
 }
 
-TEST_F(TrainerSignalTest, SigusrWritesOneCheckpointAndTrainingGoesOn) {
+TEST_F(StepLoopSignalTest, SigusrWritesOneCheckpointAndTrainingGoesOn) {
   start();
   signalled(SIGUSR1);
   batch(1);
@@ -141,7 +136,7 @@ TEST_F(TrainerSignalTest, SigusrWritesOneCheckpointAndTrainingGoesOn) {
   EXPECT_FALSE(finished());
 }
 
-TEST_F(TrainerSignalTest, ABatchThatTheTaskIsBeingAskedForArrivesBeforeTheTaskIsFinalized) {
+TEST_F(StepLoopSignalTest, ABatchThatTheTaskIsBeingAskedForArrivesBeforeTheTaskIsFinalized) {
   options.prefetch_steps = 1;
   start();
   step_with(1, 1, 0, 0);
@@ -156,7 +151,7 @@ TEST_F(TrainerSignalTest, ABatchThatTheTaskIsBeingAskedForArrivesBeforeTheTaskIs
   EXPECT_EQ(begun(), 1U);
 }
 
-TEST_F(TrainerSignalTest, DataThatEndsBehindTheStepOfTheSignalIsNoFailure) {
+TEST_F(StepLoopSignalTest, DataThatEndsBehindTheStepOfTheSignalIsNoFailure) {
   options.prefetch_steps = 1;
   start();
   step_with(1, 1, 0, 0);
@@ -169,7 +164,7 @@ TEST_F(TrainerSignalTest, DataThatEndsBehindTheStepOfTheSignalIsNoFailure) {
   EXPECT_EQ(failure(), "");
 }
 
-TEST_F(TrainerSignalTest, TheLastStepOfTheJobStopsWithTheSignalToo) {
+TEST_F(StepLoopSignalTest, TheLastStepOfTheJobStopsWithTheSignalToo) {
   options.total_steps = 1;
   start();
   step_with(1, 1, 0, 0);

@@ -10,18 +10,13 @@ namespace {
 using namespace testing;
 using ::testing::HasSubstr;
 
-class TrainerSleepTest : public TrainerTest {
+class StepLoopSleepTest : public TrainerTest {
  protected:
   static constexpr ActorId metrics_id{Role::metric_collector, 0};
-  TrainerSleepTest() {
+  StepLoopSleepTest() {
     options.sleep_file = "asleep/rank-0";
     options.world_size = 2;
     options.links = {group_id};
-  }
-  void signal(int number) {
-    world.say<wire::Signalled>(trainer_id, [&](wire::Signalled::Builder message) {
-      message.setSignal(static_cast<std::uint32_t>(number));
-    });
   }
   // The sums of a step in which `sleeps` ranks want to sleep.
   void reduced_with(double sleeps) { TrainerTest::reduced_with({.sleeps = sleeps}); }
@@ -64,10 +59,10 @@ class TrainerSleepTest : public TrainerTest {
   std::size_t wakes_of_memory() { return world.heard<wire::Wake>(executor_id).size(); }
 };
 
-TEST_F(TrainerSleepTest, AsksAllRanksAndSleepsBehindTheUpdateOfTheStep) {
+TEST_F(StepLoopSleepTest, AsksAllRanksAndSleepsBehindTheUpdateOfTheStep) {
   start();
   batch(1);
-  signal(SIGTSTP);
+  signalled(SIGTSTP);
   computed(1);
   EXPECT_EQ(asked_wishes().sleeps, 1);
   reduced_with(2);
@@ -79,15 +74,15 @@ TEST_F(TrainerSleepTest, AsksAllRanksAndSleepsBehindTheUpdateOfTheStep) {
   EXPECT_EQ(begun(), 1U) << "no step begins";
 }
 
-TEST_F(TrainerSleepTest, WakesWithAllRanksAndGoesOn) {
+TEST_F(StepLoopSleepTest, WakesWithAllRanksAndGoesOn) {
   fall_asleep_after_step_1();
   slept(1);
   world.after(std::chrono::seconds(2000));
   EXPECT_EQ(failure(), "") << "nobody counts the time";
-  signal(SIGTSTP);
+  signalled(SIGTSTP);
   EXPECT_EQ(wakes(), 0U);
 
-  signal(SIGCONT);
+  signalled(SIGCONT);
   EXPECT_EQ(world.heard<wire::Wake>(ActorId{Role::trainer, 1}).size(), 1U);
   wake(1);
   EXPECT_EQ(wakes(), 1U);
@@ -102,7 +97,7 @@ TEST_F(TrainerSleepTest, WakesWithAllRanksAndGoesOn) {
 }
 
 // The rank that is called may be the slower one.
-TEST_F(TrainerSleepTest, WakesAsSoonAsItSleepsWhereTheCallCameBefore) {
+TEST_F(StepLoopSleepTest, WakesAsSoonAsItSleepsWhereTheCallCameBefore) {
   start();
   batch(1);
   computed(1);
@@ -116,7 +111,7 @@ TEST_F(TrainerSleepTest, WakesAsSoonAsItSleepsWhereTheCallCameBefore) {
   EXPECT_EQ(wakes(), 1U);
 }
 
-TEST_F(TrainerSleepTest, ClosesItsLinksLastAndOpensThemFirst) {
+TEST_F(StepLoopSleepTest, ClosesItsLinksLastAndOpensThemFirst) {
   const ActorId lane = lane_id(0, 1, LaneEnd::sender);
   options.links = {group_id, lane};
   fall_asleep_after_step_1();
@@ -141,7 +136,7 @@ TEST_F(TrainerSleepTest, ClosesItsLinksLastAndOpensThemFirst) {
   EXPECT_EQ(begun(), 2U);
 }
 
-TEST_F(TrainerSleepTest, WaitsWithACheckpointUntilTheMemoryIsThere) {
+TEST_F(StepLoopSleepTest, WaitsWithACheckpointUntilTheMemoryIsThere) {
   due = {1, 2};
   start();
   step(1);
@@ -160,7 +155,7 @@ TEST_F(TrainerSleepTest, WaitsWithACheckpointUntilTheMemoryIsThere) {
   EXPECT_EQ(snapshots(), 2U);
 }
 
-TEST_F(TrainerSleepTest, IsNotTakenUpBehindTheLastStep) {
+TEST_F(StepLoopSleepTest, IsNotTakenUpBehindTheLastStep) {
   options.total_steps = 1;
   start();
   batch(1);
@@ -172,7 +167,7 @@ TEST_F(TrainerSleepTest, IsNotTakenUpBehindTheLastStep) {
   EXPECT_TRUE(finished());
 }
 
-TEST_F(TrainerSleepTest, IsTold) {
+TEST_F(StepLoopSleepTest, IsTold) {
   wanted = {"train.sleep.pre", "train.sleep.post", "train.wake.pre", "train.wake.post"};
   fall_asleep_after_step_1();
   slept(1);

@@ -1,12 +1,13 @@
 #pragma once
-// The messages of a Trainer, and its notes about work that other actors do meanwhile.
+// The messages of a loop over steps, and its notes about work that other actors do meanwhile.
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "messages/actor_id.hpp"
@@ -21,49 +22,31 @@
 
 namespace d9d {
 
-enum class TrainerPhase {
-  waiting,
-  computing,
-  following,
-  reducing,
-  hooking,
-  evaluating,
-  comparing,
-  restoring,
-  generating,
-  sleeping,
-  finished
-};
-const char* name_of(TrainerPhase phase);  // for an error
-
-// The kinds of a Trainer's Tick.
-enum TrainerDeadline : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
+// The kinds of its Tick.
+enum StepTimer : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 
 // A checkpoint that is due, or that is being written.
 struct DueSave {
   std::uint64_t step, next_sample, tokens_total, skipped;
 };
 
-// The state of a Trainer that sleeps between two steps, without memory and links.
+// Of the sleep of a rank between two steps, without memory and links.
 struct SleepOfRank {
-  bool asked = false;                   // all ranks have agreed to sleep after this step
   std::uint64_t after = 0;              // how many steps were done when it last fell asleep
   std::size_t awaited = 0;              // how many answers to Sleep or Wake are missing
-  bool is_linked = true;                // the rank's links to others are open or being opened
-  bool is_deep = false;                 // memory and links are gone
   std::uint64_t bytes = 0;              // how many were freed
   std::optional<std::uint64_t> call{};  // a Wake has come for the sleep after this step
 };
 
 // The events that have listeners.
 struct ListenedTo {
-  std::optional<std::set<std::string>> names{};  // none: the EventBus has not answered yet
-  bool maybe(const std::string& event) const {
+  std::optional<std::set<std::string, std::less<>>> names{};  // none: the EventBus has not answered yet
+  bool maybe(std::string_view event) const {
     return !names || names->contains(event) || names->contains("*");
   }
 };
 
-// The job's own actors that the Trainer of rank 0 waits for.
+// The job's own actors that rank 0 waits for.
 struct FollowingActors {
   std::map<ActorId, std::uint64_t>
       deciding{};                         // how many Events of step and evaluation ends each has followed

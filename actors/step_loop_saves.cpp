@@ -1,14 +1,15 @@
-// The Trainer's checkpoints: at most one is being written.
+// The checkpoints of a rank: at most one is being written.
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
-#include "actors/trainer.hpp"
+#include "actors/step_loop.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {
 
-void Trainer::take_snapshot() {
+void StepLoop::take_snapshot_when_due() {
+  if (!snapshot_wanted_ || snapshot_in_flight_ || is_asleep(state_)) return;
   const std::uint64_t step = snapshot_wanted_->step;
   requests_.taken({step, snapshot_wanted_->skipped});
   snapshot_in_flight_ = std::exchange(snapshot_wanted_, std::nullopt);
@@ -22,12 +23,10 @@ void Trainer::take_snapshot() {
   });
 }
 
-void Trainer::metric_state(wire::MetricState::Reader message) {
+void StepLoop::metric_state(wire::MetricState::Reader message) {
   D9D_CHECK(snapshot_in_flight_ && snapshot_in_flight_->step == message.getStep(),
             "metric state of step {} came without a snapshot of it", message.getStep());
   metric_state_ = message.getState().cStr();
-  // Copied now: the next step may change the factor before the states of own actors have come.
-  lr_factor_kept_ = requests_.lr_factor();
   if (options_.rank != 0 || actors_.keeping.empty()) return tell_checkpoint_state();
   // Sent after the events of this step and before those of the next one.
   actors_.kept.clear();
@@ -35,44 +34,32 @@ void Trainer::metric_state(wire::MetricState::Reader message) {
                         [&](wire::KeepState::Builder keep) { keep.setStep(message.getStep()); });
 }
 
-void Trainer::state_kept(wire::StateKept::Reader message) {
+void StepLoop::state_kept(wire::StateKept::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   actors_.kept[ActorId::from_packed(message.getActor())] = message.getState().cStr();
   if (actors_.kept.size() == actors_.keeping.size()) tell_checkpoint_state();
 }
 
-void Trainer::tell_checkpoint_state() {
+void StepLoop::tell_checkpoint_state() {
   const std::uint64_t step = snapshot_in_flight_->step;
   const std::string task = options_.rank == 0 ? options_.task_state() : "{}";
   tell<wire::CheckpointState>({Role::coordinator, 0}, [&](wire::CheckpointState::Builder state) {
     state.setStep(step);
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
-    const auto loss = evaluation_ ? evaluation_->loss_after(step) : std::nullopt;
-    state.setState(fmt::format(
-        R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}{}}})", metric_state_, task,
-        snapshot_in_flight_->tokens_total, snapshot_in_flight_->skipped,
-        requests_.roll_backs() > 0 ? fmt::format(R"(,"roll_backs":{})", requests_.roll_backs()) : "",
-        loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : "",
-        options_.rank == 0 ? state_of_rank_0() : ""));
+    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}}})",
+                               metric_state_, task, snapshot_in_flight_->tokens_total,
+                               snapshot_in_flight_->skipped, state_after(step),
+                               options_.rank == 0 ? state_of_rank_0() : ""));
   });
 }
 
 // The state that rank 0 keeps for the job, as further members of the JSON object.
-std::string Trainer::state_of_rank_0() const {
+std::string StepLoop::state_of_rank_0() const {
   nlohmann::json state = nlohmann::json::object();
-  if (lr_factor_kept_ != 1) state["lr_factor"] = lr_factor_kept_;
-  // The actor's state says that it has asked for this factor, but the ranks agree on it only
-  // with the next step.
-  if (requests_.asked_lr_factor() != lr_factor_kept_) state["lr_factor_wanted"] = requests_.asked_lr_factor();
   const bool ends_here = ended_ && snapshot_in_flight_->step == last_step_;
   if (!requests_.why_it_ends().empty()) state[ends_here ? "ended" : "end_wanted"] = requests_.why_it_ends();
-  if (options_.evaluation && options_.evaluation->stopping)
-    state["early_stopping"] = options_.evaluation->stopping->state();
-  if (compared_ && compared_->first == snapshot_in_flight_->step)
-    state["evaluation_metric"] = {{"name", options_.evaluation->metric},
-                                  {"value", compared_->second},
-                                  {"higher_is_better", options_.evaluation->higher_is_better}};
+  add_state_of_rank_0(state);
   for (const auto& [actor, kept] : actors_.kept) {
     if (actor.index >= options_.actor_names.size() || kept.empty()) continue;
     state["actors"].push_back(
@@ -82,16 +69,16 @@ std::string Trainer::state_of_rank_0() const {
   return state.empty() ? "" : "," + text.substr(1, text.size() - 2);
 }
 
-void Trainer::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
+void StepLoop::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != message.getStep()) return;
   snapshot_in_flight_.reset();
   if (std::string_view(message.getFailure().cStr()).empty()) requests_.committed(message.getStep());
-  if (snapshot_wanted_ && phase_ != Phase::sleeping) take_snapshot();
+  take_snapshot_when_due();
   finish_when_done();
   advance();
 }
 
-void Trainer::require_commit_of(std::uint64_t step) const {
+void StepLoop::require_commit_of(std::uint64_t step) const {
   if (!snapshot_in_flight_ || snapshot_in_flight_->step != step) return;
   throw Error(
       ErrorKind::environment,

@@ -1,0 +1,262 @@
+#include "actors/step_loop.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/notes/reduce_operation.hpp"
+#include "messages/lists.hpp"
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+
+StepLoop::StepLoop(World& world, StepLoopOptions options, Kind kind, StepRequests requests)
+    : Actor(world),
+      options_(std::move(options)),
+      requests_(std::move(requests)),
+      kind_(kind),
+      tokens_total_(options_.tokens_before) {
+  if (!options_.ended_before.empty()) {
+    options_.total_steps = options_.resumed_step.value_or(0);
+    requests_.end(options_.ended_before);
+  }
+  if (!options_.end_wanted.empty()) requests_.end(options_.end_wanted);
+  last_step_ = options_.total_steps;
+  set_rank(options_.rank);
+}
+
+void StepLoop::behavior(Handlers& handlers) {
+  handlers.on(this, &StepLoop::listeners);
+  handlers.on(this, &StepLoop::start_training);
+  handlers.on(this, &StepLoop::batch_ready);
+  handlers.on(this, &StepLoop::data_ended);
+  handlers.on(this, &StepLoop::step_computed);
+  handlers.on(this, &StepLoop::values_reduced);
+  handlers.on(this, &StepLoop::metric_state);
+  handlers.on(this, &StepLoop::checkpoint_committed);
+  handlers.on(this, &StepLoop::signalled);
+  handlers.on(this, &StepLoop::slept);
+  handlers.on(this, &StepLoop::wake);
+  handlers.on(this, &StepLoop::awake);
+  handlers.on(this, &StepLoop::end_job);
+  handlers.on(this, &StepLoop::events_followed);
+  handlers.on(this, &StepLoop::state_kept);
+  handlers.on(this, &StepLoop::tick);
+}
+
+void StepLoop::started() {
+  tell<wire::Ready>(parent(), [&](wire::Ready::Builder ready) { ready.setRank(options_.rank); });
+}
+
+void StepLoop::listeners(wire::Listeners::Reader message) {
+  listened_to_.names.emplace();
+  for (const auto name : message.getNames()) listened_to_.names->insert(name);
+  for (const std::uint64_t actor : message.getDeciding())
+    actors_.deciding.try_emplace(ActorId::from_packed(actor), 0);
+  for (const std::uint64_t actor : message.getKeeping()) actors_.keeping.insert(ActorId::from_packed(actor));
+  if (!applying_) tell_events();
+  reduce_when_followed();
+  finish_when_done();  // the answer may be all that was missing
+}
+
+void StepLoop::start_training(wire::StartTraining::Reader message) {
+  first_step_ = current_ = message.getFirstStep();
+  set_step(current_);
+  step_begin_ns_ = world().clock.now_ns();
+  // Not earlier, because the EventBus on node 0 may not have been there.
+  tell<wire::AskForListeners>({Role::event_bus, 0}, [&](wire::AskForListeners::Builder ask) {
+    ask.setRank(static_cast<std::uint32_t>(options_.rank));
+  });
+  options_.events->tell(events::Ready{current_});
+  publish<events::Ready>();
+  if (!options_.ended_before.empty()) {
+    if (options_.rank == 0)
+      log::warn(
+          "this run was ended after step {} and trains no further ({}). To train on, set "
+          "trainer.checkpointing.resume_ended: true",
+          current_ - 1, options_.ended_before);
+    return end_step();
+  }
+  if (current_ > options_.total_steps) {
+    log::info("the checkpoint is at step {} and the job has {}: nothing left to {}", current_ - 1,
+              counted(options_.total_steps, "step"), kind_.verb);
+    return end_step();
+  }
+  state_.become(StepState::waiting);
+  asked_for_ = loaded_ = current_ - 1;
+  ask_for_batches();
+  arm_deadline();
+}
+
+// Asks for the batches of this step and of the steps that may be loaded ahead.
+void StepLoop::ask_for_batches() {
+  const std::uint64_t last = std::min(current_ + options_.prefetch_steps, options_.total_steps);
+  if (last <= asked_for_) return;
+  tell<wire::LoadBatches>({Role::loader, self().index}, [&](wire::LoadBatches::Builder load) {
+    load.setStep(asked_for_ + 1);
+    load.setCredits(static_cast<std::uint32_t>(last - asked_for_));
+  });
+  asked_for_ = last;
+}
+
+LoadedBatch StepLoop::batch_of(wire::BatchReady::Reader message) {
+  return {.step = message.getStep(),
+          .microbatches = to_vector<std::uint64_t>(message.getMicrobatches()),
+          .tokens = message.getTokens(),
+          .flops = message.getFlops(),
+          .next_sample = message.getNextSample()};
+}
+
+void StepLoop::batch_ready(wire::BatchReady::Reader message) {
+  batches_.push_back(batch_of(message));
+  loaded_ = message.getStep();
+  advance();
+  finish_when_done();
+}
+
+void StepLoop::data_ended(wire::DataEnded::Reader message) {
+  if (state_ == StepState::finishing) {  // stopped by a signal before that step
+    loaded_ = asked_for_;
+    return finish_when_done();
+  }
+  throw Error(
+      ErrorKind::input,
+      fmt::format(
+          "the data ends before step {} of {}: lower trainer.schedule.total_steps, or raise data.epochs "
+          "(or set it to as_needed)",
+          message.getStep(), options_.total_steps));
+}
+
+void StepLoop::advance() {
+  if (state_ != StepState::waiting || snapshot_wanted_ || batches_.empty()) return;
+  const LoadedBatch batch = std::move(batches_.front());
+  batches_.pop_front();
+  begin(batch);
+}
+
+void StepLoop::begin(const LoadedBatch& batch) {
+  D9D_CHECK(batch.step == current_, "batch of step {} for step {}", batch.step, current_);
+  set_step(current_);
+  state_.become(StepState::computing);
+  next_sample_ = batch.next_sample;
+  publish<events::StepPre>();
+  publish<events::ForwardPre>();
+  computed_ = batch;
+  tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
+    begin.setStep(current_);
+    fill_pass(begin.initPass(), {kind_.pass});
+    fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
+  });
+}
+
+void StepLoop::step_computed(wire::StepComputed::Reader message) {
+  D9D_CHECK(state_ == StepState::computing && message.getStep() == current_,
+            "step {} was computed while step {} is {}", message.getStep(), current_, name_of(state_));
+  state_.become(StepState::following);
+  publish<events::ForwardPost>();
+  totals_ = {.loss_sum = message.getLossSum(),
+             .weight_sum = message.getWeightSum(),
+             .norm_share = message.getNormShare(),
+             .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
+             .flops = options_.counts_tokens ? computed_.flops : 0,
+             .costs = to_vector<double>(message.getCosts())};
+  reduce_when_followed();
+}
+
+void StepLoop::reduce_when_followed() {
+  if (state_ != StepState::following || !is_followed()) return;
+  state_.become(StepState::reducing);
+  RankWishes wishes;
+  wishes_.add_to(wishes);
+  requests_.add_to(wishes);
+  reduce_with(wishes, reductions_of(totals_));
+}
+
+// The wishes go with the first of the reductions, which is a sum.
+void StepLoop::reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions) {
+  reductions.front().values = with_wishes(wishes, reductions.front().values);
+  for (const StepReduction& reduction : reductions) reduce_over_world(reduction);
+}
+
+void StepLoop::reduce_over_world(const StepReduction& reduction) {
+  tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
+    reduce.setOrder(reductions_++);
+    reduce.setStep(current_);
+    reduce.setOperation(reduce_operations.to_wire(reduction.operation));
+    fill_list(reduce.initValues(static_cast<unsigned>(reduction.values.size())), reduction.values);
+  });
+}
+
+// Each piece of work between two steps returns here when it is done. The order is the same on all ranks.
+void StepLoop::conclude_step() {
+  state_.become(StepState::concluding);
+  if (!begin_work_after_step()) end_step();
+}
+
+void StepLoop::end_step() {
+  const bool made = current_ <= options_.total_steps;
+  const std::uint64_t done = made ? current_ : current_ - 1;
+  if (made) {
+    const bool asked = std::exchange(save_due_, false);
+    if (asked || options_.checkpoint_due(done))
+      snapshot_wanted_ = DueSave{done, next_sample_, tokens_total_, skipped_steps()};
+    ++current_;
+  }
+  const bool goes_on = done < last_step_;
+  state_.become(goes_on ? StepState::waiting : StepState::finishing);
+  if (goes_on) ask_for_batches();
+  take_snapshot_when_due();
+  if (std::exchange(sleep_due_, false) && goes_on) return fall_asleep(done);
+  finish_when_done();
+  advance();
+  if (goes_on || applying_) arm_deadline();
+}
+
+void StepLoop::finish_when_done() {
+  const bool saving = snapshot_in_flight_ || snapshot_wanted_;
+  if (state_ != StepState::finishing || applying_ || saving || !listened_to_.names) return;
+  // finalize_task() waits, because a Loader may be calling the task on its own thread.
+  if (is_loading()) return;
+  state_.become(StepState::finished);
+  current_ = last_step_;
+  options_.finalize_task();
+  tell_records();
+  options_.events->tell(events::Finished{last_step_, stop_signal_});
+  if (stop_signal_ == 0) {
+    publish<events::Finished>();
+  } else {
+    publish<events::Stopped>();
+  }
+  tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
+    finished.setRank(options_.rank);
+    finished.setStep(last_step_);
+    finished.setSignal(static_cast<std::uint32_t>(stop_signal_));
+    if (ended_ || !options_.ended_before.empty()) finished.setEnded(requests_.why_it_ends());
+  });
+}
+
+void StepLoop::arm_deadline(bool links_are_new) {
+  const auto timeout =
+      links_are_new || current_ == first_step_ ? options_.first_step_timeout : options_.step_timeout;
+  tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) {
+    tick.setKind(step_deadline);
+    tick.setValue(current_);
+  });
+}
+
+void StepLoop::tick(wire::Tick::Reader message) {
+  if (message.getKind() == checkpoint_deadline) return require_commit_of(message.getValue());
+  if (message.getValue() != current_ || (state_ >= StepState::finishing && !applying_)) return;
+  if (is_asleep(state_)) return;  // awake() sets a new deadline
+  // A slow disk is not a hanging step.
+  if (snapshot_in_flight_ || take_progress()) return arm_deadline();
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "
+                  "really that slow",
+                  options_.rank, applying_.value_or(current_),
+                  applying_ ? "updating the parameters" : name_of(state_)));
+}
+
+}  // namespace d9d

@@ -1,0 +1,132 @@
+#pragma once
+// StepLoop: what the steps of a rank have in common, whether its job trains (Trainer) or infers (Inferrer): batch ->
+// begin -> computed -> reduced -> what the kind of job does then -> next; also events, checkpoints, sleep, signals,
+// deadlines and the end. Its states and what follows them: notes/step_state.hpp. Own thread, because it calls users'
+// code: the task's state and finalize, and callbacks. One per rank, at the address Role::trainer. Parent: Node.
+
+#include <deque>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "actors/core/actor.hpp"
+#include "actors/notes/evaluation_run.hpp"
+#include "actors/notes/pass.hpp"
+#include "actors/notes/signal_wishes.hpp"
+#include "actors/notes/step_notes.hpp"
+#include "actors/notes/step_requests.hpp"
+#include "actors/notes/step_state.hpp"
+#include "actors/step_loop_options.hpp"
+#include "runtime/train/step_end.hpp"
+
+namespace d9d {
+
+class StepLoop : public Actor {
+ public:
+  void behavior(Handlers& handlers) override;
+  void started() override;
+  void listeners(wire::Listeners::Reader message);
+  void start_training(wire::StartTraining::Reader message);
+  virtual void batch_ready(wire::BatchReady::Reader message);
+  void data_ended(wire::DataEnded::Reader message);
+  virtual void step_computed(wire::StepComputed::Reader message);
+  virtual void values_reduced(wire::ValuesReduced::Reader message) = 0;
+  virtual void metric_state(wire::MetricState::Reader message);
+  void checkpoint_committed(wire::CheckpointCommitted::Reader message);
+  void signalled(wire::Signalled::Reader message);
+  void slept(wire::Slept::Reader message);
+  void wake(wire::Wake::Reader message);
+  void awake(wire::Awake::Reader message);
+  void end_job(wire::EndJob::Reader message);
+  void events_followed(wire::EventsFollowed::Reader message);
+  void state_kept(wire::StateKept::Reader message);
+  void tick(wire::Tick::Reader message);
+
+ protected:
+  struct Kind {
+    PassKind pass;
+    const char* verb;  // for logs
+  };
+  StepLoop(World& world, StepLoopOptions options, Kind kind, StepRequests requests);
+
+  // What a kind of job does in its own way.
+  virtual std::vector<StepReduction> reductions_of(
+      const StepTotals& mine) const = 0;                  // over all ranks, a sum first
+  virtual bool begin_work_after_step() { return false; }  // true: it has, and conclude_step() follows
+  virtual bool is_loading() const { return loaded_ < asked_for_; }
+  virtual bool take_progress() { return false; }  // of work between two steps, since the last call
+  virtual std::uint64_t skipped_steps() const { return 0; }
+  // Members that a checkpoint's state has beside those of every kind: as text, each after a comma; rank 0's.
+  virtual std::string state_after(std::uint64_t /*step*/) const { return {}; }
+  virtual void add_state_of_rank_0(nlohmann::json& /*state*/) const {}
+
+  static LoadedBatch batch_of(wire::BatchReady::Reader message);
+  void reduce_when_followed();
+  void reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions);
+  void reduce_over_world(const StepReduction& reduction);
+  void report(const StepResult& result, double learning_rate);
+  void obey(const AgreedWishes& wishes);
+  void agree(const RankWishes& summed);
+  void end_here();
+  void conclude_step();
+  void finish_when_done();
+  void tell_events();
+  // An event without a name does not occur in this kind of job.
+  void publish(std::string_view event, const std::string& context = "{}");
+  template <class Event>
+  void publish(const std::string& context = "{}") {
+    publish(options_.events->name_of<Event>(), context);
+  }
+
+  StepLoopOptions options_;
+  Lifecycle<StepState> state_{StepState::starting, step_transitions};
+  std::uint64_t current_ = 0;              // the step in work, or the next one
+  std::optional<std::uint64_t> applying_;  // the step whose update has no answer yet, while the next one runs
+  StepRequests requests_;
+  SignalWishes wishes_;
+  int stop_signal_ = 0;    // why the last step is the last; 0: not because of a signal
+  bool save_due_ = false;  // a wish: a checkpoint follows this step, whatever the period says
+  ListenedTo listened_to_;
+  std::int64_t step_begin_ns_ = 0;
+  std::optional<DueSave> snapshot_in_flight_;  // at most one checkpoint is being written
+
+ private:
+  void ask_for_batches();
+  void advance();
+  void begin(const LoadedBatch& batch);
+  bool is_followed();
+  void end_step();
+  void tell_records();
+  void record_step(std::int64_t now_ns);
+  void write_trace_when_due();
+  void take_snapshot_when_due();
+  void tell_checkpoint_state();
+  std::string state_of_rank_0() const;
+  void require_commit_of(std::uint64_t step) const;
+  void fall_asleep(std::uint64_t step);
+  void wake_when_asleep();
+  void arm_deadline(bool links_are_new = false);
+
+  const Kind kind_;
+  std::uint64_t first_step_ = 0;  // of this start
+  std::uint64_t last_step_;       // the job's last one, or the one after which all ranks agreed to stop
+  std::uint64_t asked_for_ = 0, loaded_ = 0;  // the last step whose batch was asked for, and whose batch came
+  std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
+  LoadedBatch computed_;                      // the batch in work
+  StepTotals totals_;                         // of that batch
+  // The sample after the step; the reductions asked for and the tokens so far.
+  std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;
+  bool ended_ = false;      // why the last step is the last: an actor or an evaluation ended the job
+  bool sleep_due_ = false;  // a wish: all ranks sleep after this step
+  FollowingActors actors_;
+  std::uint32_t steps_track_ = 0;
+  std::optional<DueSave> snapshot_wanted_;  // due while another one is written: training waits at its step
+  std::string metric_state_;                // of the one in flight
+  std::vector<Announcement> events_;        // sent when no step is applying
+  SleepOfRank sleep_;
+};
+
+}  // namespace d9d

@@ -1,0 +1,79 @@
+// What signals and actors ask of a StepLoop. Each rank adds what it was asked to the sums of a step; all ranks obey
+// the sums, so they do the same after the same step.
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "actors/step_loop.hpp"
+#include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
+
+namespace d9d {
+
+// A signal goes into the next step's sums, so the step in work is finished first. A sleeping job has no
+// next step, so the rank that must wake or stop sends Wake to all ranks.
+void StepLoop::signalled(wire::Signalled::Reader message) {
+  const int signal = static_cast<int>(message.getSignal());
+  const bool asleep = is_asleep(state_);
+  const bool wakes_up = state_ != StepState::asleep && sleep_.call == sleep_.after;
+  if (!asleep || signal != SIGTSTP || wakes_up) wishes_.add(signal);
+  if (!asleep || signal == SIGUSR1 || signal == SIGTSTP) return;
+  for (int rank = 0; rank < options_.world_size; ++rank) {
+    tell<wire::Wake>({Role::trainer, static_cast<std::uint64_t>(rank)},
+                     [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });
+  }
+}
+
+void StepLoop::end_job(wire::EndJob::Reader message) {
+  D9D_CHECK(options_.rank == 0, "rank {} was asked to end the job; ask rank 0", options_.rank);
+  const auto index = static_cast<std::size_t>(sender().index);
+  const bool is_own = sender().role == Role::user && index < options_.actor_names.size();
+  requests_.end(fmt::format("{}: {}", is_own ? options_.actor_names[index] : to_string(sender()),
+                            message.getReason().cStr()));
+}
+
+void StepLoop::events_followed(wire::EventsFollowed::Reader message) {
+  const auto known = actors_.deciding.find(sender());
+  if (known == actors_.deciding.end()) return;
+  known->second = std::max(known->second, message.getEvents());
+  reduce_when_followed();
+}
+
+// True when all deciding actors have followed the events so far, so their requests are here. An actor that
+// has finished is not waited for.
+bool StepLoop::is_followed() {
+  if (options_.rank != 0 || options_.actor_names.empty()) return true;
+  if (!listened_to_.names || applying_) return false;
+  return std::all_of(actors_.deciding.begin(), actors_.deciding.end(), [&](const auto& actor) {
+    return actor.second >= actors_.told || !world().book.find_local(actor.first);
+  });
+}
+
+void StepLoop::agree(const RankWishes& summed) {
+  obey(agreed_wishes(summed));
+  requests_.agree(summed);
+  if (requests_.ends()) end_here();
+}
+
+void StepLoop::obey(const AgreedWishes& wishes) {
+  if (wishes.stop_signal != 0) {
+    stop_signal_ = wishes.stop_signal;
+    last_step_ = current_;
+  }
+  const bool asked = wishes.save || wishes.stop_signal != 0;
+  save_due_ = save_due_ || (asked && options_.saves);
+  sleep_due_ = sleep_due_ || wishes.sleep;
+  if (wishes.save && !options_.saves && options_.rank == 0) {
+    log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
+  }
+}
+
+// Makes this step the job's last one. An evaluation or texts that are due with it still run.
+void StepLoop::end_here() {
+  if (std::exchange(ended_, true)) return;
+  last_step_ = current_;
+  save_due_ = save_due_ || options_.saves;
+  if (options_.rank == 0) log::info("the job ends after step {}: {}", current_, requests_.why_it_ends());
+}
+
+}  // namespace d9d
