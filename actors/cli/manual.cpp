@@ -60,7 +60,7 @@ std::string man_page_of(const CommandLine& program) {
   const std::string name = plain(program.name);
   std::string text = fmt::format(
       ".TH {0} 1 \"\" \"{1} {2}\" \"User Commands\"\n"
-      ".SH NAME\n{1} \\- train large language models on many hosts\n"
+      ".ad l\n.nh\n.SH NAME\n{1} \\- train large language models on many hosts\n"
       ".SH SYNOPSIS\n.B {1}\n[COMMAND] [ARGUMENTS] [options]\n"
       ".SH DESCRIPTION\n"
       "One YAML file describes a whole job. Without a command, the command {3} is meant.\n"

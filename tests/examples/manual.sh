@@ -27,6 +27,6 @@ page() { "$node" man; }
 if command -v groff > /dev/null; then
   warnings="$(page | groff -man -Tutf8 -ww -z 2>&1)"
   [ -z "$warnings" ] || { echo "groff: $warnings"; exit 1; }
-  page | groff -man -Tascii -P-c | grep -q -- "--template-argument NAME=VALUE" || { echo "an option is missing"; exit 1; }
+  page | groff -man -Tascii -P-cbou | grep -- "--template-argument NAME=VALUE" > /dev/null || { echo "an option is missing"; exit 1; }
 fi
 if command -v mandoc > /dev/null; then page | mandoc -T lint -W error; fi
