@@ -18,8 +18,8 @@ import tempfile
 import zipfile
 
 # Of every host: the C and C++ run time. Of LibTorch's wheels: torch and OpenMP. Of optional wheels: CUDA, Arrow.
-NOT_OURS = re.compile(r"(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libgomp|libd9d|"
-                      r"libtorch|libc10|libcu|libnv|libnccl|libarrow|libparquet)[-._]?.*\.so")
+NOT_OURS = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libutil|libpthread|libstdc\+\+|libgcc_s|libgomp)[-.]|"
+                      r"lib(d9d|torch|c10|cu(da|pti|blas|dnn|fft|rand|solver|sparse|file)|nv|nccl|arrow|parquet)")
 MIB_MAX = 20
 WHOLE = ("capnp", "kj", "fmt", "nlohmann")  # packages whose headers all come along
 IN_PART = ("boost", "spdlog")               # those that ours include
@@ -66,7 +66,10 @@ def headers(include, torch, compiler):
 
 def licences(files):
     """{package: text} of Debian's packages that the files are from."""
-    owners = {line.split(":")[0] for line in output("dpkg", "-S", *(os.path.realpath(file) for file in files)).splitlines()}
+    paths = {os.path.realpath(file) for file in files}
+    paths |= {path.removeprefix("/usr") for path in paths}  # packages from before /lib was a link name that
+    found = subprocess.run(["dpkg", "-S", *paths], check=False, capture_output=True, text=True)
+    owners = {line.split(":")[0] for line in found.stdout.splitlines()}
     texts = {}
     for owner in sorted(owners):
         with open(f"/usr/share/doc/{owner}/copyright", encoding="utf-8") as file:
@@ -144,4 +147,9 @@ def main():
         raise SystemExit(f"wheel: it has more than {MIB_MAX} MiB")
 
 
-main()
+try:
+    main()
+except OSError as error:  # no room, no right to write
+    raise SystemExit(f"wheel: {error}") from error
+except subprocess.CalledProcessError as error:
+    raise SystemExit(f"wheel: {error.cmd[0]} failed: {error.stderr}") from error
