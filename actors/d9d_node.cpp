@@ -2,7 +2,7 @@
 // everything else. Otherwise OpenMP's threads would spin while they wait, and the ranks of a process would
 // take cores from each other.
 #include <dlfcn.h>
-#include <torch/version.h>  // of numbers only
+#include <torch/headeronly/version.h>  // of numbers only
 #include <unistd.h>
 
 #include <cerrno>

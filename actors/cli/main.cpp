@@ -39,12 +39,13 @@ std::string installed_prefix() {
       std::filesystem::exists(prefix / "lib/cmake/d9d/d9dConfig.cmake"),
       "this d9d-node is not installed, and only an installed one has a CMake package: `cmake --install BUILD "
       "--prefix PREFIX`, or the wheel");
-  return prefix.lexically_normal().parent_path().string();
+  return std::filesystem::canonical(prefix).string();
 }
 
 std::string version_text() {
   using namespace d9d;
-  const bool cuda = std::filesystem::exists(device_plugin_path(DeviceLibrary::cuda));
+  std::error_code hidden;
+  const bool cuda = std::filesystem::exists(device_plugin_path(DeviceLibrary::cuda), hidden);
   return build_id() + "\n" + torch_text(loaded_torch()) + "\n" + (cuda ? "with" : "without") +
          " the CUDA plugin of d9d";
 }

@@ -99,7 +99,7 @@ class Wheel:
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("prefix", "torch", "arrow", "version", "compiler", "summary", "readme", "out"):
+    for name in ("prefix", "torch", "minor", "arrow", "version", "compiler", "summary", "readme", "out"):
         parser.add_argument("--" + name, default="")
     given = parser.parse_args()
 
@@ -113,12 +113,10 @@ def main():
         os.makedirs(os.path.dirname(copy), exist_ok=True)
         shutil.copyfile(path, copy)
 
-    with open(given.torch + "/version.py", encoding="utf-8") as file:
-        minor = re.search(r"__version__ = '(\d+\.\d+)", file.read()).group(1)
-    version = f"{given.version}+torch{minor}"
+    version = f"{given.version}+torch{given.minor}"
     tag = "py3-none-manylinux_%s_%s" % (platform.libc_ver()[1].replace(".", "_"), platform.machine())
     metadata = ["Metadata-Version: 2.1", "Name: d9d-node", f"Version: {version}", f"Summary: {given.summary}",
-                "License: Apache-2.0", f"Requires-Dist: torch=={minor}.*"]
+                "License: Apache-2.0", f"Requires-Dist: torch=={given.minor}.*"]
     arrow = glob.glob(os.path.dirname(given.arrow) + "/pyarrow-*.dist-info") if os.path.exists(ours + "/libd9d_tables.so") else []
     for folder in arrow:
         release = re.search(r"pyarrow-(\d+\.\d+)", folder).group(1)

@@ -80,7 +80,8 @@ add_custom_target(wheel
   COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component Unspecified --strip
           --prefix ${CMAKE_BINARY_DIR}/wheel/prefix
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/runtime/cmake/make_wheel.py --prefix ${CMAKE_BINARY_DIR}/wheel/prefix
-          --torch ${D9D_TORCH_ROOT} "--arrow=${D9D_ARROW_ROOT}" --version ${PROJECT_VERSION} --compiler ${CMAKE_CXX_COMPILER}
+          --torch ${D9D_TORCH_ROOT} --minor ${D9D_TORCH_MINOR} "--arrow=${D9D_ARROW_ROOT}"
+          --version ${PROJECT_VERSION} --compiler ${CMAKE_CXX_COMPILER}
           --summary ${PROJECT_DESCRIPTION} --readme ${CMAKE_SOURCE_DIR}/README.md --out ${CMAKE_BINARY_DIR}
   DEPENDS d9d-node USES_TERMINAL VERBATIM)
 

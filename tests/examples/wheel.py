@@ -9,14 +9,13 @@ import tempfile
 import zipfile
 
 parser = argparse.ArgumentParser()
-for name in ("build", "torch", "source", "version"):
+for name in ("build", "torch", "minor", "source", "version"):
     parser.add_argument("--" + name, required=True)
 given = parser.parse_args()
 
 made = subprocess.run(["cmake", "--build", given.build, "--target", "wheel"], check=True, capture_output=True, text=True)
 path = re.search(r"(/\S+\.whl): ", made.stdout).group(1)
-with open(given.torch + "/version.py", encoding="utf-8") as file:
-    minor = re.search(r"'(\d+\.\d+)", file.read()).group(1)
+minor = given.minor
 version = f"{given.version}+torch{minor}"
 with open(given.source + "/examples/changelog.md", encoding="utf-8") as file:
     assert f"\n## {given.version}\n" in file.read(), f"examples/changelog.md says nothing of {given.version}"
