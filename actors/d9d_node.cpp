@@ -1,13 +1,37 @@
-// d9d-node: sets the variables that the OpenMP runtime reads when it is loaded, and only then loads
+// d9d-node: sets the variables that the OpenMP runtime reads when it is loaded, finds LibTorch, and only then loads
 // everything else. Otherwise OpenMP's threads would spin while they wait, and the ranks of a process would
 // take cores from each other.
 #include <dlfcn.h>
+#include <torch/headeronly/version.h>  // of numbers only
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+
+#include "runtime/base/host/torch_library.hpp"
+
+namespace {
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "d9d-node: error: %s\n", text.c_str());
+  return 1;
+}
+
+// LibTorch by its path; libd9d.so then takes what is loaded. RTLD_LOCAL: libd9d.so stays first in the order in which names
+// are looked up.
+// Decision: dlopen() instead of starting anew with LD_LIBRARY_PATH, because children would inherit that, and each folder
+// of the nvidia wheels had to be in it, which LibTorch's own rpath knows.
+std::string load_torch(const d9d::TorchLibrary& torch) {
+  if (torch.folder.empty()) return torch.problem;
+  if (dlopen((torch.folder + "/libtorch_cpu.so").c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";
+  return torch_text(torch) + ", cannot be loaded: " + dlerror() +
+         "; install it anew, with what it depends on";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
@@ -20,30 +44,19 @@ int main(int argc, char** argv) {
   // Without a working directory oneMKL would end the process with a misleading text.
   char* const here = getcwd(nullptr, 0);
   if (here == nullptr) {
-    std::fprintf(stderr,
-                 "d9d-node: error: the working directory cannot be found (%s): was it removed? Change to "
-                 "another one\n",
-                 std::strerror(errno));
-    return 1;
+    return fail(std::string("the working directory cannot be found (") + std::strerror(errno) +
+                "): was it removed? Change to another one");
   }
   std::free(here);
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const d9d::TorchLibrary torch =
+      d9d::find_torch({program.parent_path().parent_path().string(), TORCH_VERSION, D9D_BUILT_TORCH});
+  if (const std::string problem = load_torch(torch); !problem.empty()) return fail(problem);
   void* library = dlopen("libd9d.so", RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) {
-    const char* const why = dlerror();
-    std::fprintf(stderr, "d9d-node: cannot load libd9d.so: %s\n", why);
-    const bool torch = std::strstr(why, "libtorch") != nullptr || std::strstr(why, "libc10") != nullptr;
-    if (torch) {
-      std::fprintf(stderr,
-                   "LibTorch is looked for in the folder that it had when this program was built: let this "
-                   "user read that "
-                   "folder, or name another one of the same version with LD_LIBRARY_PATH=FOLDER/torch/lib\n");
-    }
-    return 1;
-  }
+  if (library == nullptr)
+    return fail(std::string("cannot load libd9d.so: ") + dlerror() + " (with " + torch_text(torch) + ")");
   const auto run = reinterpret_cast<int (*)(int, char**)>(dlsym(library, "d9d_main"));
-  if (run == nullptr) {
-    std::fprintf(stderr, "d9d-node: libd9d.so is of another version: %s\n", dlerror());
-    return 1;
-  }
+  if (run == nullptr) return fail(std::string("libd9d.so is of another version: ") + dlerror());
   return run(argc, argv);
 }

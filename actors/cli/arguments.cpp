@@ -52,10 +52,19 @@ void check_positional(const std::vector<std::string>& words, const Command& comm
               command.positional.empty() ? "no words" : command.positional);
 }
 
-// True for the words with which the help names a path. Their `~` is expanded here, because a shell leaves
-// `--out=~/x` as it is.
+constexpr std::array<std::pair<const char*, const char*>, 2> options_of_all{
+    {{"--help", "this text"}, {"--version", "the version, and which LibTorch it found"}}};
+
+}  // namespace
+
+std::span<const std::pair<const char*, const char*>> common_options() {
+  return options_of_all;
+}
+
+// Their `~` is expanded here, because a shell leaves `--out=~/x` as it is.
 bool names_path(std::string_view word) {
-  constexpr std::array<std::string_view, 4> paths{"DIR", "FILE", "FOLDER", ".yaml"};
+  constexpr std::array<std::string_view, 8> paths{"DIR", "FILE", "FOLDER", ".yaml",
+                                                  ".so", ".npy", ".jsonl", ".safetensors"};
   return std::any_of(paths.begin(), paths.end(),
                      [&](std::string_view path) { return word.find(path) != std::string_view::npos; });
 }
@@ -65,8 +74,6 @@ std::string usage_of(const std::string& program, const Command& command) {
   if (!command.positional.empty()) usage += " " + command.positional;
   return command.options.empty() ? usage : usage + " [options]";
 }
-
-}  // namespace
 
 Arguments parse_arguments(std::span<const std::string> words, const Command& command) {
   Arguments arguments;
@@ -153,8 +160,7 @@ std::string help_of(const std::string& program, const Command& command) {
     rows.emplace_back(option.value.empty() ? option.name : option.name + " " + option.value,
                       option.meaning + (option.repeated ? " (may be repeated)" : ""));
   }
-  rows.emplace_back("--help", "this text");
-  rows.emplace_back("--version", "the version");
+  rows.insert(rows.end(), options_of_all.begin(), options_of_all.end());
   std::size_t width = 0;
   for (const auto& [left, right] : rows) width = std::max(width, left.size());
   text += "\noptions:\n";

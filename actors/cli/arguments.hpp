@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace d9d {
@@ -67,5 +68,11 @@ struct Command {
 Arguments parse_arguments(std::span<const std::string> words, const Command& command);
 
 std::string help_of(const std::string& program, const Command& command);
+// "d9d-node run JOB.yaml [options]"
+std::string usage_of(const std::string& program, const Command& command);
+// Options that every command has, with their meanings.
+std::span<const std::pair<const char*, const char*>> common_options();
+// True for the words with which the help names a path: "FILE", "RUN_DIR|HOST:PORT", "LIB.so".
+bool names_path(std::string_view word);
 
 }  // namespace d9d

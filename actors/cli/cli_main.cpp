@@ -30,8 +30,10 @@ std::string overview(const CommandLine& program) {
     text += fmt::format("  {:<{}}  {}\n", command.name, width, command.summary);
   }
   return text +
-         fmt::format("\n`{} {}` means `{} {} {}`. Every command has --help; --version prints the version.\n",
-                     program.name, standard.positional, program.name, standard.name, standard.positional);
+         fmt::format(
+             "\n`{} {}` means `{} {} {}`. Every command has --help. --version says which LibTorch it found, "
+             "--cmake-prefix where the CMake package for plugins is.\n",
+             program.name, standard.positional, program.name, standard.name, standard.positional);
 }
 
 bool asks_for(std::span<const std::string> words, std::string_view option) {
@@ -62,6 +64,10 @@ int dispatch(const CommandLine& program, std::span<const std::string> words, Con
   const auto rest = command ? words.subspan(1) : words;
   if (asks_for(rest, "--version")) {
     console.out << program.name << " " << program.version << "\n";
+    return done;
+  }
+  if (words.size() == 1 && words.front() == "--cmake-prefix" && program.cmake_prefix) {
+    console.out << program.cmake_prefix() << "\n";
     return done;
   }
   if (asks_for(rest, "--help") || asks_for(rest, "-h")) {

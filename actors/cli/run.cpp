@@ -138,7 +138,7 @@ Command run_command(const std::string& build, const std::vector<std::string>& wo
                    "be node 0 and listen there, port 0 takes a free one; with --join: what this node "
                    "itself listens on"},
                   {"--fresh", "", "begin at step 1; checkpoints that are there are kept under other names"},
-                  {"--log-level", "LEVEL", "debug, info (without it), warn, error or off"}},
+                  {"--log-level", "debug|info|warn|error|off", "how much is logged; without it: info"}},
       .run = [=](const Arguments& arguments,
                  Console& console) { return run(arguments, console, build, words, tensor_bytes_max); },
       .details =

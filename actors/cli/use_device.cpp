@@ -8,7 +8,8 @@
 namespace d9d {
 
 OptionSpec device_option() {
-  return {"--device", "NAME", "cpu, the default, cuda (the first GPU), or delayed (runtime/devices/delayed)"};
+  return {"--device", "cpu|cuda|delayed",
+          "cuda: the first GPU; delayed: see runtime/devices/delayed; without it: cpu"};
 }
 
 std::shared_ptr<Device> device_given(const Arguments& arguments) {

@@ -50,7 +50,7 @@ DevicePlugin::DevicePlugin(DeviceLibrary which) {
               "node.device: cpu, --device cpu",
               names.plugin, path, names.where_from, names.variable);
   // Stays loaded: objects of its code may outlive every handle.
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void* const library = load_library(path, "torch/lib/libtorch_cuda.so");
   D9D_REQUIRE(library != nullptr,
               "the {} cannot be loaded: {}; {}, or compute on the CPU: node.device: cpu, --device cpu",
               names.plugin, dlerror(), names.how_to_mend);

@@ -22,9 +22,12 @@ const TableReaders& load_readers(const std::string& file) {
       "`bash .ci/deps` and build again, or write the rows as JSON lines (format: jsonl)",
       file, library);
   // Stays loaded: corpora that it made live on.
-  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  D9D_REQUIRE(handle != nullptr, "{}: the library that reads it cannot be loaded: {}; run `bash .ci/deps`",
-              file, dlerror());
+  void* const handle = load_library(library, "pyarrow/libparquet.so.");
+  D9D_REQUIRE(
+      handle != nullptr,
+      "{}: the library that reads it cannot be loaded: {}; of a build: run `bash .ci/deps`, of a wheel: "
+      "install the extra, 'd9d-node[arrow]'",
+      file, dlerror());
   const auto entry = reinterpret_cast<decltype(&d9d_table_readers)>(dlsym(handle, "d9d_table_readers"));
   D9D_REQUIRE(entry != nullptr, "{}: {} is of another version of d9d; build both together", file, library);
   return *entry();
