@@ -1,18 +1,19 @@
 # How every target of d9d is made, so that a folder's CMakeLists.txt is a list of sources and its arrows.
 
-# d9d_library(NAME [APART] SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
+# d9d_library(NAME [APART] [COLD] SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
 # A static library d9d_<NAME>. All of them together become libd9d.so, except those that are APART: d9d_loaded_library().
+# COLD: nothing of it is called in a step (D9D_COLD_FLAGS).
 # ALONE are sources that no batch takes (batches.cmake): they have flags of their own, or a comment says why.
 # DEPS are its arrows: what it may include. ORDER are the arrows inside: its sub-folders, `.` for the files beside
 # them, and single files (without ending) that stand elsewhere; each may include itself and those before it.
 # tests/tidy reads both and compares them with the includes and the READMEs.
 function(d9d_library name)
-  cmake_parse_arguments(ARG "APART" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "APART;COLD" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
   set(target d9d_${name})
   if(ARG_SOURCES OR ARG_ALONE)
     d9d_batches(${target} files ${ARG_SOURCES})
     add_library(${target} STATIC ${files} ${ARG_ALONE})
-    target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
+    target_compile_options(${target} PRIVATE ${D9D_WARNINGS} $<$<BOOL:${ARG_COLD}>:${D9D_COLD_FLAGS}>)
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                                 $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
     target_link_libraries(${target} PUBLIC ${ARG_DEPS})
@@ -46,6 +47,7 @@ function(d9d_tests name)
   set(target test_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
   add_executable(${target} ${files} ${ARG_ALONE})
+  set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "${D9D_COLD_FLAGS}")  # ALONE may be product code
   target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
@@ -80,7 +82,7 @@ function(d9d_test_library name)
   set(target d9d_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
   add_library(${target} STATIC ${files})
-  target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
+  target_compile_options(${target} PRIVATE ${D9D_WARNINGS} ${D9D_COLD_FLAGS})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}" D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${target} PUBLIC ${ARG_DEPS})
