@@ -73,13 +73,12 @@ void KeptCheckpoints::make_room() {
     for (std::size_t count = find_checkpoints(disk_, directory_).size(); count-- > 1;) {
       const auto removed = keep_newest(count);
       if (removed.empty()) continue;
-      log::warn(
-          "the disk is full: {} is removed, so that the next checkpoint has its room; num_to_keep is {}",
-          fmt::join(removed, ", "), *job_.trainer.checkpointing.num_to_keep);
+      log::warn("the disk is full: {} is removed to make room for the next checkpoint (num_to_keep: {})",
+                fmt::join(removed, ", "), *job_.trainer.checkpointing.num_to_keep);
       return know_best(false);
     }
   } catch (const Error& error) {
-    log::warn("no room could be made: {}", error.what());
+    log::warn("the disk is full, and no older checkpoint could be removed: {}", error.what());
   }
 }
 

@@ -303,7 +303,7 @@ void JobRun::leave(int exit_code) {
 
 void JobRun::watch_closing(int exit_code) {
   closing_.emplace(close_patience, [exit_code] {
-    log::warn("what connects the nodes did not close within {} s; leaving without that",
+    log::warn("the connections to other nodes did not close within {} s; the process ends without it",
               close_patience.count());
     leave_process(exit_code);
   });
