@@ -38,7 +38,7 @@ std::vector<OptionSpec> options_of(const Command& command) {
 }
 
 // Within '...' of a shell: bash and zsh end the quotes for a quote, fish has an escape.
-std::string quoted(const std::string& text, bool fish = false) {
+std::string shell_word(const std::string& text, bool fish = false) {
   std::string out = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -69,11 +69,12 @@ std::string bash_branch(const Command& command) {
     if (option.value.empty()) continue;
     const Place place = place_of(option.value);
     text += fmt::format("        {}) words={} files={} options='' ;;\n", option.name,
-                        quoted(joined(place.words)), place.file ? "yes" : "''");
+                        shell_word(joined(place.words)), place.file ? "yes" : "''");
   }
   const Place place = place_of(command.positional);
   return text + fmt::format("        *) words={} files={} options={} ;;\n      esac ;;\n",
-                            quoted(joined(place.words)), place.file ? "yes" : "''", quoted(joined(names)));
+                            shell_word(joined(place.words)), place.file ? "yes" : "''",
+                            shell_word(joined(names)));
 }
 
 std::string bash(const CommandLine& program) {
@@ -94,7 +95,7 @@ std::string bash(const CommandLine& program) {
                     "    [ -z \"$files\" ] || compgen -f -- \"$word\")\n"
                     "}}\n"
                     "complete -o filenames -F _d9d_node {1}\n",
-                    quoted(joined(names_of(program.commands))), program.name);
+                    shell_word(joined(names_of(program.commands))), program.name);
 }
 
 // In a text of _arguments and _describe a colon parts, and brackets end.
@@ -120,12 +121,12 @@ std::string zsh_branch(const Command& command) {
     if (!option.value.empty()) spec += "=";
     spec += "[" + zsh_text(option.meaning) + "]";
     if (!option.value.empty()) spec += ":" + zsh_text(option.value) + ":" + zsh_action(option.value);
-    text += " \\\n        " + quoted(spec);
+    text += " \\\n        " + shell_word(spec);
   }
   const Place place = place_of(command.positional);
   const std::string what = ":" + zsh_text(command.positional) + ":";
-  if (!place.words.empty()) text += " \\\n        " + quoted("1" + what + zsh_action(command.positional));
-  if (place.file) text += " \\\n        " + quoted("*" + what + "_files");
+  if (!place.words.empty()) text += " \\\n        " + shell_word("1" + what + zsh_action(command.positional));
+  if (place.file) text += " \\\n        " + shell_word("*" + what + "_files");
   return text + " ;;\n";
 }
 
@@ -135,7 +136,7 @@ std::string zsh(const CommandLine& program) {
       "  local -a commands=(\n",
       program.name);
   for (const Command& command : program.commands)
-    text += "    " + quoted(command.name + ":" + zsh_text(command.summary)) + "\n";
+    text += "    " + shell_word(command.name + ":" + zsh_text(command.summary)) + "\n";
   text +=
       "  )\n"
       "  if (( CURRENT == 2 )) && [[ \"$words[2]\" != -* ]]; then\n"
@@ -158,21 +159,21 @@ std::string fish(const CommandLine& program) {
   const std::vector<std::string> names = names_of(program.commands);
   for (const Command& command : program.commands) {
     text += fmt::format("{}__fish_use_subcommand -a {} -d {}\n", begin, command.name,
-                        quoted(command.summary, true));
+                        shell_word(command.summary, true));
     // Without a command the first one is meant.
     const bool standard = &command == &program.commands.front();
     const std::string others = joined({names.begin() + 1, names.end()});
-    const std::string when = begin + quoted(standard ? "not __fish_seen_subcommand_from " + others
-                                                     : "__fish_seen_subcommand_from " + command.name);
+    const std::string when = begin + shell_word(standard ? "not __fish_seen_subcommand_from " + others
+                                                         : "__fish_seen_subcommand_from " + command.name);
     const Place place = place_of(command.positional);
     if (!place.file) text += when + " -f\n";
-    if (!place.words.empty()) text += when + " -a " + quoted(joined(place.words)) + "\n";
+    if (!place.words.empty()) text += when + " -a " + shell_word(joined(place.words)) + "\n";
     for (const OptionSpec& option : options_of(command)) {
       const Place value = place_of(option.value);
       text += fmt::format("{} -l {}", when, option.name.substr(2));
       if (!option.value.empty()) text += value.file ? " -r -F" : " -x";
-      if (!value.words.empty()) text += " -a " + quoted(joined(value.words));
-      text += " -d " + quoted(option.meaning, true) + "\n";
+      if (!value.words.empty()) text += " -a " + shell_word(joined(value.words));
+      text += " -d " + shell_word(option.meaning, true) + "\n";
     }
   }
   return text;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <ostream>
 
-#include "actors/job/work_progress.hpp"
+#include "actors/job/process/work_progress.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/provider/moved_run.hpp"
