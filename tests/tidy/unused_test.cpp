@@ -53,8 +53,9 @@ const Names& for_plugins() {
 
 // What a test has to look at and a job has not.
 const Names& for_tests() {
-  static const Names names{"caps",   "drain",   "incomplete",        "peek_header", "plant_fault",
-                           "reseed", "restart", "set_table_readers", "step_count",  "use_host_table"};
+  static const Names names{"caps",          "drain",  "incomplete", "other_words",       "peek_header",
+                           "plant_fault",   "reseed", "restart",    "set_table_readers", "step_count",
+                           "use_host_table"};
   return names;
 }
 

@@ -138,17 +138,17 @@ bool PickleMachine::push_text(char opcode) {
 }
 
 bool PickleMachine::use_memo(char opcode) {
-  const auto recall = [&](std::uint64_t index) {
+  const auto push_stored = [&](std::uint64_t index) {
     const auto found = memo_.find(index);
     if (found == memo_.end()) refuse(fmt::format("it recalls value {}, which it did not store", index));
     stack_.push_back(found->second);
   };
   switch (static_cast<unsigned char>(opcode)) {
     case binget:
-      recall(number(1));
+      push_stored(number(1));
       return true;
     case long_binget:
-      recall(number(4));
+      push_stored(number(4));
       return true;
     case binput:
       remember(number(1), top());
