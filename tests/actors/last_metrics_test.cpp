@@ -77,6 +77,8 @@ class LastMetrics : public ::testing::TestWithParam<std::uint64_t> {
                                                                }});
     world.say<wire::Join>(
         coordinator_id, [](wire::Join::Builder join) { join.setRanks(1); }, {Role::node, 9}, world.ear());
+    world.say<wire::NodeReady>(coordinator_id, [](wire::NodeReady::Builder ready) { ready.setNodeIndex(0); },
+                               {Role::node, 0});
   }
   // What is said of a step where its metrics are due.
   void step(std::uint64_t number) {

@@ -11,7 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing_job::error_of;
 using testing_job::load;
 
 TEST(UnusedKeys, AreTakenWithAWarningAndLeaveTheJobAsItIs) {
@@ -24,16 +23,19 @@ TEST(UnusedKeys, AreTakenWithAWarningAndLeaveTheJobAsItIs) {
 }
 
 TEST(UnusedKeys, HaveTypesAndNeighboursAllTheSame) {
-  EXPECT_THAT(error_of({"trainer.gc.period_steps=often"}), HasSubstr("trainer.gc.period_steps: "));
-  EXPECT_THAT(error_of({"trainer.logging={period_steps: 1, max_pending_steps: 0}"}),
+  EXPECT_THAT(testing_job::error_of({"trainer.gc.period_steps=often"}),
+              HasSubstr("trainer.gc.period_steps: "));
+  EXPECT_THAT(testing_job::error_of({"trainer.logging={period_steps: 1, max_pending_steps: 0}"}),
               HasSubstr("trainer.logging.max_pending_steps: 0 is out of range; give a value >= 1"));
-  EXPECT_THAT(error_of({"trainer.gc={period_step: 1}"}),
+  EXPECT_THAT(testing_job::error_of({"trainer.gc={period_step: 1}"}),
               HasSubstr("trainer.gc.period_step: unknown key; did you mean \"period_steps\"?"));
 }
 
 TEST(UnusedKeys, AreThoseOfTheOriginalsTrackersAlone) {
   const auto warnings = [](const char* tracker) {
-    return load({std::string("trainer.logging={period_steps: 1, tracker: ") + tracker + "}"}).warnings;
+    return load({std::string("trainer.logging={period_steps: 1, tracker: ") + tracker + "}",
+                 "plugins=[mine.so]"})
+        .warnings;
   };
 
   EXPECT_THAT(warnings("[{provider: wandb, project: p, capture_terminal_logs: true}]"),
