@@ -32,15 +32,12 @@ TEST(UnusedKeys, HaveTypesAndNeighboursAllTheSame) {
 }
 
 TEST(UnusedKeys, AreThoseOfTheOriginalsTrackersAlone) {
-  const auto warnings = [](const char* tracker) {
-    return load({std::string("trainer.logging={period_steps: 1, tracker: ") + tracker + "}",
-                 "plugins=[mine.so]"})
-        .warnings;
-  };
+  const std::string key =
+      "trainer.logging={period_steps: 1, tracker: [{capture_terminal_logs: true, provider: ";
 
-  EXPECT_THAT(warnings("[{provider: wandb, project: p, capture_terminal_logs: true}]"),
+  EXPECT_THAT(load({key + "wandb, project: p}]}"}).warnings,
               ElementsAre(HasSubstr("trainer.logging.tracker.0.capture_terminal_logs: has no effect")));
-  EXPECT_THAT(warnings("[{provider: mine, capture_terminal_logs: true}]"), IsEmpty());
+  EXPECT_THAT(load({key + "mine}]}", "plugins=[mine.so]"}).warnings, IsEmpty());
 }
 
 // The job that a checkpoint keeps may have been written when these keys had members.
