@@ -96,8 +96,9 @@ Command completion_command(std::shared_ptr<const CommandLine> program) {
                 return 0;
               },
           .details =
-              "For one shell: source <(d9d-node completion bash), or zsh; in fish: d9d-node completion fish "
-              "| source. An installed d9d-node has these files where shells look for them.\n",
+              "Give what it prints to `source`, for one shell: `source <(...)`; in fish `... | source`. An "
+              "installed "
+              "d9d-node has these files where shells look for them.\n",
           .examples = {"completion bash", "completion zsh", "completion fish"}};
 }
 
