@@ -96,9 +96,8 @@ Command completion_command(std::shared_ptr<const CommandLine> program) {
                 return 0;
               },
           .details =
-              "Give what it prints to `source`, for one shell: `source <(...)`; in fish `... | source`. An "
-              "installed "
-              "d9d-node has these files where shells look for them.\n",
+              "Give what it prints to `source`, for one shell: `source <(...)`; in fish `... | source`. "
+              "An installed d9d-node has these files where shells look for them.\n",
           .examples = {"completion bash", "completion zsh", "completion fish"}};
 }
 
