@@ -12,7 +12,6 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import subprocess
 import tempfile
 import zipfile
@@ -23,6 +22,10 @@ NOT_OURS = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libdl|librt|libutil|lib
 MIB_MAX = 20
 WHOLE = ("capnp", "kj", "fmt", "nlohmann")  # packages whose headers all come along
 IN_PART = ("boost", "spdlog")               # those that ours include
+
+# Cap'n Proto 0.9 leaves `"text" == string` to C++20, which makes it of operator== unless there is an operator!=, says
+# GCC from 13 on. C++20 makes that, too.
+KJ_UNEQUAL = re.compile(r"^ +inline bool operator!=\(const (StringPtr|String)& other\) const .*\n", re.MULTILINE)
 
 
 def output(*words, **more):
@@ -111,7 +114,12 @@ def main():
     for path in included:
         copy = f"{given.prefix}/include/d9d/beside/{path[len(root):]}"
         os.makedirs(os.path.dirname(copy), exist_ok=True)
-        shutil.copyfile(path, copy)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if path == root + "kj/string.h":
+            text = KJ_UNEQUAL.sub("", text)
+        with open(copy, "w", encoding="utf-8") as file:
+            file.write(text)
 
     version = f"{given.version}+torch{given.minor}"
     tag = "py3-none-manylinux_%s_%s" % (platform.libc_ver()[1].replace(".", "_"), platform.machine())
