@@ -98,7 +98,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${D9D_TORCH_ROOT}/lib ${D9D_ARROW_ROOT})
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "python3-venv")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
-    "g++, cmake, libcapnp-dev, libfmt-dev, nlohmann-json3-dev, libboost-dev, bible-kjv")
+    "g++, cmake, libcapnp-dev, libfmt-dev, nlohmann-json3-dev, libboost1.81-dev | libboost-dev, bible-kjv")
 include(CPack)
 add_custom_target(deb COMMAND ${CMAKE_CPACK_COMMAND} -G DEB WORKING_DIRECTORY ${CMAKE_BINARY_DIR}
                   DEPENDS d9d-node USES_TERMINAL VERBATIM)

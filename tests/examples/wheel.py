@@ -56,7 +56,7 @@ with zipfile.ZipFile(path) as wheel, tempfile.TemporaryDirectory() as prefix:
     assert run.returncode == 0, run.stderr[-2000:]
     assert f"in {given.torch}/lib\n" in run.stdout, run.stdout
     loaded = set(re.findall(r"calling init: (/\S+)", run.stderr))
-    common = re.compile(r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so|ld-linux")
+    common = re.compile(r"lib(c|m|dl|rt|util|pthread|stdc\+\+|gcc_s)\.so|ld-linux")
     outside = [file for file in loaded if not file.startswith((prefix, os.path.dirname(given.torch))) and not common.search(file)]
     assert not outside, f"taken from this host: {outside}"
     prefix_told = subprocess.run([node, "--cmake-prefix"], capture_output=True, text=True, env=environment).stdout.strip()

@@ -117,13 +117,15 @@ TorchLibrary find_torch(const TorchSearch& search) {
   if (!given.has_parent_path()) given.clear();  // a version, for .ci/deps and CMake
   std::string others;
   for (const fs::path& root : given.empty() ? roots_of(search) : std::vector<fs::path>{given}) {
+    bool is_hidden = false;  // said once for a root
     for (const fs::path& folder : library_folders(root)) {
       const fs::path file = folder / library_name;
       if (::access(file.c_str(), F_OK) != 0) {
-        const int why = errno;
         // A folder that this user may not look into is no folder that is not there.
-        if (why == EACCES && folder == root)
-          others += "; " + root.string() + " cannot be read by this user: " + std::strerror(why);
+        if (errno == EACCES && !is_hidden) {
+          others += "; " + folder.string() + " cannot be read by this user: " + std::strerror(EACCES);
+          is_hidden = true;
+        }
         continue;
       }
       const TorchLibrary torch = library_in(folder);
