@@ -18,6 +18,7 @@ d9d_needs(OpenSSL 3 libssl-dev)
 d9d_needs(ZLIB 1.2 zlib1g-dev)
 d9d_needs(GTest 1.12 libgtest-dev)
 find_package(benchmark QUIET)
+find_package(Python3 QUIET COMPONENTS Interpreter)  # makes the wheel
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)

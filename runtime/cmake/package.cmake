@@ -74,7 +74,6 @@ install(FILES README.md DESTINATION share/doc/d9d-node)
 install(DIRECTORY examples DESTINATION share/doc/d9d-node)
 
 # The wheel: all but LibTorch is in it. One for each minor release of LibTorch.
-find_package(Python3 COMPONENTS Interpreter)
 add_custom_target(wheel
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/wheel
   COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component Unspecified --strip
