@@ -136,7 +136,12 @@ bool Process::running() {
 }
 
 void Process::signal(int number) {
-  if (!code_) ::kill(pid_, number);
+  if (code_) return;
+  ::kill(pid_, number);
+  if (number != SIGSTOP) return;
+  // Threads on other cores run on for a moment; whoever stops a process means to change things behind its back.
+  siginfo_t stopped;
+  ::waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 void Process::kill() {

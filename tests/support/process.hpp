@@ -41,7 +41,7 @@ class Process {
   void wait_for_error_text(const std::string& text);
   bool running();
   pid_t pid() const { return pid_; }
-  void signal(int number);
+  void signal(int number);  // SIGSTOP: returns when all threads have stopped
   void kill();  // SIGKILL; returns when the process is gone
 
   std::string out() const;

@@ -103,6 +103,7 @@ class DelayedOps : public testing::Test {
   }
 
   DelayedOps() {
+    delayed_device(0);  // the first one registers the device's own table, which the next lines replace
     kernels::for_each_op([&]<auto op>() { watched_.*op = &Watched<op>::call; });
     use_host_table(&watched_);
     kernels::for_each_op([&]<auto op>() { table_.*op = &Noted<op>::call; });
