@@ -105,7 +105,7 @@ TEST(Actors, HearsAndSaysOfTheHeaderAreWhatTheCodeDoes) {
     const std::string contract = contract_of(*header);
     std::string declared = joined(*header, any), text = code_of_actor(*header);
     if (declared.find(" : public StepLoop") != std::string::npos) {
-      const Source& base = *find_source("actors/step_loop.hpp");
+      const Source& base = *find_source("actors/loop/step_loop.hpp");
       declared += joined(base, any);
       text += code_of_actor(base);
     }

@@ -2,10 +2,10 @@
 
 #include <iterator>
 
-#include "actors/inferrer.hpp"
 #include "actors/job/folder/run_folders.hpp"
+#include "actors/loop/inferrer.hpp"
+#include "actors/loop/trainer.hpp"
 #include "actors/rank_executor.hpp"
-#include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/device/device.hpp"

@@ -11,7 +11,7 @@
 
 #include "actors/job/cast/rank_links.hpp"
 #include "actors/job/cast/resumed_state.hpp"
-#include "actors/trainer_options.hpp"
+#include "actors/loop/trainer_options.hpp"
 #include "runtime/job/job_length.hpp"
 #include "runtime/task/rank_events.hpp"
 

@@ -11,8 +11,8 @@
 //      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue KeepState Publish
 //      RankFinished
 
-#include "actors/step_loop.hpp"
-#include "actors/trainer_options.hpp"
+#include "actors/loop/step_loop.hpp"
+#include "actors/loop/trainer_options.hpp"
 
 namespace d9d {
 

@@ -1,5 +1,5 @@
 // Checkpoints beside training: at most one is being written, and a rank ends only when its last is committed.
-#include "tests/actors/trainer_fixture.hpp"
+#include "tests/actors/loop/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {

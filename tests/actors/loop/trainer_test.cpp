@@ -1,6 +1,6 @@
 // The end of a step that trains: sums, hooks, norm, update.
 #include "messages/lists.hpp"
-#include "tests/actors/trainer_fixture.hpp"
+#include "tests/actors/loop/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {

@@ -1,7 +1,7 @@
 // What a StepLoop shows of its steps: numbers for the Tracker, what the task recorded, traces, events.
 #include <utility>
 
-#include "actors/step_loop.hpp"
+#include "actors/loop/step_loop.hpp"
 #include "messages/trace.capnp.h"
 
 namespace d9d {

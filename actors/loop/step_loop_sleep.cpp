@@ -1,6 +1,6 @@
 // The sleep of a rank between two steps, without memory and without links to other ranks. SIGTSTP at any
 // rank puts all ranks to sleep after the same step, SIGCONT at any rank wakes them all.
-#include "actors/step_loop.hpp"
+#include "actors/loop/step_loop.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 

@@ -1,8 +1,8 @@
 // The steps of an inference job: nothing is applied.
-#include "actors/inferrer.hpp"
+#include "actors/loop/inferrer.hpp"
 
 #include "messages/lists.hpp"
-#include "tests/actors/trainer_fixture.hpp"
+#include "tests/actors/loop/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {

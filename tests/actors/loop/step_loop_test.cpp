@@ -1,7 +1,7 @@
 // What the steps of a rank have in common: batches, reductions, events, deadlines, the end.
 #include "messages/lists.hpp"
 #include "messages/trace.capnp.h"
-#include "tests/actors/trainer_fixture.hpp"
+#include "tests/actors/loop/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "actors/core/actor.hpp"
+#include "actors/loop/step_loop_options.hpp"
 #include "actors/notes/evaluation_run.hpp"
 #include "actors/notes/pass.hpp"
 #include "actors/notes/signal_wishes.hpp"
 #include "actors/notes/step_notes.hpp"
 #include "actors/notes/step_requests.hpp"
 #include "actors/notes/step_state.hpp"
-#include "actors/step_loop_options.hpp"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {

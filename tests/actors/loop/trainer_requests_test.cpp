@@ -1,7 +1,7 @@
 // What actors ask of the job: all ranks do it after the same step, before its checkpoint.
 #include "actors/notes/text_messages.hpp"
 #include "messages/lists.hpp"
-#include "tests/actors/trainer_fixture.hpp"
+#include "tests/actors/loop/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <utility>
 
-#include "actors/step_loop.hpp"
+#include "actors/loop/step_loop.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 

@@ -2,8 +2,8 @@
 // make texts with the model that trains, end the job, change the learning rate.
 #include <algorithm>
 
+#include "actors/loop/trainer.hpp"
 #include "actors/notes/text_messages.hpp"
-#include "actors/trainer.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 

@@ -1,4 +1,4 @@
-#include "actors/inferrer.hpp"
+#include "actors/loop/inferrer.hpp"
 
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"

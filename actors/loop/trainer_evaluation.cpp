@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "actors/trainer.hpp"
+#include "actors/loop/trainer.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"

@@ -1,4 +1,4 @@
-#include "actors/step_loop.hpp"
+#include "actors/loop/step_loop.hpp"
 
 #include <algorithm>
 #include <utility>

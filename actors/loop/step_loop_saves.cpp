@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "actors/step_loop.hpp"
+#include "actors/loop/step_loop.hpp"
 #include "runtime/base/error.hpp"
 
 namespace d9d {

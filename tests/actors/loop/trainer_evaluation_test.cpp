@@ -2,7 +2,7 @@
 #include <csignal>
 
 #include "messages/lists.hpp"
-#include "tests/actors/trainer_fixture.hpp"
+#include "tests/actors/loop/trainer_fixture.hpp"
 
 namespace d9d {
 namespace {

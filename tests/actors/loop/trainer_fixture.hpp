@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "actors/loop/trainer.hpp"
 #include "actors/notes/pass.hpp"
-#include "actors/trainer.hpp"
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
 #include "runtime/tensor/tensor_table.hpp"

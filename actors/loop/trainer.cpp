@@ -1,4 +1,4 @@
-#include "actors/trainer.hpp"
+#include "actors/loop/trainer.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

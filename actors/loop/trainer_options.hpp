@@ -1,9 +1,9 @@
 #pragma once
 // What a Trainer knows beside what every loop over steps does.
 
+#include "actors/loop/step_loop_options.hpp"
 #include "actors/notes/evaluation_run.hpp"
 #include "actors/notes/step_requests.hpp"
-#include "actors/step_loop_options.hpp"
 #include "runtime/train/step_end.hpp"
 
 namespace d9d {

@@ -6,7 +6,7 @@
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues Sleep Wake Snapshot CheckpointState FlushTrace
 //      StepFinished RecordValue KeepState Publish RankFinished
 
-#include "actors/step_loop.hpp"
+#include "actors/loop/step_loop.hpp"
 
 namespace d9d {
 
