@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/base/host/leave_at_once.hpp"
 #include "runtime/base/host/torch_library.hpp"
 
 namespace {
@@ -58,5 +59,8 @@ int main(int argc, char** argv) {
     return fail(std::string("cannot load libd9d.so: ") + dlerror() + " (with " + torch_text(torch) + ")");
   const auto run = reinterpret_cast<int (*)(int, char**)>(dlsym(library, "d9d_main"));
   if (run == nullptr) return fail(std::string("libd9d.so is of another version: ") + dlerror());
+#ifdef D9D_LEAVES_AT_ONCE
+  d9d::leave_at_once_on_exit();
+#endif
   return run(argc, argv);
 }

@@ -12,9 +12,11 @@ set(CMAKE_BUILD_TYPE "None" CACHE STRING "flags come from D9D_PROFILE" FORCE)
 
 # For libraries that work once a job, not once a step, and for tests: a fifth of the compiler's time less.
 set(D9D_COLD_FLAGS)
+set(D9D_LEAVES_AT_ONCE OFF)  # runtime/base/host/leave_at_once.hpp
 if(D9D_PROFILE STREQUAL "release")
   add_compile_options(-O2 -g1)
   set(D9D_COLD_FLAGS -O1)
+  set(D9D_LEAVES_AT_ONCE ON)
 elseif(D9D_PROFILE STREQUAL "dev")
   add_compile_options(-O0 -g1)
 elseif(D9D_PROFILE STREQUAL "asan")

@@ -46,7 +46,7 @@ function(d9d_tests name)
   cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
   set(target test_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
-  add_executable(${target} ${files} ${ARG_ALONE})
+  add_executable(${target} ${files} ${ARG_ALONE} $<$<BOOL:${D9D_LEAVES_AT_ONCE}>:$<TARGET_OBJECTS:d9d_leave_at_once>>)
   set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "${D9D_COLD_FLAGS}")  # ALONE may be product code
   target_compile_options(${target} PRIVATE ${D9D_WARNINGS})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)

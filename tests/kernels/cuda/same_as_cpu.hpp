@@ -22,11 +22,17 @@ inline Closeness closeness_of(at::ScalarType dtype) {
   return dtype == at::kBFloat16 ? Closeness{1.0 / 128, 1e-5} : Closeness{1e-5, 1e-5};
 }
 
+// How many roundings apart results may be, and how far whatever their size: where terms were rounded before their sum.
+struct Roundings {
+  Roundings(double of_results, double of_terms = 0) : factor(of_results), absolute(of_terms) {}
+  double factor, absolute;
+};
+
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.defined() == b.defined() && (!a.defined() || at::equal(a.cpu(), b.cpu()));
 }
 
-inline void expect_close(const at::Tensor& given, const at::Tensor& expected, double factor,
+inline void expect_close(const at::Tensor& given, const at::Tensor& expected, const Roundings& roundings,
                          const std::string& where) {
   ASSERT_EQ(given.defined(), expected.defined()) << where;
   if (!given.defined()) return;
@@ -34,7 +40,8 @@ inline void expect_close(const at::Tensor& given, const at::Tensor& expected, do
   ASSERT_EQ(given.scalar_type(), expected.scalar_type()) << where;
   const Closeness close = closeness_of(given.scalar_type());
   const at::Tensor a = given.cpu().to(at::kDouble), b = expected.cpu().to(at::kDouble);
-  EXPECT_TRUE(at::allclose(a, b, factor * close.relative, factor * close.absolute))
+  EXPECT_TRUE(at::allclose(a, b, roundings.factor * close.relative,
+                           roundings.factor * close.absolute + roundings.absolute))
       << where << ": differs by " << (a - b).abs().max().item<double>() << " where values are up to "
       << b.abs().max().item<double>();
 }
@@ -73,9 +80,9 @@ std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<
 }
 
 // Runs the op of the CPU's table and that under test on copies of the arguments. Results and arguments are then as
-// close as `factor` roundings, and each run of the op under test gives the same bits.
+// close as `roundings` says, and each run of the op under test gives the same bits.
 template <class Group, class Result, class... Parameters>
-void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, double factor,
+void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, const Roundings& roundings,
                         const std::type_identity_t<std::decay_t<Parameters>>&... arguments) {
   static const at::Tensor of_cpu = at::Tensor(c10::make_intrusive<c10::TensorImpl>(
       c10::DispatchKeySet(c10::DispatchKey::CPU), caffe2::TypeMeta::Make<float>(), c10::Device(at::kCPU)));
@@ -93,7 +100,7 @@ void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, double fa
       const std::string where =
           std::string(name) + ", tensor " + std::to_string(i) + " of its results and arguments";
       if (run == 0) {
-        expect_close(given[i], expected[i], factor, where);
+        expect_close(given[i], expected[i], roundings, where);
       } else {
         EXPECT_TRUE(same_bits(given[i], first[i])) << where << ": other bits in another order";
       }

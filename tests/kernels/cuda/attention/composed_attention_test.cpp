@@ -43,9 +43,10 @@ AttentionBlock forward_of(const Inputs& in, const Block& b, const at::Tensor& fi
   return cpu.attention_block.function()(in.q, in.k, in.v, b.mask, 0.3, in.q.scalar_type(), first_keys);
 }
 
-// bf16: the CPU rounds probabilities to it, too.
-double roundings(at::ScalarType dtype) {
-  return dtype == at::kFloat ? 10 : 4;
+// bf16: the CPU rounds probabilities to it, too. They sum to 1 and values are up to 1, so that an output, however
+// small, is off by up to a rounding of 1, which is 1/256.
+Roundings roundings(at::ScalarType dtype) {
+  return dtype == at::kFloat ? Roundings(10) : Roundings(4, 1.0 / 256);
 }
 
 TEST_F(CudaOps, SmallAttentionsEqualTheCpus) {
