@@ -24,31 +24,6 @@ namespace {
 constexpr std::chrono::milliseconds poll_period{2};
 constexpr int cannot_start_code = 127;
 
-std::string whole_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::vector<std::string> environment_of(const ProcessOptions& options) {
-  std::map<std::string, std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  for (const char* launcher : {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "RANK", "WORLD_SIZE"}) {
-    all.erase(launcher);
-  }
-  std::erase_if(all, [](const auto& variable) {
-    const std::string& name = variable.first;
-    return name.starts_with("SLURM_") || name.starts_with("OMPI_") || name.starts_with("PMI");
-  });
-  for (const auto& [key, value] : options.environment) all[key] = value;
-  std::vector<std::string> entries;
-  for (const auto& [key, value] : all) entries.push_back(key + "=" + value);
-  return entries;
-}
-
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -74,10 +49,36 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Process::Process(const ProcessOptions& options)
-    : name_(options.name),
-      out_(options.folder / (options.name + ".out")),
-      err_(options.folder / (options.name + ".err")) {
+std::vector<std::string> environment_of(const ProcessOptions& options) {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  for (const char* launcher : {"MASTER_ADDR", "MASTER_PORT", "NODE_RANK", "NNODES", "RANK", "WORLD_SIZE"}) {
+    all.erase(launcher);
+  }
+  std::erase_if(all, [](const auto& variable) {
+    const std::string& name = variable.first;
+    return name.starts_with("SLURM_") || name.starts_with("OMPI_") || name.starts_with("PMI");
+  });
+  for (const auto& [key, value] : options.environment) all[key] = value;
+  std::vector<std::string> entries;
+  for (const auto& [key, value] : all) entries.push_back(key + "=" + value);
+  return entries;
+}
+
+OutputFiles output_files(const ProcessOptions& options) {
+  return {options.folder / (options.name + ".out"), options.folder / (options.name + ".err")};
+}
+
+std::string text_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Process::Process(const ProcessOptions& options) : name_(options.name), files_(output_files(options)) {
   std::vector<std::string> words = options.words;
   std::vector<std::string> environment = environment_of(options);
   const std::vector<char*> word_pointers = pointers_to(words);
@@ -85,8 +86,8 @@ Process::Process(const ProcessOptions& options)
   pid_ = ::fork();
   if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (pid_ == 0) {
-    become(word_pointers.data(), environment_pointers.data(), options.folder.c_str(), out_.c_str(),
-           err_.c_str(), options.obeys_modes);
+    become(word_pointers.data(), environment_pointers.data(), options.folder.c_str(), files_.out.c_str(),
+           files_.err.c_str(), options.obeys_modes);
   }
   handle_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   if (handle_ < 0) {
@@ -153,11 +154,11 @@ void Process::kill() {
 }
 
 std::string Process::out() const {
-  return whole_file(out_);
+  return text_of_file(files_.out);
 }
 
 std::string Process::err() const {
-  return whole_file(err_);
+  return text_of_file(files_.err);
 }
 
 void Process::complain(const std::string& what) const {

@@ -26,6 +26,16 @@ struct ProcessOptions {
   bool obeys_modes = false;  // root too may read only what the modes of files allow
 };
 
+// "key=value" of each variable of a process.
+std::vector<std::string> environment_of(const ProcessOptions& options);
+
+// Where a process's standard streams go.
+struct OutputFiles {
+  std::filesystem::path out, err;
+};
+OutputFiles output_files(const ProcessOptions& options);
+std::string text_of_file(const std::filesystem::path& path);
+
 class Process {
  public:
   explicit Process(const ProcessOptions& options);
@@ -42,7 +52,7 @@ class Process {
   bool running();
   pid_t pid() const { return pid_; }
   void signal(int number);  // SIGSTOP: returns when all threads have stopped
-  void kill();  // SIGKILL; returns when the process is gone
+  void kill();              // SIGKILL; returns when the process is gone
 
   std::string out() const;
   std::string err() const;
@@ -52,8 +62,7 @@ class Process {
   [[noreturn]] void complain(const std::string& what) const;
 
   const std::string name_;
-  const std::filesystem::path out_;
-  const std::filesystem::path err_;
+  const OutputFiles files_;
   pid_t pid_ = -1;
   int handle_ = -1;  // pidfd
   std::optional<int> code_;

@@ -1,11 +1,12 @@
 #include "tests/support/tiny_job.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
+
+#include "tests/support/job_server.hpp"
 
 namespace d9d::test {
 namespace {
@@ -46,15 +47,12 @@ lr_scheduler:
 node: {threads_per_rank: 1, heartbeat_ms: 10000}
 )";
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+constexpr const char* d9d_node = D9D_BINARY_DIR "/d9d-node";
 
 // A job that runs writes its last lines anew when a late value reaches them, and a reading may see half of that: it is
 // repeated as long as the file moves. What stays broken is an error.
 std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
-  std::string text = text_of(path);
+  std::string text = text_of_file(path);
   while (true) {
     try {
       std::vector<nlohmann::json> lines;
@@ -62,7 +60,7 @@ std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
       for (std::string line; std::getline(rows, line);) lines.push_back(nlohmann::json::parse(line));
       return lines;
     } catch (const nlohmann::json::exception&) {
-      std::string now = text_of(path);
+      std::string now = text_of_file(path);
       if (now == text) throw;
       text = std::move(now);
     }
@@ -102,8 +100,7 @@ TinyJob::TinyJob() {
 }
 
 std::string TinyJob::text() const {
-  std::ifstream file(folder_ / "job.yaml");
-  return {std::istreambuf_iterator<char>(file), {}};
+  return text_of_file(folder_ / "job.yaml");
 }
 
 void TinyJob::rewrite(const std::string& before, const std::string& after) {
@@ -119,21 +116,27 @@ std::unique_ptr<Process> TinyJob::spawn(const Words& words, const Environment& e
 }
 
 std::unique_ptr<Process> TinyJob::spawn_words(const Words& words, const Environment& environment) {
-  return std::make_unique<Process>(ProcessOptions{.words = words,
-                                                  .folder = folder_.path(),
-                                                  .name = "node" + std::to_string(spawned_++),
-                                                  .environment = environment});
+  return std::make_unique<Process>(options_of(words, environment));
+}
+
+ProcessOptions TinyJob::options_of(const Words& words, const Environment& environment) {
+  return {.words = words,
+          .folder = folder_.path(),
+          .name = "node" + std::to_string(spawned_++),
+          .environment = environment};
 }
 
 std::unique_ptr<Process> TinyJob::start_within(const Words& wrapper, const Words& words,
                                                const Environment& environment) {
-  return spawn_words(wrapper + Words{D9D_BINARY_DIR "/d9d-node", "job.yaml"} + words, environment);
+  return spawn_words(wrapper + Words{d9d_node, "job.yaml"} + words, environment);
 }
 
 Outcome TinyJob::call(const Words& words) {
-  const auto process = spawn(words);
-  const int code = process->wait();
-  return {code, process->out(), process->err()};
+  const ProcessOptions options = options_of(Words{d9d_node} + words, {});
+  std::optional<int> code = call_by_server(options);
+  if (!code) code = Process(options).wait();
+  const auto [out, err] = output_files(options);
+  return {*code, text_of_file(out), text_of_file(err)};
 }
 
 std::unique_ptr<Process> TinyJob::start(const Words& words, const Environment& environment) {

@@ -42,6 +42,7 @@ class TinyJob {
   // `d9d-node job.yaml WORDS...`, started by other words (NetworkNamespaces::on).
   std::unique_ptr<Process> start_within(const Words& wrapper, const Words& words,
                                         const Environment& environment = {});
+  // `d9d-node WORDS...`, to its end; by the job server (job_server.hpp).
   Outcome call(const Words& words);
   // `d9d-node job.yaml WORDS...`
   std::unique_ptr<Process> start(const Words& words, const Environment& environment = {});
@@ -63,6 +64,7 @@ class TinyJob {
 
  private:
   std::unique_ptr<Process> spawn_words(const Words& words, const Environment& environment);
+  ProcessOptions options_of(const Words& words, const Environment& environment);
 
   TemporaryFolder folder_;
   int spawned_ = 0;
