@@ -11,12 +11,6 @@
 #include "runtime/state/checkpoint/checkpoint_reader.hpp"
 
 namespace d9d {
-namespace {
-
-constexpr const char* parameter_kind = "param";
-
-}  // namespace
-
 FamilyAdapter::FamilyAdapter(std::shared_ptr<const FamilyModel> model, const PeftConfig& config,
                              std::string source, const Disk& disk, const NewRows& rows)
     : model_(std::move(model)),

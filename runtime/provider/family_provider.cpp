@@ -6,6 +6,7 @@
 #include "runtime/provider/hugging_face_model.hpp"
 #include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/state/checkpoint/checkpoint_source.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/tensor/stage_module.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
@@ -77,7 +78,7 @@ class FamilyModelProvider final : public ModelProvider {
                     const ExportWork& work) const override {
     const auto reader = CheckpointReader::open(disk_, checkpoint);
     const std::unique_ptr<TensorSource> weights =
-        adapter_ ? adapter_->merged(*reader) : std::make_unique<CheckpointSource>(*reader, "param");
+        adapter_ ? adapter_->merged(*reader) : std::make_unique<CheckpointSource>(*reader, parameter_kind);
     const WithBuffers all(*weights, *reader);
     export_hugging_face(disk_, target, *model_, all, special_tokens_in(disk_, checkpoint), work, carried_);
   }

@@ -5,16 +5,11 @@
 #include <cstring>
 
 #include "runtime/base/error.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/tensor_file/slice_view.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
-namespace {
-
-constexpr const char* kind_of_weights = "param";
-
-}  // namespace
-
 MergedWeights::Frozen::Frozen(const FamilyModel& model, const Disk& disk, const std::string& folder,
                               const NewRows& rows)
     : files(disk, folder), mapper(folder_to_parameters(model, files, rows)) {
@@ -25,7 +20,7 @@ MergedWeights::Frozen::Frozen(const FamilyModel& model, const Disk& disk, const 
 MergedWeights::MergedWeights(const FamilyModel& model, StageModule& stage, const Disk& disk,
                              const std::string& source, const CheckpointReader& checkpoint,
                              const NewRows& rows)
-    : reader_(checkpoint), checkpoint_(checkpoint, kind_of_weights) {
+    : reader_(checkpoint), checkpoint_(checkpoint, parameter_kind) {
   if (!source.empty()) frozen_.emplace(model, disk, source, rows);
   for (const LoraAdapter& adapter : lora_adapters(stage)) adapters_[adapter.weight.name] = adapter;
   for (const StageParameter& parameter : stage.parameters()) {
@@ -68,7 +63,7 @@ void MergedWeights::read_into(const std::string& name, const Slice& box, std::by
 }
 
 at::Tensor MergedWeights::base(const std::string& name, const Slice& box) const {
-  return is_stored(name) ? reader_.read(kind_of_weights, name, box) : from_folder(name, box);
+  return is_stored(name) ? reader_.read(parameter_kind, name, box) : from_folder(name, box);
 }
 
 // Of the dtype of the model.

@@ -14,6 +14,7 @@
 #include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/state/checkpoint/checkpoint_commit.hpp"
 #include "runtime/state/checkpoint/checkpoint_writer_core.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/convert/rule_mapper.hpp"
 #include "runtime/state/disk/checksum.hpp"
 #include "runtime/tensor/stage_module.hpp"
@@ -21,8 +22,6 @@
 
 namespace d9d {
 namespace {
-
-constexpr const char* parameter_tensors = "param";
 
 // The checkpoint that a folder of the original's is, or the last one in it: that with the largest step.
 std::string original_checkpoint_in(const Disk& disk, const std::string& folder) {
@@ -155,7 +154,7 @@ class RunMover {
     disk_.make_directories(temporary);
     MovedShards shards(disk_, temporary, move_.shard_bytes);
     for (const auto& [name, value] : run_.buffers) shards.add(buffer_kind, name, read(*value));
-    add_all(shards, parameter_tensors, run_.parameters);
+    add_all(shards, parameter_kind, run_.parameters);
     for (const auto& [kind, tensors] : run_.moments) add_all(shards, kind, tensors);
     const Manifest manifest = with_reports(make_manifest(temporary), shards.finish());
     const std::string target = join_path(folder, checkpoint_name(run_.step));
@@ -187,7 +186,7 @@ class RunMover {
   }
 
   at::Tensor zeros(const std::string& kind, const std::string& name, const DcpValue& like) {
-    if (kind != parameter_tensors) never_updated_.insert(name);
+    if (kind != parameter_kind) never_updated_.insert(name);
     return at::zeros(run_.parameters.at(name)->tensor->shape,
                      at::TensorOptions(scalar_type_of(like.tensor->dtype)));
   }

@@ -84,12 +84,12 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
     if (only_trainable && entry.frozen && !reader->has(entry.kind, entry.name)) continue;
     if (entry.kind == master_weight_kind && !reader->has(entry.kind, entry.name)) {
       // The checkpoint has fp32 parameters and no master weights, so its parameters are the master weights.
-      if (entry.tensor.numel() > 0) load_values(entry, reader->read("param", entry.name, mine));
+      if (entry.tensor.numel() > 0) load_values(entry, reader->read(parameter_kind, entry.name, mine));
       continue;
     }
     require_stored(*reader, checkpoint, entry);
     // An fp32 parameter needs no master weight here, but the checkpoint has the more exact value in one.
-    const bool from_master = entry.kind == "param" && entry.tensor.scalar_type() == at::kFloat &&
+    const bool from_master = entry.kind == parameter_kind && entry.tensor.scalar_type() == at::kFloat &&
                              !with_masters.contains(entry.name) && reader->has(master_kind, entry.name);
     if (entry.tensor.numel() > 0)
       load_values(entry, reader->read(from_master ? master_kind : entry.kind, entry.name, mine));

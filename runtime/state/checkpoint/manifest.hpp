@@ -17,7 +17,8 @@ namespace d9d {
 inline constexpr std::uint32_t manifest_format = 1;
 inline constexpr const char* manifest_name = "manifest.json";
 
-// The kind of a model's persistent buffers; parameters have the kind "param".
+// The kinds of a model's parameters and of its persistent buffers.
+inline constexpr const char* parameter_kind = "param";
 inline constexpr const char* buffer_kind = "buffer";
 
 // One stored slice. In its file it is the tensor `<kind>/<name>@<slice>`.
