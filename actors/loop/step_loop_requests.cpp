@@ -49,6 +49,16 @@ bool StepLoop::is_followed() {
   });
 }
 
+void StepLoop::step_shown(wire::StepShown::Reader message) {
+  shown_ = std::max(shown_, message.getStep());
+  reduce_when_followed();
+}
+
+bool StepLoop::waits_for_trackers() const {
+  return options_.max_pending_steps && state_ == StepState::following &&
+         shown_ + *options_.max_pending_steps < current_;
+}
+
 void StepLoop::agree(const RankWishes& summed) {
   obey(agreed_wishes(summed));
   requests_.agree(summed);

@@ -1,4 +1,4 @@
-// A plugin for groups_test: a task that talks to the tasks of other ranks, along every axis of the mesh.
+// A plugin for groups_test and trackers_test: a task that talks to the tasks of other ranks, along every axis of the mesh.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -36,6 +36,10 @@ class TalkingTask final : public d9d::TrainTask {
           << context.rank << "\n";
     });
     D9D_REQUIRE(made_for_.run == context.run && made_for_.mesh == context.mesh, "a factory of another job");
+    context.record({.step = 1,
+                    .name = "talkers",
+                    .value = static_cast<double>(world.size()),
+                    .context = {{"subset", "begin"}}});
     said["run"] = context.run;
     said["seed"] = context.seed;
     said["device"] = context.device;
