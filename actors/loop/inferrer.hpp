@@ -5,7 +5,7 @@
 //       Signalled Slept Wake Awake RollBack GenerateTexts EndJob ScaleLearningRate EventsFollowed StepShown StateKept
 //       Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues Sleep Wake Snapshot CheckpointState FlushTrace
-//      StepFinished RecordValue KeepState Publish RankFinished
+//      StepFinished RecordValue KeepState EndJob Publish RankFinished
 
 #include "actors/loop/step_loop.hpp"
 

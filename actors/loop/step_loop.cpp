@@ -169,6 +169,7 @@ void StepLoop::step_computed(wire::StepComputed::Reader message) {
 void StepLoop::reduce_when_followed() {
   if (state_ != StepState::following || !is_followed() || waits_for_trackers()) return;
   state_.become(StepState::reducing);
+  pass_on_end();
   RankWishes wishes;
   wishes_.add_to(wishes);
   requests_.add_to(wishes);

@@ -100,6 +100,7 @@ class StepLoop : public Actor {
   void begin(const LoadedBatch& batch);
   bool is_followed();
   bool waits_for_trackers() const;
+  void pass_on_end();
   void end_step();
   void tell_records();
   void record_step(std::int64_t now_ns);

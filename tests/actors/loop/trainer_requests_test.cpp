@@ -198,6 +198,36 @@ TEST_F(TrainerActorsTest, TheDeadlineOfAStepNamesTheTrackersThatItWaitsFor) {
   EXPECT_THAT(failure(), HasSubstr("waiting for its trackers (trainer.logging.max_pending_steps)"));
 }
 
+// LOOP-30
+TEST_F(TrainerActorsTest, ACallbackEndsTheJobAsAnActorDoes) {
+  start_with(false, false);
+  batch(1);
+  options.events->end_job("the task", "a target was reached");
+  options.events->end_job("the model", "another reason");
+  computed(1);
+  EXPECT_EQ(asked_wishes().ends, 1);
+  agreed(1);
+  applied(1);
+
+  metric_state(1);
+  EXPECT_THAT(state_saved(), HasSubstr(R"("ended":"the task on rank 0: a target was reached")"));
+}
+
+TEST_F(TrainerActorsTest, ACallbackOfAnotherRankAsksRank0) {
+  const ActorId id{Role::trainer, 1};
+  options.rank = 1;
+  options.events = std::make_shared<RankEvents>(1, false);
+  options.events->end_job("the task", "a target was reached");
+  world.play<Trainer>(id, TrainerOptions{options, training});
+  world.say<wire::StartTraining>(id, [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
+  world.say<wire::BatchReady>(id, [](wire::BatchReady::Builder ready) { ready.setStep(1); });
+  world.say<wire::StepComputed>(id, [](wire::StepComputed::Builder computed) { computed.setStep(1); });
+
+  EXPECT_EQ(asked_wishes().ends, 0) << "rank 0 alone asks all ranks";
+  EXPECT_EQ(std::string(world.last<wire::EndJob>(trainer_id)->getReason()),
+            "the task on rank 1: a target was reached");
+}
+
 TEST_F(TrainerActorsTest, AnActorEndsTheJobAfterTheStepOnWhichAllAgree) {
   start_with(false, false);
   batch(1);
