@@ -97,6 +97,7 @@ void Coordinator::welcome(std::size_t node) {
       list[i].setHost(members[i].host);
       list[i].setPort(members[i].port);
       list[i].setRanks(static_cast<std::uint32_t>(members[i].ranks));
+      list[i].setHostNumber(members[i].host_number);
     }
     welcome.setResumeFrom(resume_.directory);
     welcome.setResumeStep(resume_.step);

@@ -187,6 +187,7 @@ void Node::join() {
         join.setKeys(options_.job_keys);
         join.setCommand(options_.command);
         join.setPlace(options_.place);
+        join.setHostNumber(options_.host_number);
       },
       host().mailbox());
 }
@@ -209,6 +210,7 @@ void Node::welcome(wire::Welcome::Reader message) {
                  .tag = message.getTag()};
   for (const auto member : message.getNodes()) {
     membership_.ranks_per_node.push_back(static_cast<int>(member.getRanks()));
+    membership_.host_numbers.push_back(member.getHostNumber());
     membership_.addresses.push_back({member.getHost(), member.getPort()});
   }
   if (membership_.addresses[first_node].host.empty()) membership_.addresses[first_node] = options_.join;

@@ -17,12 +17,13 @@ struct NodeOptions {
   HostPort join;           // not on node 0: where node 0 listens
   // How long the nodes may take to find each other; the same on all of them.
   std::chrono::milliseconds join_timeout{600'000};
-  std::uint32_t ranks = 0;    // how many this process offers; 0 = all that are left
-  int node_index = -1;        // the index that it asks for; -1 = any
-  std::uint64_t command = 0;  // number of the command that started this process beside others; 0: none
-  std::uint32_t place = 0;    // among the processes of that command
-  bool opens_port = false;    // a job of one process needs none
-  AddressOptions address;     // where this process listens, and the address it announces
+  std::uint32_t ranks = 0;        // how many this process offers; 0 = all that are left
+  int node_index = -1;            // the index that it asks for; -1 = any
+  std::uint64_t command = 0;      // number of the command that started this process beside others; 0: none
+  std::uint32_t place = 0;        // among the processes of that command
+  std::uint64_t host_number = 0;  // equal on processes that are known to run on one host; 0: unknown
+  bool opens_port = false;        // a job of one process needs none
+  AddressOptions address;         // where this process listens, and the address it announces
   std::string build;
   std::string job_hash;
   std::string job_keys;  // the JSON that job_hash is the hash of

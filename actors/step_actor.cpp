@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "actors/notes/record_context.hpp"
 #include "actors/notes/text_messages.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/lists.hpp"
@@ -136,19 +137,23 @@ void StepActor::ask_for_texts() {
                             [&](wire::GenerateTexts::Builder ask) { fill_request(ask, request_); });
 }
 
-void StepActor::show(std::uint64_t step, const std::string& name, const std::string& text) {
+void StepActor::show(std::uint64_t step, const std::string& name, const std::string& text,
+                     const PointContext& context) {
   tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
     value.setStep(step);
     value.setName(name);
     value.setText(text);
+    fill_context(value, context);
   });
 }
 
-void StepActor::show(std::uint64_t step, const std::string& name, double number) {
+void StepActor::show(std::uint64_t step, const std::string& name, double number,
+                     const PointContext& context) {
   tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
     value.setStep(step);
     value.setName(name);
     value.setNumber(number);
+    fill_context(value, context);
   });
 }
 

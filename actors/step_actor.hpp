@@ -15,6 +15,7 @@
 #include "messages/texts.capnp.h"
 #include "runtime/base/log.hpp"
 #include "runtime/data/text_or_ids.hpp"
+#include "runtime/metric/sink/tracker.hpp"
 #include "runtime/text/text_request.hpp"
 
 namespace d9d {
@@ -76,9 +77,10 @@ class StepActor : public Actor {
   // its numbers stay the same.
   void ask_for_texts();
   // Sends a value to the run's trackers. When the job itself has a number of that name ("loss"), the
-  // actor's name goes before it: "guard/loss".
-  void show(std::uint64_t step, const std::string& name, const std::string& text);
-  void show(std::uint64_t step, const std::string& name, double number);
+  // actor's name goes before it: "guard/loss". `context`: what sets the value apart, {{"subset", "validation"}}.
+  void show(std::uint64_t step, const std::string& name, const std::string& text,
+            const PointContext& context = {});
+  void show(std::uint64_t step, const std::string& name, double number, const PointContext& context = {});
 
  private:
   void ask_to_hear(const char* event);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "actors/notes/record_context.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -42,8 +43,9 @@ void Tracker::stop() {
   finish();
 }
 
-void Tracker::write(const std::string& name, std::uint64_t step, const TrackerValue& value) {
-  for (auto& run : runs_) run->write({name, static_cast<std::int64_t>(step), {}}, value);
+void Tracker::write(const std::string& name, std::uint64_t step, const TrackerValue& value,
+                    const PointContext& context) {
+  for (auto& run : runs_) run->write({name, static_cast<std::int64_t>(step), context}, value);
 }
 
 void Tracker::step_finished(wire::StepFinished::Reader message) {
@@ -76,6 +78,8 @@ void Tracker::step_finished(wire::StepFinished::Reader message) {
                    .tokens_per_second = rate,
                    .seconds_left = seconds * left});
   }
+  if (options_.says_what_is_shown)
+    tell<wire::StepShown>({Role::trainer, 0}, [&](wire::StepShown::Builder shown) { shown.setStep(step); });
   ledger_.finished(step, message.getMetricsFollow());
   answer_when_complete();
 }
@@ -142,29 +146,32 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
 }
 
 // A value from a Trainer is one that the task shows.
-std::string Tracker::name_shown(const std::string& name) {
+std::string Tracker::name_shown(const std::string& name, const PointContext& context) {
   const bool is_actor = sender().role == Role::user;
   if (!is_actor && (sender().role != Role::trainer || name == "roll_backs")) return name;
+  const std::string flat = flat_name({name, 0, context});
+  if (!is_name_of_the_job(flat)) return name;
   const std::string piece = !is_actor ? options_.task
                             : sender().index < options_.actor_names.size()
                                 ? options_.actor_names[sender().index]
                                 : to_string(sender());
-  std::string shown = shown_name(name, piece);
-  if (shown != name && put_beside_.insert(shown).second)
-    log::warn("{} shows \"{}\", which is a number of the job itself: it is shown as \"{}\"", piece, name,
-              shown);
+  std::string shown = piece + "/" + name;
+  if (put_beside_.insert(shown).second)
+    log::warn("{} shows \"{}\", which is a number of the job itself: it is shown as \"{}\"", piece, flat,
+              flat_name({shown, 0, context}));
   return shown;
 }
 
 void Tracker::record_value(wire::RecordValue::Reader message) {
-  const std::string name = name_shown(message.getName());
+  const PointContext context = context_of(message);
+  const std::string name = name_shown(message.getName(), context);
   const std::uint64_t step = message.getStep();
   switch (message.which()) {
     case wire::RecordValue::NUMBER:
-      write(name, step, Scalar{message.getNumber()});
+      write(name, step, Scalar{message.getNumber()}, context);
       break;
     case wire::RecordValue::TEXT:
-      write(name, step, TextRecord{message.getText()});
+      write(name, step, TextRecord{message.getText()}, context);
       break;
     case wire::RecordValue::PICTURE: {
       const auto bytes = message.getPicture().asChars();
@@ -172,7 +179,7 @@ void Tracker::record_value(wire::RecordValue::Reader message) {
       if (!size_of_png(picture.png)) {
         return log::warn("{} of step {} is no PNG file; it is left out of the trackers", name, step);
       }
-      write(name, step, picture);
+      write(name, step, picture, context);
     }
   }
   for (auto& run : runs_) run->end_step(static_cast<std::int64_t>(step));

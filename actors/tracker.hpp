@@ -1,7 +1,7 @@
 #pragma once
 // Tracker: writes the numbers of a job's steps to files and TensorBoard, and draws the progress bar.
 // Own thread: it writes files. One per job, on node 0. Parent: Node.
-// hears StepFinished EvaluationFinished MetricValues RecordValue FlushTracker    says TrackerFlushed
+// hears StepFinished EvaluationFinished MetricValues RecordValue FlushTracker    says TrackerFlushed StepShown
 
 #include <functional>
 #include <memory>
@@ -32,6 +32,7 @@ struct TrackerOptions {
   std::function<void(const ProgressState&)> show;  // the progress bar
   std::function<void()> hide;                      // at the end
   std::uint64_t resumed_step = 0;
+  bool says_what_is_shown = false;              // to the Trainer of rank 0, after each step
   std::vector<std::string> actor_names = {};    // own actors of the job, in their order
   std::string task = "task";                    // the name of the job's task
   std::optional<PeakFlops> flops = {};          // none for a plugin's model, or without a known peak
@@ -58,8 +59,9 @@ class Tracker final : public Actor {
     std::uint64_t step;
     ActorId asker;
   };
-  void write(const std::string& name, std::uint64_t step, const TrackerValue& value);
-  std::string name_shown(const std::string& name);
+  void write(const std::string& name, std::uint64_t step, const TrackerValue& value,
+             const PointContext& context = {});
+  std::string name_shown(const std::string& name, const PointContext& context);
   void write_flops(std::uint64_t step, double rate);
   void write_progress_of_data(wire::StepFinished::Reader message);
   void answer_when_complete();

@@ -18,6 +18,7 @@ struct Join {
   keys @8 :Text;           # JSON of what jobHash covers, secrets hidden; a refusal names the keys that differ
   command @9 :UInt64;      # random number shared by all processes that one command started; 0 = started alone
   place @10 :UInt32;       # of this process among those of that command
+  hostNumber @11 :UInt64;  # equal on processes that one command, or a launcher, has started on one host; 0 = unknown
 }
 
 struct Refused {
@@ -42,6 +43,7 @@ struct Welcome {
     host @0 :Text;
     port @1 :UInt16;       # of its gate: messages and tensors
     ranks @2 :UInt32;
+    hostNumber @3 :UInt64; # as in Join
   }
 }
 

@@ -51,6 +51,18 @@ struct RecordValue {
     text @3 :Text;
     picture @4 :Data;     # a PNG file; other bytes are left out with a warning
   }
+  context @5 :List(Entry);  # what sets the value apart from others of its name: subset = validation
+
+  struct Entry {
+    key @0 :Text;
+    value @1 :Text;
+  }
+}
+
+struct StepShown {
+  # Tracker -> Trainer of rank 0, in a job with `trainer.logging.max_pending_steps`: the trackers have the numbers of
+  # `step`. No reply: training goes on if it has waited for them. Repeated, or for an earlier step: no effect.
+  step @0 :UInt64;
 }
 
 struct MetricState {

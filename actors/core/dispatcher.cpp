@@ -9,8 +9,22 @@
 
 namespace d9d {
 
+namespace {
+
+std::string coordinates_of(const World& world, ActorId id) {
+  const int rank = rank_of(id);
+  return rank >= 0 && world.coordinates ? world.coordinates(rank) : std::string();
+}
+
+}  // namespace
+
 Dispatcher::Dispatcher(World& world, Actor& actor, ActorId id)
-    : world_(world), actor_(actor), id_(id), name_(to_string(id)), activity_(world.activities.enter(id)) {
+    : world_(world),
+      actor_(actor),
+      id_(id),
+      name_(to_string(id)),
+      coordinates_(coordinates_of(world, id)),
+      activity_(world.activities.enter(id)) {
   // A node learns its index only when it has joined, so its track has the name of the process.
   const std::string track = id.role == Role::node ? "node" : name_;
   if (world_.recorder != nullptr) track_ = world_.recorder->actor(track, rank_of(id));
@@ -35,6 +49,7 @@ std::optional<Frame> Dispatcher::start() {
   prepare_thread_for_crashes();
   return translate_errors([&] {
     const log::Place place(name_);
+    const log::StepOfPlace step(actor_.step_, coordinates_);
     const Actor::Work work(actor_, {.actor = track_, .name = actor_.trace_name("start")});
     const Doing doing(activity_, "its start", world_.clock.now_ns());
     actor_.started();
@@ -72,7 +87,7 @@ void Dispatcher::handle(const Frame& frame, const MailboxPtr& attached) {
   check(incoming, *entry);
   trace::ScopedSpan span(world_.recorder, world_.clock, span_of(frame, incoming.header, entry->name));
   const log::Place place(name_);
-  const log::StepOfPlace step(actor_.step_);
+  const log::StepOfPlace step(actor_.step_, coordinates_);
   const Doing doing(activity_, entry->lasting_name, world_.clock.now_ns());
   actor_.active_span_ = &span;
   actor_.set_incoming(&incoming);

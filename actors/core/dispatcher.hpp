@@ -40,6 +40,7 @@ class Dispatcher {
   Actor& actor_;
   const ActorId id_;
   const std::string name_;
+  const std::string coordinates_;  // on the mesh, for logs; empty: of no rank
   Activity& activity_;
   std::uint32_t track_ = 0;
   Handlers handlers_;

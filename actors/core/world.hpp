@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "actors/core/activity.hpp"
@@ -29,6 +31,9 @@ struct World {
   // An actor failed or the job is over. Actors then end one by one, and messages to those
   // that ended are lost.
   std::atomic<bool> ending{false};
+  // Returns where a rank is on the mesh, for the lines that its actors log: "pp:1-tp:0". Set once, when the job has
+  // formed, before the actors of ranks are spawned; empty before and in tests.
+  std::function<std::string(int rank)> coordinates{};
 };
 
 // Counts a frame that has no receiver. Logs the first one as a warning, unless the job is ending.

@@ -2,9 +2,10 @@
 // Inferrer: the steps of one rank of a job that infers: forward only, and nothing is applied. Own thread, as every
 // StepLoop. One per rank; it has the Trainer's address, so nobody has to know the kind of job. Parent: Node.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced MetricState CheckpointCommitted
-//       Signalled Slept Wake Awake RollBack GenerateTexts EndJob ScaleLearningRate EventsFollowed StateKept Tick
+//       Signalled Slept Wake Awake RollBack GenerateTexts EndJob ScaleLearningRate EventsFollowed StepShown StateKept
+//       Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues Sleep Wake Snapshot CheckpointState FlushTrace
-//      StepFinished RecordValue KeepState Publish RankFinished
+//      StepFinished RecordValue KeepState EndJob Publish RankFinished
 
 #include "actors/loop/step_loop.hpp"
 

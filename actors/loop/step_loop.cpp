@@ -41,6 +41,7 @@ void StepLoop::behavior(Handlers& handlers) {
   handlers.on(this, &StepLoop::awake);
   handlers.on(this, &StepLoop::end_job);
   handlers.on(this, &StepLoop::events_followed);
+  handlers.on(this, &StepLoop::step_shown);
   handlers.on(this, &StepLoop::state_kept);
   handlers.on(this, &StepLoop::tick);
 }
@@ -62,6 +63,7 @@ void StepLoop::listeners(wire::Listeners::Reader message) {
 
 void StepLoop::start_training(wire::StartTraining::Reader message) {
   first_step_ = current_ = message.getFirstStep();
+  shown_ = current_ - 1;
   set_step(current_);
   step_begin_ns_ = world().clock.now_ns();
   // Not earlier, because the EventBus on node 0 may not have been there.
@@ -165,8 +167,9 @@ void StepLoop::step_computed(wire::StepComputed::Reader message) {
 }
 
 void StepLoop::reduce_when_followed() {
-  if (state_ != StepState::following || !is_followed()) return;
+  if (state_ != StepState::following || !is_followed() || waits_for_trackers()) return;
   state_.become(StepState::reducing);
+  pass_on_end();
   RankWishes wishes;
   wishes_.add_to(wishes);
   requests_.add_to(wishes);
@@ -256,7 +259,9 @@ void StepLoop::tick(wire::Tick::Reader message) {
       fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "
                   "really that slow",
                   options_.rank, applying_.value_or(current_),
-                  applying_ ? "updating the parameters" : name_of(state_)));
+                  applying_              ? "updating the parameters"
+                  : waits_for_trackers() ? "waiting for its trackers (trainer.logging.max_pending_steps)"
+                                         : name_of(state_)));
 }
 
 }  // namespace d9d

@@ -42,6 +42,7 @@ class StepLoop : public Actor {
   void awake(wire::Awake::Reader message);
   void end_job(wire::EndJob::Reader message);
   void events_followed(wire::EventsFollowed::Reader message);
+  void step_shown(wire::StepShown::Reader message);
   void state_kept(wire::StateKept::Reader message);
   void tick(wire::Tick::Reader message);
 
@@ -98,6 +99,8 @@ class StepLoop : public Actor {
   void advance();
   void begin(const LoadedBatch& batch);
   bool is_followed();
+  bool waits_for_trackers() const;
+  void pass_on_end();
   void end_step();
   void tell_records();
   void record_step(std::int64_t now_ns);
@@ -112,6 +115,7 @@ class StepLoop : public Actor {
 
   const Kind kind_;
   std::uint64_t first_step_ = 0;  // of this start
+  std::uint64_t shown_ = 0;       // the last step whose numbers the trackers have, if they say so
   std::uint64_t last_step_;       // the job's last one, or the one after which all ranks agreed to stop
   std::uint64_t asked_for_ = 0, loaded_ = 0;  // the last step whose batch was asked for, and whose batch came
   std::deque<LoadedBatch> batches_;           // loaded ahead, in step order

@@ -32,8 +32,9 @@ struct StepLoopOptions {
   std::function<void()> finalize_task = [] {};  // called once, at the end of a job that did not fail
   std::shared_ptr<TaskRecords> records = std::make_shared<TaskRecords>();
   std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
-  std::optional<TraceWindow> trace_window;  // rank 0 only
-  ActorId world_collective;                 // this rank's one over all ranks
+  std::optional<TraceWindow> trace_window;         // rank 0 only
+  std::optional<std::uint64_t> max_pending_steps;  // how far trackers may be behind; rank 0 only
+  ActorId world_collective;                        // this rank's one over all ranks
   // Collectives and TensorLanes of the rank, closed while it sleeps; at least one.
   std::vector<ActorId> links;
   std::chrono::milliseconds first_step_timeout{10'000'000};

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "actors/loop/step_loop.hpp"
+#include "actors/notes/record_context.hpp"
 #include "messages/trace.capnp.h"
 
 namespace d9d {
@@ -41,6 +42,7 @@ void StepLoop::tell_records() {
     tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
       value.setStep(record.step);
       value.setName(record.name);
+      fill_context(value, record.context);
       if (const auto* number = std::get_if<double>(&record.value)) value.setNumber(*number);
       if (const auto* text = std::get_if<TextRecord>(&record.value)) value.setText(text->text);
       if (const auto* picture = std::get_if<Picture>(&record.value))

@@ -28,8 +28,17 @@ void StepLoop::end_job(wire::EndJob::Reader message) {
   D9D_CHECK(options_.rank == 0, "rank {} was asked to end the job; ask rank 0", options_.rank);
   const auto index = static_cast<std::size_t>(sender().index);
   const bool is_own = sender().role == Role::user && index < options_.actor_names.size();
-  requests_.end(fmt::format("{}: {}", is_own ? options_.actor_names[index] : to_string(sender()),
-                            message.getReason().cStr()));
+  const std::string reason = message.getReason();
+  if (sender().role == Role::trainer) return requests_.end(reason);  // of a callback, which it names
+  requests_.end(fmt::format("{}: {}", is_own ? options_.actor_names[index] : to_string(sender()), reason));
+}
+
+// What callbacks of this rank have asked. Rank 0 alone asks all ranks.
+void StepLoop::pass_on_end() {
+  const std::string reason = options_.events->take_end();
+  if (reason.empty()) return;
+  if (options_.rank == 0) return requests_.end(reason);
+  tell<wire::EndJob>({Role::trainer, 0}, [&](wire::EndJob::Builder end) { end.setReason(reason); });
 }
 
 void StepLoop::events_followed(wire::EventsFollowed::Reader message) {
@@ -47,6 +56,16 @@ bool StepLoop::is_followed() {
   return std::all_of(actors_.deciding.begin(), actors_.deciding.end(), [&](const auto& actor) {
     return actor.second >= actors_.told || !world().book.find_local(actor.first);
   });
+}
+
+void StepLoop::step_shown(wire::StepShown::Reader message) {
+  shown_ = std::max(shown_, message.getStep());
+  reduce_when_followed();
+}
+
+bool StepLoop::waits_for_trackers() const {
+  return options_.max_pending_steps && state_ == StepState::following &&
+         shown_ + *options_.max_pending_steps < current_;
 }
 
 void StepLoop::agree(const RankWishes& summed) {

@@ -15,6 +15,8 @@ struct Membership {
   std::uint32_t epoch = 0;
   int node = 0;
   std::vector<int> ranks_per_node;
+  std::vector<std::uint64_t>
+      host_numbers;                 // by node: equal on nodes that are known to run on one host; 0: unknown
   std::vector<HostPort> addresses;  // how this node reaches each node; for itself, how the others reach it
   std::string bound_host;           // where this process listens: numeric, or a wildcard
   std::string resume_from;

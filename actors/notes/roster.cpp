@@ -78,7 +78,8 @@ std::string Roster::trouble_with_address(wire::Join::Reader join) const {
 void Roster::add(wire::Join::Reader join, MailboxPtr mailbox, ActorId id) {
   const int ranks = join.getRanks() == 0 ? world_size_ - this->ranks() : static_cast<int>(join.getRanks());
   members_.push_back({std::move(mailbox), id, join.getHost(), join.getPort(), ranks, join.getNodeIndex(),
-                      join.getIncarnation(), joined_++, join.getCommand(), join.getPlace()});
+                      join.getIncarnation(), joined_++, join.getCommand(), join.getPlace(),
+                      join.getHostNumber()});
 }
 
 void Roster::remove(std::size_t node) {

@@ -27,9 +27,10 @@ struct Member {
   int ranks = 0;
   int wish = -1;  // the index it asked for, -1 = any
   std::uint64_t incarnation = 0;
-  int number = 0;             // counts the joins; stays the same while indices change
-  std::uint64_t command = 0;  // number of the command that started it beside others; 0: none
-  std::uint32_t place = 0;    // of this process among those of the command
+  int number = 0;                 // counts the joins; stays the same while indices change
+  std::uint64_t command = 0;      // number of the command that started it beside others; 0: none
+  std::uint32_t place = 0;        // of this process among those of the command
+  std::uint64_t host_number = 0;  // as in Join
 };
 
 class Roster {

@@ -61,7 +61,10 @@ inline constexpr auto step_transitions = [] {
       {starting, "StartTraining, and no step is left", finishing},
       {waiting, "BatchReady, and no due checkpoint waits for the one before", computing},
       {computing, "StepComputed", following},
-      {following, "EventsFollowed of the actors that decide; at once where none does", reducing},
+      {following,
+       "EventsFollowed of the actors that decide, StepShown of a tracker that lags; at once where there are "
+       "none",
+       reducing},
       {reducing, "ValuesReduced, and the job has gradient hooks", hooking},
       {hooking, "GradientsHooked", reducing},
       {reducing, "ValuesReduced, all of them", concluding},

@@ -9,6 +9,10 @@
 #include "kernels/linear.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/plugin/own_pieces.hpp"
+#include "runtime/state/mapper/compose.hpp"
+#include "runtime/state/mapper/rename.hpp"
+#include "runtime/task/causal_lm_task.hpp"
+#include "runtime/task/result/result_lines.hpp"
 
 namespace mine {
 
@@ -108,6 +112,41 @@ void lion(const Lion& keys, const d9d::ElementUpdate& part) {
   momentum.mul_(beta2).add_(gradients, 1 - beta2);
 }
 
+// Gradient hook: parameters of these names get no gradient in the first steps, so that new ones settle before what was
+// trained already moves (Howard and Ruder 2018). All copies of a gradient change alike, so it is the same on every mesh.
+struct Thaw final : d9d::GradientHook {
+  std::string names = "embed";
+  std::uint64_t after = 1;
+  d9d::HookVerdict gradients_reduced(const d9d::GradientContext& context) override {
+    for (const d9d::NamedGradient& each : context.gradients)
+      if (context.step <= after && each.name.find(names) != std::string::npos) each.gradient.zero_();
+    return d9d::HookVerdict::update;
+  }
+};
+BOOST_DESCRIBE_STRUCT(Thaw, (), (names, after))
+
+// Inference task: how much the most surprising token of each sample surprises the model, and where that token is.
+struct Surprise final : d9d::InferenceTask {
+  std::optional<d9d::ResultLines> lines;
+  void prepare(const d9d::InferencePlace& place) { lines.emplace(place.results, place.rank, place.source); }
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    return d9d::CausalLmTask().build_forward_inputs(context);
+  }
+  void process_outputs(const d9d::InferenceContext& context) override {
+    const auto [loss, position] = context.outputs.at("cross_entropy").max(1);  // [B, S] -> [B]
+    lines->add({context.samples, {{"surprise", loss}, {"position", position}}});
+  }
+  void flush() override { lines->flush(); }
+};
+
+// Mapper, of `d9d-node convert --plugin LIB.so --mapper backbone`: the names of a model without its head.
+std::shared_ptr<const d9d::StateMapper> backbone(const d9d::Names& stored) {
+  std::vector<d9d::MapperPtr> each;
+  for (const std::string& name : stored)
+    each.push_back(name.starts_with("model.") ? d9d::rename(name, name.substr(6)) : d9d::identity(name));
+  return d9d::parallel(std::move(each));
+}
+
 // Learning rate: linear warm-up, then falling with the inverse root of the step (Vaswani and
 // others 2017, section 5.3).
 struct InverseRoot {
@@ -152,6 +191,9 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   d9d::add_collation(registry, "hide", mine::hide);
   d9d::add_model<mine::Convolution>(registry, "convolution_lm");
   d9d::add_task<mine::Smoothed>(registry, "smoothed_lm");
+  d9d::add_inference_task<mine::Surprise>(registry, "surprise");
+  d9d::add_gradient_hook<mine::Thaw>(registry, "thaw");
+  registry.add_mapper("backbone", mine::backbone);
   d9d::add_optimizer(registry, "lion", {"lion_momentum"}, mine::lion);
   d9d::add_lr_curve(registry, "inverse_root", mine::inverse_root);
   d9d::add_schedule(registry, "in_order", mine::in_order);

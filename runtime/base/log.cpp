@@ -17,6 +17,7 @@ namespace {
 
 thread_local std::string current_place;
 thread_local const std::uint64_t* current_step = nullptr;
+thread_local std::string_view current_coordinates;
 std::mutex before_line_mutex;
 std::function<void()> before_line;
 
@@ -101,17 +102,20 @@ Place::~Place() {
   current_place = std::move(before_);
 }
 
-StepOfPlace::StepOfPlace(const std::uint64_t& step) : before_(current_step) {
-  current_step = &step;
-}
+StepOfPlace::StepOfPlace(const std::uint64_t& step, std::string_view coordinates)
+    : step_before_(std::exchange(current_step, &step)),
+      coordinates_before_(std::exchange(current_coordinates, coordinates)) {}
 
 StepOfPlace::~StepOfPlace() {
-  current_step = before_;
+  current_step = step_before_;
+  current_coordinates = coordinates_before_;
 }
 
 std::string place() {
+  std::string text = current_place;
+  if (!current_coordinates.empty()) text.append(" ").append(current_coordinates);
   const std::uint64_t step = current_step == nullptr ? 0 : *current_step;
-  return step == 0 ? current_place : fmt::format("{}, step {}", current_place, step);
+  return step == 0 ? text : fmt::format("{}, step {}", text, step);
 }
 
 void set_before_line(std::function<void()> hook) {

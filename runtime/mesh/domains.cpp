@@ -66,6 +66,7 @@ const Mesh& MeshDomains::mesh_for(const std::string& domain) const {
 }
 
 std::string domain_with(const std::vector<std::string>& axes, const MeshDomains& domains) {
+  if (axes == std::vector<std::string>{host_domain}) return host_domain;
   std::string known;
   for (const Domain& domain : standard_domains()) {
     const std::vector<std::string>& names = domains.mesh_for(domain.name).axis_names();
@@ -75,7 +76,7 @@ std::string domain_with(const std::vector<std::string>& axes, const MeshDomains&
     if (has_all && !axes.empty()) return domain.name;
     known += fmt::format("{}{}: {}", known.empty() ? "" : "; ", domain.name, fmt::join(names, " "));
   }
-  throw Error(ErrorKind::input, fmt::format("no domain of the mesh has the axes {}; there are {}",
+  throw Error(ErrorKind::input, fmt::format("no domain of the mesh has the axes {}; there are {}; host",
                                             fmt::join(axes, ", "), known));
 }
 

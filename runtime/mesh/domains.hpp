@@ -24,6 +24,7 @@ inline constexpr const char* dense_domain = "dense";
 inline constexpr const char* expert_domain = "expert";
 inline constexpr const char* batch_domain = "batch";
 inline constexpr const char* flat_domain = "flat";
+inline constexpr const char* host_domain = "host";  // no mesh: its groups follow from the plan (plan.hpp)
 
 // To add a domain, pass one more of these to MeshDomains.
 struct Domain {
@@ -52,8 +53,8 @@ class MeshDomains {
   std::vector<Entry> entries_;
 };
 
-// Returns the first standard domain that has all of these axes. Input error, with a list of all
-// axes, if none has.
+// Returns the first standard domain that has all of these axes, host_domain for the axis of its name alone. Input error,
+// with a list of all axes, if none has.
 std::string domain_with(const std::vector<std::string>& axes, const MeshDomains& domains);
 
 }  // namespace d9d

@@ -82,7 +82,7 @@ std::string Mesh::label(int rank) const {
   const std::vector<int> place = coordinates(rank);
   std::string text;
   for (std::size_t axis = 0; axis < names_.size(); ++axis) {
-    text += fmt::format("{}{}:{}", axis == 0 ? "" : "-", names_[axis], place[axis]);
+    if (sizes_[axis] > 1) text += fmt::format("{}{}:{}", text.empty() ? "" : "-", names_[axis], place[axis]);
   }
   return text;
 }

@@ -31,7 +31,7 @@ class Mesh {
   // linear in the ranks.
   std::vector<std::vector<int>> groups(const std::vector<std::string>& axes) const;
 
-  // Returns "pp:0-dp_replicate:1".
+  // Returns the coordinates on axes of more than one rank: "pp:0-dp_replicate:1"; empty in a job of one rank.
   std::string label(int rank) const;
 
  private:

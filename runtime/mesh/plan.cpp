@@ -78,9 +78,12 @@ std::vector<GroupRole> standard_group_roles() {
   };
 }
 
-Plan::Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node)
+Plan::Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node,
+           std::vector<std::uint64_t> host_numbers)
     : domains_((parameters.validate(checked_sum(ranks_per_node)), parameters)),
-      ranks_per_node_(ranks_per_node) {
+      ranks_per_node_(ranks_per_node),
+      host_numbers_(std::move(host_numbers)) {
+  host_numbers_.resize(ranks_per_node.size());
   const Mesh& batch = domains_.mesh_for(batch_domain);
   ranks_.reserve(world_size());
   for (int node = 0; node < num_nodes(); ++node) {
@@ -105,9 +108,20 @@ std::vector<int> Plan::ranks_of_node(int node) const {
   return result;
 }
 
+std::vector<int> Plan::ranks_of_host(int rank) const {
+  const int node = placement(rank).node;
+  const std::uint64_t host = host_numbers_[node];
+  if (host == 0) return ranks_of_node(node);
+  std::vector<int> result;
+  for (const RankPlacement& each : ranks_) {
+    if (host_numbers_[each.node] == host) result.push_back(each.rank);
+  }
+  return result;
+}
+
 Group Plan::group(int rank, const std::string& domain, const std::vector<std::string>& axes) const {
   Group group;
-  group.ranks = domains_.mesh_for(domain).group(rank, axes);
+  group.ranks = domain == host_domain ? ranks_of_host(rank) : domains_.mesh_for(domain).group(rank, axes);
   group.index =
       static_cast<int>(std::find(group.ranks.begin(), group.ranks.end(), rank) - group.ranks.begin());
   group.name = fmt::format("{}[{}]", fmt::join(axes, "+"), ranks_text(group.ranks));

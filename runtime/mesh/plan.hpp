@@ -43,8 +43,10 @@ std::vector<GroupRole> standard_group_roles();
 
 class Plan {
  public:
+  // `host_numbers`: by node; nodes of one number run on one host. A node without one, or with 0, is alone on its host.
   // Input error if the number of ranks does not match the mesh, or if a node has none.
-  Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node);
+  Plan(const DeviceMeshParameters& parameters, const std::vector<int>& ranks_per_node,
+       std::vector<std::uint64_t> host_numbers = {});
 
   const MeshDomains& domains() const { return domains_; }
   const DeviceMeshParameters& parameters() const { return domains_.parameters(); }
@@ -55,7 +57,10 @@ class Plan {
   const RankPlacement& placement(int rank) const;
   // Returns the global ranks of a node, ascending.
   std::vector<int> ranks_of_node(int node) const;
+  // Returns the global ranks on the host of this rank, ascending.
+  std::vector<int> ranks_of_host(int rank) const;
 
+  // `domain`: of the mesh, or host_domain with the axis of that name: the ranks of a host.
   Group group(int rank, const std::string& domain, const std::vector<std::string>& axes) const;
   // Returns the groups of `rank` for all standard roles, except groups of one rank.
   std::vector<Group> groups_of(int rank) const;
@@ -67,6 +72,7 @@ class Plan {
  private:
   MeshDomains domains_;
   std::vector<int> ranks_per_node_;
+  std::vector<std::uint64_t> host_numbers_;  // one for each node
   std::vector<RankPlacement> ranks_;
 };
 

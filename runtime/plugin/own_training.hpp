@@ -1,9 +1,11 @@
 #pragma once
-// An optimizer, a learning-rate curve and a pipeline schedule of a plugin, each as a function of its keys.
+// An optimizer, a learning-rate curve and a pipeline schedule of a plugin, each as a function of its keys; and a gradient
+// hook.
 
 #include "runtime/job/section/optimizer_config.hpp"
 #include "runtime/pipeline/program/own_schedule.hpp"
 #include "runtime/plugin/own_piece.hpp"
+#include "runtime/train/gradient/gradient_hook.hpp"
 #include "runtime/train/lr/lr_schedule.hpp"
 #include "runtime/train/optimizer/elementwise_optimizer.hpp"
 
@@ -68,6 +70,14 @@ void add_lr_curve(Registry& registry, const std::string& name,
                   double (*multiplier)(const Keys&, std::int64_t step, std::int64_t total_steps)) {
   registry.add_lr_schedule(name, [multiplier](const config::Section& section) {
     return std::make_shared<own::Curve<Keys>>(config::decode<Keys>(section), multiplier);
+  });
+}
+
+// `gradient_hooks: [{name: NAME, ...}]`: a GradientHook; its prepare() may take the PieceContext.
+template <class Hook>
+void add_gradient_hook(Registry& registry, const std::string& name) {
+  registry.add_gradient_hook(name, [](const config::Section& section, const PieceContext& context) {
+    return own::make<Hook>(section, context);
   });
 }
 

@@ -16,6 +16,7 @@ struct TaskRecord {
   std::uint64_t step = 0;
   std::string name;  // "samples/first"
   std::variant<double, TextRecord, Picture> value;
+  PointContext context = {};
 };
 
 class TaskRecords {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/notes/record_context.hpp"
 #include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
 
@@ -16,6 +17,7 @@ struct Ledger {
   std::map<std::string, double> values;
   std::map<std::string, Histogram> histograms;
   std::map<std::string, std::string> texts;
+  std::map<std::string, Point> contexts;
   std::vector<std::int64_t> ended;
   int flushes = 0;
   bool closed = false;
@@ -26,11 +28,12 @@ class LedgerRun final : public TrackerRun {
   explicit LedgerRun(Ledger& ledger) : ledger_(ledger) {}
   void write(const Point& point, const TrackerValue& value) override {
     if (const auto* histogram = std::get_if<Histogram>(&value)) {
-      ledger_.histograms[point.name] = *histogram;
+      ledger_.histograms[flat_name(point)] = *histogram;
     } else if (const auto* text = std::get_if<TextRecord>(&value)) {
-      ledger_.texts[point.name] = text->text;
+      ledger_.texts[flat_name(point)] = text->text;
     } else {
-      ledger_.values[point.name] = std::get<Scalar>(value).value;
+      ledger_.values[flat_name(point)] = std::get<Scalar>(value).value;
+      ledger_.contexts[flat_name(point)] = point;
     }
   }
   void end_step(std::int64_t step) override { ledger_.ended.push_back(step); }
@@ -248,6 +251,45 @@ TEST_F(TrackerTest, PutsWhatAPieceShowsUnderAJobsNameBesideTheJobsOwn) {
   EXPECT_EQ(ledger.values["task/lr"], 98);
   EXPECT_EQ(ledger.values["roll_backs"], 2) << "of the Trainer itself";
   EXPECT_EQ(ledger.values["losses"], 3);
+}
+
+// TRACK-04. A context sets a value apart from the job's own; its values stand before the name where there are none.
+TEST_F(TrackerTest, PassesOnTheContextOfWhatIsShown) {
+  const auto show = [&](const char* name, const char* subset) {
+    world.say<wire::RecordValue>(tracker_id,
+                                 [&](wire::RecordValue::Builder value) {
+                                   value.setStep(5);
+                                   value.setName(name);
+                                   value.setNumber(7);
+                                   fill_context(value, {{"subset", subset}});
+                                 },
+                                 {Role::user, 0});
+  };
+  show("loss", "validation");
+  show("loss", "evaluation");
+
+  EXPECT_EQ(ledger.values["validation/loss"], 7);
+  EXPECT_EQ(ledger.contexts["validation/loss"].name, "loss");
+  EXPECT_EQ(ledger.contexts["validation/loss"].context, (PointContext{{"subset", "validation"}}));
+  EXPECT_FALSE(ledger.values.contains("evaluation/loss")) << "that is the job's";
+  EXPECT_EQ(ledger.values["evaluation/guard/loss"], 7);
+}
+
+// LOOP-81
+TEST_F(TrackerTest, SaysWhichStepsItsRunsHaveWhereTheJobWantsToKnow) {
+  const auto finish = [&](ActorId tracker) {
+    world.say<wire::StepFinished>(tracker, [](wire::StepFinished::Builder step) { step.setStep(4); });
+  };
+  finish(tracker_id);
+  EXPECT_TRUE(world.heard<wire::StepShown>().empty());
+
+  TrackerOptions options;
+  options.open_runs = [] { return std::vector<std::unique_ptr<TrackerRun>>(); };
+  options.resumed_step = 3;
+  options.says_what_is_shown = true;
+  world.play<Tracker>({Role::tracker, 1}, options);
+  finish({Role::tracker, 1});
+  EXPECT_EQ(world.last<wire::StepShown>(ActorId{Role::trainer, 0})->getStep(), 4U);
 }
 
 }  // namespace

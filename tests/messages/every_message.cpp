@@ -121,9 +121,10 @@ const std::vector<MessageKind>& every_message() {
             Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
             ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState, StateRestored,
             GenerateTexts, TextsGenerated, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
-            MetricValues, RecordValue, MetricState, FlushTracker, TrackerFlushed, Subscribe, Publish, Event,
-            AskForListeners, Listeners, FlushEvents, EventsHeard, EventsFollowed, EndJob, ScaleLearningRate,
-            KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe, ClockReply>();
+            MetricValues, RecordValue, StepShown, MetricState, FlushTracker, TrackerFlushed, Subscribe,
+            Publish, Event, AskForListeners, Listeners, FlushEvents, EventsHeard, EventsFollowed, EndJob,
+            ScaleLearningRate, KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe,
+            ClockReply>();
   return all;
 }
 

@@ -14,7 +14,6 @@ namespace {
 const Names& for_plugins() {
   static const Names names{
       // mappers of a model provider's own files, and the pieces of a distributed writer
-      "add_mapper",
       "distribute",
       "gather_full_tensor",
       "identities_of_outputs",

@@ -120,6 +120,7 @@ CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) 
     return runs;
   };
   options.resumed_step = membership.resume_step;
+  options.says_what_is_shown = process.job().trainer.logging.max_pending_steps.has_value();
   for (const config::Named& actor : process.job().actors) options.actor_names.push_back(actor.name);
   if (const auto* task = std::get_if<config::Named>(&process.job().task)) options.task = task->name;
   options.flops = peak_flops(process, ranks_here);

@@ -226,6 +226,8 @@ StepLoopOptions RankCast::step_loop(std::vector<ActorId> links) const {
       .records = records,
       .events = events,
       .trace_window = rank == 0 ? trace_window() : std::nullopt,
+      .max_pending_steps =
+          rank == 0 ? std::optional<std::uint64_t>(config.logging.max_pending_steps) : std::nullopt,
       .world_collective = collective_id(rank, step_group),
       .links = std::move(links),
       .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),

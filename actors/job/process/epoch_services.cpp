@@ -71,7 +71,7 @@ DeviceCollectives device_collectives(const JobConfig& job, const DevicePlaces& p
 
 EpochServices::EpochServices(const ProcessServices& process, const Membership& membership)
     : membership_(membership),
-      plan_(process.job().mesh, membership.ranks_per_node),
+      plan_(process.job().mesh, membership.ranks_per_node, membership.host_numbers),
       first_batch_(first_batch_of(membership.resume_state, process.job())),
       device_kind_(process.job().node.device),
       places_(places_of(process, membership)),

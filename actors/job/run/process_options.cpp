@@ -69,6 +69,18 @@ SystemOptions system_options(const JobConfig& job, net::Gate& gate) {
           .gate = &gate};
 }
 
+namespace {
+
+// The processes of a command, and those that a launcher numbers on their host, know of each other.
+std::uint64_t host_number(const RunOptions& options) {
+  const Share& launched = options.share.launched;
+  if (options.command != 0 || launched.count == 1 || options.node_index < launched.index)
+    return options.command;
+  return static_cast<std::uint64_t>(options.node_index - launched.index) + 1;
+}
+
+}  // namespace
+
 NodeOptions node_options(const JobConfig& job, const RunOptions& options) {
   const std::uint32_t ranks = ranks_offered(job, options);
   NodeOptions node{
@@ -78,6 +90,7 @@ NodeOptions node_options(const JobConfig& job, const RunOptions& options) {
       .node_index = options.node_index,
       .command = options.command,
       .place = static_cast<std::uint32_t>(options.share.worker.index),
+      .host_number = host_number(options),
       .opens_port = options.join || options.listen || job.node.listen || ranks != 0,
       .address = address_options(job, options),
       .build = options.build,

@@ -221,6 +221,9 @@ void JobRun::make_node() {
   node_.enter_membership = [this](const std::string& secret) { gate_.secrets().enter_membership(secret); };
   node_.cast = [this](const Membership& membership) {
     epoch_ = std::make_unique<EpochServices>(services_, membership);
+    world_.coordinates = [&mesh = epoch_->plan().domains().mesh_for(regular_domain)](int rank) {
+      return mesh.label(rank);
+    };
     return make_cast(services_, *epoch_);
   };
   node_.node_of = [this] { return node_of_plan(epoch_->plan()); };

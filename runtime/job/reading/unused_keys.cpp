@@ -47,8 +47,6 @@ constexpr std::array unused_keys{
     unused<config::Period>("gc", "period_steps", "there is no garbage collector"),
     unused<std::optional<config::Period>>("gradient_clipping", "log_total_steps",
                                           "the norm is logged at every step"),
-    unused<std::int64_t>("logging", "max_pending_steps",
-                         "values travel as messages and training never waits for them", config::at_least(1)),
     unused<bool>("logging.tracker", "capture_terminal_logs",
                  "the client runs in a process beside the job, which has no terminal"),
     unused<std::int64_t>("profiling", "warmup_steps", "recording spans needs no warm-up",

@@ -28,10 +28,12 @@ struct LoggingConfig {
   bool histograms = false;
   std::optional<double> peak_flops;
   bool measure_peak = false;
+  std::optional<std::int64_t> max_pending_steps;
   config::OneOrMany<TrackerConfig> tracker = {{TensorboardTracker{}}};
 };
 BOOST_DESCRIBE_STRUCT(LoggingConfig, (),
-                      (period_steps, expert_load, statistics, histograms, peak_flops, measure_peak, tracker))
+                      (period_steps, expert_load, statistics, histograms, peak_flops, measure_peak,
+                       max_pending_steps, tracker))
 constexpr auto keys_of(config::Tag<LoggingConfig>) {
   using namespace config;
   return std::array{
@@ -57,6 +59,11 @@ constexpr auto keys_of(config::Tag<LoggingConfig>) {
           "before the "
           "first step, for less than a second, and takes the best rate for its peak and that of nodes like "
           "it"},
+      Key{"max_pending_steps", "steps",
+          "a step's numbers are summed only when the trackers have those of the step this many before it, so "
+          "slow "
+          "trackers slow the job; null: training never waits for them",
+          optional, at_least(1)},
       Key{"tracker", "", "where numbers go, one or several"},
   };
 }

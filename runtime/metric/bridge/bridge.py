@@ -9,6 +9,7 @@ at the tracker and the last step sent of each name, so that a resumed job contin
 problem (a file that exists while the tracker takes nothing and says why; d9d-node shows it to the user), record (run.jsonl,
 whose last line says how the job ended), run, description.
 Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges} | {text} | {picture: file}}}.
+A name begins with the values of the context that the value has, if any; "contexts": {name: {name, context}} has the two apart.
 """
 
 import fcntl
@@ -70,7 +71,7 @@ class Wandb:
             settings=wandb.Settings(console="off"))
         self.run_id = self.run.id
 
-    def send(self, step, values):
+    def send(self, step, values, contexts):
         def record(value):
             if not isinstance(value, dict):
                 return number(value)
@@ -115,7 +116,7 @@ class Mlflow:
     def name(text):
         return re.sub(r"[^\w\-. /]", "_", text)
 
-    def send(self, step, values):
+    def send(self, step, values, contexts):
         now = int(time.time() * 1000)
         metrics = [self.metric(self.name(name), number(value), now, step) for name, value in values.items()
                    if not isinstance(value, dict)]
@@ -151,8 +152,9 @@ class Aim:
             self.run.description = job["description"]
         self.run["hparams"] = hparams
 
-    def send(self, step, values):
-        for name, value in values.items():
+    def send(self, step, values, contexts):
+        for flat_name, value in values.items():
+            apart = contexts.get(flat_name, {"name": flat_name, "context": {}})
             if isinstance(value, dict) and "text" in value:
                 value = self.aim.Text(value["text"])
             elif isinstance(value, dict) and "picture" in value:
@@ -164,7 +166,7 @@ class Aim:
                 value = self.aim.Distribution(hist=counts, bin_range=(edges[0], edges[-1]))
             else:
                 value = number(value)
-            self.run.track(value, name=name, step=step, context=self.CONTEXT)
+            self.run.track(value, name=apart["name"], step=step, context={**self.CONTEXT, **apart["context"]})
 
     def end(self, ok):
         self.run["ended"] = "finished" if ok else "failed"
@@ -232,14 +234,14 @@ class Bridge:
                 self.tracker = PROVIDERS[self.job["provider"]](self.job, self.state.run_id, line["hparams"])
                 self.state.run_id = self.tracker.run_id
             elif "values" in line:
-                self.send(line["step"], line["values"])
+                self.send(line["step"], line["values"], line.get("contexts", {}))
             self.waiting.pop(0)
         self.state.save()
 
-    def send(self, step, values):
+    def send(self, step, values, contexts):
         fresh = {name: value for name, value in values.items() if self.state.sent.get(name, -1) < step}
         if fresh:
-            self.tracker.send(step, fresh)
+            self.tracker.send(step, fresh, contexts)
         self.state.sent.update(dict.fromkeys(fresh, step))
 
 

@@ -106,7 +106,10 @@ void BridgeRun::write(const Point& point, const TrackerValue& value) {
   const auto* scalar = std::get_if<Scalar>(&value);
   if (scalar != nullptr && scalar->is_time) return;
   try {
-    waiting_[point.step][flat_name(point)] = json_of(log_.parent_path(), point, value);
+    const std::string name = flat_name(point);
+    nlohmann::json& line = waiting_[point.step];
+    line["values"][name] = json_of(log_.parent_path(), point, value);
+    if (!point.context.empty()) line["contexts"][name] = {{"name", point.name}, {"context", point.context}};
   } catch (const Error& error) {
     log::warn("{}", error.what());
   }
@@ -114,8 +117,9 @@ void BridgeRun::write(const Point& point, const TrackerValue& value) {
 
 void BridgeRun::end_step(std::int64_t step) {
   while (!waiting_.empty() && waiting_.begin()->first <= step) {
-    append({{"step", waiting_.begin()->first}, {"values", waiting_.begin()->second}});
-    waiting_.erase(waiting_.begin());
+    auto line = waiting_.extract(waiting_.begin());
+    line.mapped()["step"] = line.key();
+    append(line.mapped());
   }
   look_after();
 }

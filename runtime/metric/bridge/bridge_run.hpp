@@ -47,7 +47,7 @@ class BridgeRun final : public TrackerRun {
   const std::string provider_;
   const std::filesystem::path log_, problem_;
   AppendFile values_;
-  std::map<std::int64_t, nlohmann::json> waiting_;  // by step
+  std::map<std::int64_t, nlohmann::json> waiting_;  // lines by step
   bool lost_ = false, closed_ = false, in_trouble_ = false, ended_early_ = false;
   ChildProcess process_;
   std::chrono::steady_clock::time_point deadline_;  // for the end, once close() or begin_close() was called

@@ -24,8 +24,4 @@ bool is_name_of_the_job(std::string_view name) {
   });
 }
 
-std::string shown_name(const std::string& name, const std::string& piece) {
-  return is_name_of_the_job(name) ? piece + "/" + name : name;
-}
-
 }  // namespace d9d

@@ -11,10 +11,14 @@
 
 namespace d9d {
 
+// What sets a value apart from others of its name: {"subset": "validation"}. A tracker that has no contexts gets their
+// values in front of the name: flat_name().
+using PointContext = std::map<std::string, std::string>;
+
 struct Point {
   std::string name;  // "loss", "metrics/accuracy"
   std::int64_t step = 0;
-  std::map<std::string, std::string> context;  // {"stage": "train"}
+  PointContext context;
 };
 
 // `integer`: a count, written without a decimal point where the backend can. `is_time`: seconds since 1970;

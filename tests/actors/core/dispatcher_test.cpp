@@ -1,10 +1,13 @@
 // What happens to a frame before its handler: wrong ones are counted and dropped, and the actor lives on.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "messages/cluster.capnp.h"
 #include "messages/train.capnp.h"
+#include "runtime/base/log.hpp"
+#include "runtime/mesh/mesh.hpp"
 #include "tests/support/actor_world.hpp"
 
 namespace d9d {
@@ -103,6 +106,35 @@ TEST_F(DispatcherTest, AnActorCountsWhatItTellsAnewInEachEpoch) {
 
   EXPECT_EQ(world.heard<wire::BucketReduced>().size(), 3U);
   EXPECT_EQ(world.told().back().header.sequence, 1U);
+}
+
+// Logs where it starts and where it hears something.
+class Talker final : public Actor {
+ public:
+  using Actor::Actor;
+  void behavior(Handlers& handlers) override { handlers.on(this, &Talker::reduce_bucket); }
+  void started() override { log::info("here"); }
+  void reduce_bucket(wire::ReduceBucket::Reader message) {
+    set_step(message.getStep());
+    log::info("heard");
+  }
+};
+
+// CORE-15
+TEST_F(DispatcherTest, LinesOfARanksActorsCarryItsCoordinatesOnTheMesh) {
+  const Mesh mesh({"pp", "dp_replicate", "tp"}, {2, 1, 2});
+  world.world().coordinates = [&](int rank) { return mesh.label(rank); };
+  ::testing::internal::CaptureStderr();
+
+  world.play<Talker>({Role::rank_executor, 3});
+  world.say<wire::ReduceBucket>({Role::rank_executor, 3},
+                                [](wire::ReduceBucket::Builder reduce) { reduce.setStep(7); });
+  world.play<Talker>({Role::tracker, 0});
+
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(lines, ::testing::HasSubstr("[rank_executor/3 pp:1-tp:1] here"));
+  EXPECT_THAT(lines, ::testing::HasSubstr("[rank_executor/3 pp:1-tp:1, step 7] heard"));
+  EXPECT_THAT(lines, ::testing::HasSubstr("[tracker/0] here")) << "it belongs to no rank";
 }
 
 // Somebody says on another connection, under the name of another sender, a number that this one has not used yet.

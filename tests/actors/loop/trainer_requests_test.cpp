@@ -156,6 +156,78 @@ class TrainerActorsTest : public TrainerRequestsTest {
   std::string state_saved() { return world.last<wire::CheckpointState>(coordinator_id)->getState(); }
 };
 
+// LOOP-81. The Tracker says nothing of step 2, as one whose disk or service is slow.
+TEST_F(TrainerActorsTest, AStepWaitsForTrackersThatAreTooFarBehind) {
+  options.max_pending_steps = 2;
+  const auto shown = [&](std::uint64_t step) {
+    world.say<wire::StepShown>(trainer_id, [&](wire::StepShown::Builder message) { message.setStep(step); },
+                               {Role::tracker, 0});
+  };
+  start();
+  step(1);
+  metric_state(1);
+  committed(1);
+  step(2);
+  EXPECT_EQ(reductions(), 2U) << "one step behind is fine";
+  batch(3);
+  computed(3);
+  EXPECT_EQ(reductions(), 2U) << "the numbers of step 1 are not shown";
+
+  shown(1);
+  EXPECT_EQ(reductions(), 3U);
+  reduced();
+  applied(3);
+  shown(3);
+  step(4);
+  batch(5);
+  computed(5);
+  EXPECT_EQ(reductions(), 5U);
+}
+
+TEST_F(TrainerActorsTest, TheDeadlineOfAStepNamesTheTrackersThatItWaitsFor) {
+  options.max_pending_steps = 1;
+  start();
+  step(1);
+  metric_state(1);
+  committed(1);
+  batch(2);
+  computed(2);
+
+  world.after(options.step_timeout + std::chrono::seconds(1));
+
+  EXPECT_THAT(failure(), HasSubstr("waiting for its trackers (trainer.logging.max_pending_steps)"));
+}
+
+// LOOP-30
+TEST_F(TrainerActorsTest, ACallbackEndsTheJobAsAnActorDoes) {
+  start_with(false, false);
+  batch(1);
+  options.events->end_job("the task", "a target was reached");
+  options.events->end_job("the model", "another reason");
+  computed(1);
+  EXPECT_EQ(asked_wishes().ends, 1);
+  agreed(1);
+  applied(1);
+
+  metric_state(1);
+  EXPECT_THAT(state_saved(), HasSubstr(R"("ended":"the task on rank 0: a target was reached")"));
+}
+
+TEST_F(TrainerActorsTest, ACallbackOfAnotherRankAsksRank0) {
+  const ActorId id{Role::trainer, 1};
+  options.rank = 1;
+  options.events = std::make_shared<RankEvents>(1, false);
+  options.events->end_job("the task", "a target was reached");
+  world.play<Trainer>(id, TrainerOptions{options, training});
+  world.say<wire::StartTraining>(id, [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
+  world.say<wire::BatchReady>(id, [](wire::BatchReady::Builder ready) { ready.setStep(1); });
+  world.say<wire::StepComputed>(id, [](wire::StepComputed::Builder computed) { computed.setStep(1); });
+
+  EXPECT_EQ(asked_wishes().ends, 0) << "rank 0 alone asks all ranks";
+  EXPECT_EQ(std::string(world.last<wire::EndJob>(trainer_id)->getReason()),
+            "the task on rank 1: a target was reached");
+}
+
 TEST_F(TrainerActorsTest, AnActorEndsTheJobAfterTheStepOnWhichAllAgree) {
   start_with(false, false);
   batch(1);

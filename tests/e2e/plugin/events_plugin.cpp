@@ -30,7 +30,7 @@ struct TaskKeys {
 BOOST_DESCRIBE_STRUCT(TaskKeys, (), (mode))
 constexpr auto keys_of(d9d::config::Tag<TaskKeys>) {
   using namespace d9d::config;
-  return std::array{Key{"mode", "", "writes, throws or late", required}};
+  return std::array{Key{"mode", "", "writes, throws, late, ends or fails", required}};
 }
 
 struct ListenerKeys {
@@ -104,6 +104,12 @@ class HeardTask final : public d9d::TrainTask {
     all.on<events::StepPost>("heard", [this, &all](const events::StepPost& event) {
       say(all, fmt::format("step.post {} {}", event.step, event.loss));
     });
+    const auto stop = [this, &all](const events::StepPost& event) {
+      if (event.step != 3) return;
+      if (mode_ == "ends" && all.rank() == 0) all.end_job("heard", "three steps are enough");
+      if (mode_ == "fails" && all.rank() == 1) throw std::runtime_error("three steps are too many");
+    };
+    all.on<events::StepPost>("heard", stop, d9d::OnThrow::ends_job);
     step<events::Ready>(all, "ready");
     step<events::StepPre>(all, "step.pre");
     step<events::ForwardPre>(all, "forward.pre");

@@ -96,6 +96,24 @@ TEST_F(Events, SubscribersThatThrowOrComeLateChangeNothing) {
   }
 }
 
+// LOOP-30
+TEST_F(Events, ASubscriberEndsTheJobWellWithTheStepAfterItsOwn) {
+  const Outcome outcome =
+      job_.run(named("ended") + task("ends") + mesh(1, 2) + set("trainer.checkpointing.period_steps", "100"));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(job_.losses("ended").size(), 4U);
+  EXPECT_THAT(job_.checkpoints("ended"), ElementsAre(4));
+  EXPECT_THAT(outcome.err, HasSubstr("the job ends after step 4: heard on rank 0: three steps are enough"));
+}
+
+TEST_F(Events, ASubscriberThatSaysSoFailsTheJobByAThrow) {
+  const Outcome outcome = job_.run(named("failed") + task("fails") + mesh(1, 2));
+
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("heard threw in train.step.post on rank 1: three steps are too many"));
+}
+
 TEST_F(Events, ReachActorsFromEveryRankThatTheyAskFor) {
   run(named("plain") + mesh(2, 1) + schedule("1f1b"));
 

@@ -1,4 +1,6 @@
-// A plugin for groups_test: a task that talks to the tasks of other ranks, along every axis of the mesh.
+// A plugin for groups_test and trackers_test: a task that talks to the tasks of other ranks, along every axis of the mesh.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <optional>
 
@@ -12,7 +14,8 @@ namespace {
 
 class TalkingTask final : public d9d::TrainTask {
  public:
-  explicit TalkingTask(const d9d::PieceContext& context) : made_for_(context) {}
+  TalkingTask(const d9d::PieceContext& context, int failing_rank)
+      : made_for_(context), failing_rank_(failing_rank) {}
 
   void begin(const d9d::RankContext& context) override {
     nlohmann::json said;
@@ -25,7 +28,18 @@ class TalkingTask final : public d9d::TrainTask {
     const d9d::RankGroup world = context.group({"world"});
     world.first_then_others(
         [&] { std::ofstream(folder() + "/order.txt", std::ios::app) << context.rank << "\n"; });
+    const d9d::RankGroup host = context.group({"host"});
+    said["host"] = host.all_gather_object(context.rank);
+    host.first_then_others([&] {
+      D9D_REQUIRE(context.rank != failing_rank_, "the archive is damaged");
+      std::ofstream(fmt::format("{}/host-of-{}.txt", folder(), context.placement.node), std::ios::app)
+          << context.rank << "\n";
+    });
     D9D_REQUIRE(made_for_.run == context.run && made_for_.mesh == context.mesh, "a factory of another job");
+    context.record({.step = 1,
+                    .name = "talkers",
+                    .value = static_cast<double>(world.size()),
+                    .context = {{"subset", "begin"}}});
     said["run"] = context.run;
     said["seed"] = context.seed;
     said["device"] = context.device;
@@ -46,6 +60,7 @@ class TalkingTask final : public d9d::TrainTask {
  private:
   static std::string folder() { return "said"; }
   const d9d::PieceContext made_for_;
+  const int failing_rank_;
   const d9d::CausalLmTask inner_;
   std::optional<d9d::RankGroup> replicas_;
 };
@@ -54,7 +69,9 @@ class TalkingTask final : public d9d::TrainTask {
 }  // namespace groups
 
 extern "C" void d9d_register(d9d::Registry& registry) {
-  registry.add_task("talking", [](const d9d::config::Section&, const d9d::PieceContext& context) {
-    return std::make_shared<groups::TalkingTask>(context);
-  });
+  for (const auto& [name, failing_rank] : {std::pair{"talking", -1}, std::pair{"failing", 2}}) {
+    registry.add_task(name, [failing_rank](const d9d::config::Section&, const d9d::PieceContext& context) {
+      return std::make_shared<groups::TalkingTask>(context, failing_rank);
+    });
+  }
 }

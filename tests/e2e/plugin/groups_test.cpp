@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/tiny_job.hpp"
@@ -56,6 +57,37 @@ TEST_F(Groups, ReachEveryRankAlongTheirAxesInOneProcessAndInTwo) {
     EXPECT_EQ(ranks, 4);
     std::filesystem::remove_all(job_.folder().path() / "said");
   }
+}
+
+// CORE-14. Two commands on one machine stand for two hosts; the processes of one command are of one.
+TEST_F(Groups, LetTheFirstRankOfEachHostGoFirst) {
+  const auto order = [&](int node) {
+    std::ifstream file(job_.folder().path() / "said" / ("host-of-" + std::to_string(node) + ".txt"));
+    return std::vector<int>(std::istream_iterator<int>(file), {});
+  };
+  const Words on = mesh(2, 1) + matrices_on(2);
+  std::filesystem::create_directory(job_.folder().path() / "said");
+  const auto [first, second] = job_.start_two(4, talking("hosts") + on);
+  ASSERT_EQ(first->wait(), 0) << first->err();
+  ASSERT_EQ(second->wait(), 0) << second->err();
+  EXPECT_THAT(said_by(1).at("host"), ElementsAre(0, 1));
+  EXPECT_THAT(said_by(2).at("host"), ElementsAre(2, 3));
+  EXPECT_THAT(order(0), ElementsAre(0, 1));
+  EXPECT_THAT(order(1), ElementsAre(2, 3));
+
+  const Outcome one = job_.run(talking("one_host") + on + set("node.processes", "2"));
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(said_by(3).at("host"), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(Groups, AFailureOfTheFirstRankOfAHostEndsTheJobOfThoseThatWaitForIt) {
+  std::filesystem::create_directory(job_.folder().path() / "said");
+
+  const auto [first, second] = job_.start_two(4, talking("damaged", "failing") + mesh(2, 1) + matrices_on(2));
+
+  EXPECT_NE(first->wait(), 0);
+  EXPECT_NE(second->wait(), 0);
+  EXPECT_THAT(first->err(), HasSubstr("the archive is damaged"));
 }
 
 TEST_F(Groups, ServeTheLossOfEveryStep) {

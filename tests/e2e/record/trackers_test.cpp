@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/tiny_job.hpp"
@@ -171,6 +172,22 @@ TEST_F(Trackers, AMissingPackageIsSaidBeforeTheFirstStep) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("pip install mlflow"));
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
+}
+
+// TRACK-04
+TEST_F(Trackers, GetTheContextOfAValueAsTheyCan) {
+  const Outcome outcome =
+      run(named("apart") + set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_groups_plugin.so]") +
+          set("task", "{name: talking}") + set("trainer.schedule.total_steps", "2") +
+          set("trainer.logging.tracker", std::string("[") + tracker + ", {provider: aim, repo: aims}]"));
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(lines("apart").at(0).at("begin/talkers"), 1);
+  EXPECT_EQ(calls("log").at(0).at("values").at("begin/talkers"), 1);
+  std::map<std::string, json> contexts;
+  for (const json& call : calls("track")) contexts[call.at("name")] = call.at("context");
+  EXPECT_EQ(contexts["talkers"], (json{{"stage", "train"}, {"subset", "begin"}}));
+  EXPECT_EQ(contexts["loss"], (json{{"stage", "train"}}));
 }
 
 TEST_F(Trackers, TheRealClientsReadBackEveryLoss) {

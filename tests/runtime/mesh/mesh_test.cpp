@@ -18,7 +18,12 @@ TEST(Mesh, NumbersRanksRowMajorWithTheLastAxisFastest) {
   EXPECT_THAT(mesh_of_24.coordinates(0), ElementsAre(0, 0, 0));
   EXPECT_THAT(mesh_of_24.coordinates(17), ElementsAre(1, 1, 1));
   EXPECT_EQ(mesh_of_24.coordinate(17, "dp"), 1);
+}
+
+TEST(Mesh, NamesARankByItsCoordinatesOnTheAxesThatHaveSeveral) {
   EXPECT_EQ(mesh_of_24.label(17), "pp:1-dp:1-tp:1");
+  EXPECT_EQ(Mesh({"pp", "dp", "tp"}, {1, 2, 3}).label(4), "dp:1-tp:1");
+  EXPECT_EQ(Mesh({"pp", "dp"}, {1, 1}).label(0), "");
 }
 
 TEST(Mesh, FindsEveryRankAgainFromItsCoordinates) {

@@ -48,6 +48,19 @@ TEST(Plan, NamesAGroupAlikeOnAllItsMembers) {
   EXPECT_EQ(seen_from_2.index, 1);
 }
 
+// CORE-14
+TEST(Plan, GroupsTheRanksOfAHost) {
+  const Plan plan(two_by_two(), {1, 1, 2}, {7, 7, 0});
+
+  const Group first = plan.group(1, domain_with({"host"}, plan.domains()), {"host"});
+  EXPECT_EQ(first.name, "host[0,1]");
+  EXPECT_EQ(first.index, 1);
+  EXPECT_FALSE(first.one_node);
+  EXPECT_THAT(plan.ranks_of_host(3), ElementsAre(2, 3));
+  EXPECT_THAT(Plan(two_by_two(), {2, 2}).ranks_of_host(1), ElementsAre(0, 1))
+      << "nothing is known of the hosts";
+}
+
 TEST(Plan, KnowsWhichGroupsStayOnANode) {
   const Plan plan(two_by_two(), {2, 2});
 

@@ -47,6 +47,31 @@ TEST(RankEvents, GoOnWhenASubscriberThrowsOrComesLate) {
               HasSubstr("me subscribes to train.step.pre too late"));
 }
 
+// LOOP-30
+TEST(RankEvents, FailWithASubscriberThatSaysSo) {
+  RankEvents events(2, false);
+  int heard = 0;
+  events.on<events::StepPre>(
+      "guard", [](const events::StepPre&) { throw std::runtime_error("the loss is nonsense"); },
+      OnThrow::ends_job);
+  events.on<events::StepPre>("later", [&](const events::StepPre&) { ++heard; });
+
+  EXPECT_THAT(test::error_of([&] { events.tell(events::StepPre{1}); }),
+              HasSubstr("guard threw in train.step.pre on rank 2: the loss is nonsense"));
+  EXPECT_EQ(heard, 0) << "subscribers after it do not hear the event";
+}
+
+TEST(RankEvents, KeepTheFirstReasonToEndUntilItIsTaken) {
+  const RankEvents events(1, false);
+  EXPECT_EQ(events.take_end(), "");
+
+  events.end_job("the task", "good enough");
+  events.end_job("the model", "another reason");
+
+  EXPECT_EQ(events.take_end(), "the task on rank 1: good enough");
+  EXPECT_EQ(events.take_end(), "");
+}
+
 TEST(RankEvents, RefuseWhatTheJobDoesNotHave) {
   RankEvents events(0, true);
 

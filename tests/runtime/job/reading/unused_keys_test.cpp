@@ -25,8 +25,9 @@ TEST(UnusedKeys, AreTakenWithAWarningAndLeaveTheJobAsItIs) {
 TEST(UnusedKeys, HaveTypesAndNeighboursAllTheSame) {
   EXPECT_THAT(testing_job::error_of({"trainer.gc.period_steps=often"}),
               HasSubstr("trainer.gc.period_steps: "));
-  EXPECT_THAT(testing_job::error_of({"trainer.logging={period_steps: 1, max_pending_steps: 0}"}),
-              HasSubstr("trainer.logging.max_pending_steps: 0 is out of range; give a value >= 1"));
+  EXPECT_THAT(testing_job::error_of({"trainer.profiling={enabled: false, traces_dir: t, period_steps: 9, "
+                                     "warmup_steps: -1, active_steps: 1}"}),
+              HasSubstr("trainer.profiling.warmup_steps: -1 is out of range; give a value >= 0"));
   EXPECT_THAT(testing_job::error_of({"trainer.gc={period_step: 1}"}),
               HasSubstr("trainer.gc.period_step: unknown key; did you mean \"period_steps\"?"));
 }
@@ -45,7 +46,7 @@ TEST(UnusedKeys, OfAnEarlierJobAreNoDifference) {
   const JobConfig job = load().job;
   config::Json then = resolved_keys(job);
   then["trainer"]["gc"] = {{"period_steps", "disable"}};
-  then["trainer"]["logging"]["max_pending_steps"] = 2;
+  then["trainer"]["data_loading"] = {{"num_workers", 4}};
 
   EXPECT_EQ(told(differences_since(then, job), "now", "then"), "");
 }

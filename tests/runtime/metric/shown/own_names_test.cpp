@@ -14,10 +14,5 @@ TEST(OwnNames, AreTheJobsAloneAndWhatIsBelowItsRooms) {
     EXPECT_FALSE(is_name_of_the_job(name)) << name;
 }
 
-TEST(OwnNames, OfAPieceGoUnderItsOwn) {
-  EXPECT_EQ(shown_name("loss", "guard"), "guard/loss");
-  EXPECT_EQ(shown_name("samples/0", "guard"), "samples/0");
-}
-
 }  // namespace
 }  // namespace d9d

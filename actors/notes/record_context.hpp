@@ -1,0 +1,24 @@
+#pragma once
+// The context of a recorded value in its message.
+
+#include "messages/metrics.capnp.h"
+#include "runtime/metric/sink/tracker.hpp"
+
+namespace d9d {
+
+inline void fill_context(wire::RecordValue::Builder value, const PointContext& context) {
+  auto entry = value.initContext(static_cast<unsigned>(context.size())).begin();
+  for (const auto& [key, text] : context) {
+    entry->setKey(key);
+    entry->setValue(text);
+    ++entry;
+  }
+}
+
+inline PointContext context_of(wire::RecordValue::Reader value) {
+  PointContext context;
+  for (const auto entry : value.getContext()) context[entry.getKey()] = entry.getValue();
+  return context;
+}
+
+}  // namespace d9d

@@ -1,0 +1,4 @@
+class Repo:
+    @staticmethod
+    def from_path(path, init):
+        pass
