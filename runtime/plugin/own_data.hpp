@@ -1,7 +1,9 @@
 #pragma once
 // Data of a plugin: add_source<Repeats>(registry, "repeats"), add_collation(registry, "masked", masked).
 
+#include "runtime/data/padding.hpp"
 #include "runtime/data/read_microbatch.hpp"
+#include "runtime/data/token_pooling.hpp"
 #include "runtime/plugin/own_piece.hpp"
 #include "runtime/tensor/tensor_tree.hpp"
 
