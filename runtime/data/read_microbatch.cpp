@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
 
 #include <algorithm>
 #include <vector>
@@ -58,6 +59,26 @@ void add_numbers(std::span<const Sample> samples, TensorMap& out) {
   }
 }
 
+void add_values(std::span<const Sample> samples, TensorMap& out) {
+  for (const auto& [name, first] : samples[0].values) {
+    D9D_REQUIRE(!out.contains(name),
+                "the samples have a value called {}, which is a tensor of every batch; rename it", name);
+    const at::Tensor* const expected = first.find<at::Tensor>();
+    std::vector<at::Tensor> rows;
+    for (const Sample& sample : samples) {
+      const auto found = sample.values.find(name);
+      const at::Tensor* const row = found == sample.values.end() ? nullptr : found->second.find<at::Tensor>();
+      D9D_REQUIRE(row != nullptr && row->defined() && row->sizes() == expected->sizes() &&
+                      row->scalar_type() == expected->scalar_type(),
+                  "the values {} of a microbatch's samples are not tensors of one shape and dtype, so they "
+                  "cannot be stacked; register a collation that makes tensors of them",
+                  name);
+      rows.push_back(*row);
+    }
+    out[name] = at::stack(rows);
+  }
+}
+
 }  // namespace
 
 TensorMap make_microbatch(std::span<const Sample> samples) {
@@ -72,9 +93,10 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
     return out.at(name).mutable_data_ptr<std::int64_t>() + b * length;
   };
   for (std::int64_t b = 0; b < batch; ++b) {
-    D9D_REQUIRE(samples[static_cast<std::size_t>(b)].numbers.size() == samples[0].numbers.size(),
-                "the samples of a microbatch differ in the names of their numbers");
     const Sample& sample = samples[static_cast<std::size_t>(b)];
+    D9D_REQUIRE(sample.numbers.size() == samples[0].numbers.size() &&
+                    sample.values.size() == samples[0].values.size(),
+                "the samples of a microbatch differ in the names of their numbers or values");
     D9D_REQUIRE(static_cast<std::int64_t>(sample.input_ids.size()) == length &&
                     static_cast<std::int64_t>(sample.labels.size()) == length,
                 "sample {} of the microbatch has {} inputs and {} labels, expected {} as the first", b,
@@ -92,6 +114,7 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
   }
   add_token_mask(samples, length, out);
   add_numbers(samples, out);
+  add_values(samples, out);
   return out;
 }
 

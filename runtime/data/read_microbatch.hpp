@@ -18,8 +18,8 @@ namespace d9d {
 //   document_starts  int64 [B, S], if a sample holds several documents: where in its row the document
 //                    of each token begins; position_ids then start at 0 there
 //   token_mask       bool [B, S], if a sample is padded: false for padding
-// The numbers of samples become fp32 [B, n] under their names. Input errors: samples of different
-// lengths, or whose numbers differ in names or in n.
+// The numbers of samples become fp32 [B, n] under their names, and values that are tensors [B, ...]. Input
+// errors: samples of different lengths, or whose numbers or values differ in names or shapes; other values.
 TensorMap make_microbatch(std::span<const Sample> samples);
 
 // Cuts off the padding that all samples of the microbatch share, where the source knows their

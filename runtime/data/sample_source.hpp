@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/data/file/row_place.hpp"
+#include "runtime/data/sample_value.hpp"
 
 namespace d9d {
 
@@ -27,6 +28,9 @@ struct Sample {
   // For a padded sample, [S]: false where a position holds no token. Empty: all hold one. Labels
   // cannot replace it: the question of a chat has no labels, but consists of tokens.
   std::vector<bool> token_mask = {};
+  // What else a plugin's sample holds, by name, for a collation: texts, bytes, structs, tensors. Without
+  // a collation the tensors of a name are stacked into one, [B, ...], and anything else is refused.
+  std::map<std::string, SampleValue> values = {};
   bool operator==(const Sample&) const = default;
 };
 
