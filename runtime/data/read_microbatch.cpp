@@ -143,9 +143,20 @@ bool is_filler(const BatchMaths& maths, std::int64_t data_rank, std::uint64_t st
   return end && maths.first_of_microbatch(step_begin, data_rank, microbatch) >= *end;
 }
 
+namespace {
+
+// The sample without labels, and as padding alone.
+Sample uncounted(Sample sample) {
+  std::ranges::fill(sample.labels, ignored_label);
+  sample.token_mask.assign(sample.input_ids.size(), false);
+  return sample;
+}
+
+}  // namespace
+
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
                           std::uint64_t step_begin, std::int64_t microbatch, const Collation* collation,
-                          std::optional<std::uint64_t> end) {
+                          std::optional<std::uint64_t> end, RestOfBatch rest) {
   D9D_CHECK(data_rank >= 0 && data_rank < maths.num_data_ranks, "data rank {} of {}", data_rank,
             maths.num_data_ranks);
   std::uint64_t first = maths.first_of_microbatch(step_begin, data_rank, microbatch);
@@ -158,6 +169,11 @@ TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, s
   samples.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) samples.push_back(source.at(first + i));
   if (maths.cut_unit > 0) cut_to_longest(source, first, maths.cut_unit, samples);
+  if (end && rest == RestOfBatch::filled_up) {
+    const Sample filling = uncounted(samples.back());
+    if (is_filler(maths, data_rank, step_begin, microbatch, end)) samples.back() = filling;
+    samples.resize(static_cast<std::size_t>(maths.microbatch_size), filling);
+  }
   return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
 }
 

@@ -28,13 +28,17 @@ TensorMap make_microbatch(std::span<const Sample> samples);
 void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_t unit,
                     std::vector<Sample>& samples);
 
+enum class RestOfBatch { left_out, filled_up };
+
 // Reads microbatch `microbatch` of `data_rank`, in the step whose first sample over all
 // data ranks is `step_begin`. `collation`: null for make_microbatch(). Samples from `end`
 // on are left out. If none is left, the batch holds the last sample before `end` alone,
-// which counts nowhere (is_filler).
+// which counts nowhere (is_filler). With RestOfBatch::filled_up the batch stays whole: the last
+// sample stands again for each that is left out, without labels and tokens that count.
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
                           std::uint64_t step_begin, std::int64_t microbatch,
-                          const Collation* collation = nullptr, std::optional<std::uint64_t> end = {});
+                          const Collation* collation = nullptr, std::optional<std::uint64_t> end = {},
+                          RestOfBatch rest = RestOfBatch::left_out);
 bool is_filler(const BatchMaths& maths, std::int64_t data_rank, std::uint64_t step_begin,
                std::int64_t microbatch, std::optional<std::uint64_t> end);
 

@@ -39,6 +39,7 @@ CastMember RankCast::loader() const {
   training.first_sample = membership().resume_sample;
   training.end_sample = process.prepared.end_sample;
   training.numbers_samples = inference != nullptr;
+  training.fills_last = !inference && !job().trainer.batching.drop_last;
   return {at(Role::loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([training, events = events] {
             events->tell(events::ConfigurationDataStream{training.source.get()});

@@ -55,12 +55,12 @@ class SourceFeed final : public MicrobatchFeed {
     if (options_.cycle_steps > 0) steps %= options_.cycle_steps;
     const std::uint64_t begin = options_.first_sample + steps * samples;
     StepInputs inputs{.next_sample = begin + samples};
-    const bool may_be_short = options_.numbers_samples || options_.shortens_last;
+    const bool may_be_short = options_.numbers_samples || options_.shortens_last || options_.fills_last;
     const std::uint64_t needed = may_be_short ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
     // Filling rows of the last step are no samples: a later start with more data
     // begins at the first new sample.
-    if (options_.numbers_samples && options_.end_sample)
+    if ((options_.numbers_samples || options_.fills_last) && options_.end_sample)
       inputs.next_sample = std::min(inputs.next_sample, *options_.end_sample);
     inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
     for (int batch = 0; batch < phases.num_batches(); ++batch) add_batch(step, begin, batch, inputs);
@@ -121,7 +121,9 @@ class SourceFeed final : public MicrobatchFeed {
 
   Read read(std::uint64_t begin, int index) const {
     TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index,
-                                      options_.collation.get(), short_end());
+                                      options_.collation.get(),
+                                      options_.fills_last ? options_.end_sample : short_end(),
+                                      options_.fills_last ? RestOfBatch::filled_up : RestOfBatch::left_out);
     add_next_tokens(whole, options_.prediction_depths);
     Read read;
     read.is_filler = is_filler(options_.maths, options_.data_rank, begin, index, short_end());

@@ -37,6 +37,9 @@ struct SourceFeedOptions {
   // The last batch before end_sample has only the samples that are left. A microbatch without any is
   // computed, but its results are dropped: it is marked (microbatch_parcel.hpp).
   bool shortens_last = false;
+  // In training: the last step before end_sample has the samples that are left, filled up with rows that count
+  // nowhere. Without it the step is left out.
+  bool fills_last = false;
   // In an inference job: the state of a microbatch gets the numbers of its samples. Samples from end_sample
   // on, which fill up the last step, have number -1.
   bool numbers_samples = false;

@@ -131,6 +131,31 @@ TEST_F(SourceFeedTest, TheLastStepOfAnEvaluationHasWhatIsLeft) {
     EXPECT_TRUE(table.take_as<MicrobatchParcel>(ticket)->tensors.state.contains(filler_microbatch));
 }
 
+TEST_F(SourceFeedTest, TheLastStepOfTrainingMayBeFilledUpWithRowsThatCountNowhere) {
+  options.end_sample = 11;
+  EXPECT_FALSE(make_source_feed(options)->load(2));
+  options.fills_last = true;
+  const auto feed = make_source_feed(options);
+
+  const auto whole = feed->load(1), last = feed->load(2);
+  EXPECT_FALSE(feed->load(3));
+
+  EXPECT_FALSE(
+      table.take_as<MicrobatchParcel>(whole->microbatches[0])->tensors.inputs.contains("token_mask"));
+  EXPECT_EQ(last->next_sample, 11U);
+  EXPECT_EQ(last->tokens, 3U * 4);
+  const auto second = table.take_as<MicrobatchParcel>(last->microbatches[1]);
+  const TensorMap& inputs = second->tensors.inputs;
+  EXPECT_EQ(inputs.at("input_ids").sizes(), at::IntArrayRef({2, 4}));
+  EXPECT_EQ(inputs.at("labels")[0].sum().item<std::int64_t>(), 4 * 10);
+  EXPECT_EQ(inputs.at("labels")[1].sum().item<std::int64_t>(), 4 * ignored_label);
+  EXPECT_EQ(inputs.at("token_mask").sum().item<std::int64_t>(), 4);
+  options.data_rank = 1;
+  const auto filling = make_source_feed(options)->load(2);
+  EXPECT_EQ(filling->tokens, 0U);
+  EXPECT_EQ(rows(*filling), (Rows{10, 10, 10, 10}));
+}
+
 TEST_F(SourceFeedTest, TheLastStepOfAnInferenceCountsNoRowThatFillsItUp) {
   options.end_sample = 11;
   options.numbers_samples = true;
