@@ -118,6 +118,10 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
   return out;
 }
 
+TensorMap collate(std::span<const Sample> samples, const Collation* collation) {
+  return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
+}
+
 void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_t unit,
                     std::vector<Sample>& samples) {
   std::int64_t longest = 1;
@@ -174,7 +178,7 @@ TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, s
     if (is_filler(maths, data_rank, step_begin, microbatch, end)) samples.back() = filling;
     samples.resize(static_cast<std::size_t>(maths.microbatch_size), filling);
   }
-  return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
+  return collate(samples, collation);
 }
 
 }  // namespace d9d

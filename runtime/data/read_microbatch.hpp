@@ -21,6 +21,8 @@ namespace d9d {
 // The numbers of samples become fp32 [B, n] under their names, and values that are tensors [B, ...]. Input
 // errors: samples of different lengths, or whose numbers or values differ in names or shapes; other values.
 TensorMap make_microbatch(std::span<const Sample> samples);
+// The same, or by a plugin's collation.
+TensorMap collate(std::span<const Sample> samples, const Collation* collation);
 
 // Cuts off the padding that all samples of the microbatch share, where the source knows their
 // lengths (sort_key); `first` is the number of the first one. The samples are then as long as the

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "runtime/data/sample_value.hpp"
 
 namespace d9d {
+
+class SampleStream;
 
 constexpr std::int64_t ignored_label = -100;
 
@@ -67,6 +70,9 @@ class SampleSource {
   // Looks for ids that the model does not have in samples that have not been read yet; throws the
   // error of at(). Nothing: the source cannot hold such ids.
   virtual std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const { return std::nullopt; }
+  // Opens the samples of a source that gives them one after another and refuses at(), as is_stream() says.
+  virtual std::shared_ptr<SampleStream> open_stream() const { return nullptr; }
+  virtual bool is_stream() const { return false; }
 };
 
 }  // namespace d9d

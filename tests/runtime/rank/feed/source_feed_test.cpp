@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/stream_source.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
@@ -296,6 +296,62 @@ TEST_F(SourceFeedTest, MakesEachPhaseTheInputsOfItsPartOfTheStep) {
   EXPECT_EQ(inputs->next_sample, 16U);
   EXPECT_EQ(inputs->tokens, 16U) << "those of a batch once";
   EXPECT_EQ(rows(*inputs), (Rows{10, 11, 14, 15, 10, 11}));
+}
+
+// Replica r gives samples of the token r * 100, then r * 100 + 1 ..., and ends after so many.
+class Counter final : public SampleStream {
+ public:
+  explicit Counter(std::int64_t count) : left_(count) {}
+  std::int64_t sequence_length() const override { return 4; }
+  void begin(const StreamPlace& place) override { next_ = place.replica * 100; }
+  std::optional<Sample> next() override {
+    if (left_-- == 0) return std::nullopt;
+    const Rows row(4, next_++);
+    return Sample{row, row};
+  }
+  nlohmann::json state() const override { return next_; }
+  void load_state(const nlohmann::json& state) override { next_ = state; }
+
+ private:
+  std::int64_t next_ = 0, left_;
+};
+
+TEST_F(SourceFeedTest, ReadsAStreamAndSaysWhereItIsAndThatItEnds) {
+  options.source = std::make_shared<StreamSource>([] { return std::make_shared<Counter>(9); });
+  options.data_rank = 1;
+  const auto feed = make_source_feed(options);
+
+  const auto first = feed->load(1), second = feed->load(2);
+
+  EXPECT_EQ(rows(*first), (Rows{100, 101, 102, 103}));
+  EXPECT_EQ(first->stream_state, R"({"replica":1,"state":104})");
+  EXPECT_FALSE(first->is_last);
+  EXPECT_EQ(rows(*second), (Rows{104, 105, 106, 107}));
+  EXPECT_TRUE(second->is_last);
+  EXPECT_FALSE(feed->load(3)) << "one sample is no step";
+}
+
+TEST_F(SourceFeedTest, GoesOnWithTheStateOfAStreamWhichOneOfTheRanksSaves) {
+  options.source = std::make_shared<StreamSource>([] { return std::make_shared<Counter>(9); });
+  options.first_step = 5;
+  options.stream_states = {30, 40};
+  options.counts = false;
+
+  const auto inputs = make_source_feed(options)->load(5);
+
+  EXPECT_EQ(rows(*inputs), (Rows{30, 31, 32, 33}));
+  EXPECT_EQ(inputs->stream_state, "");
+}
+
+TEST_F(SourceFeedTest, ReadsAStreamFromItsBeginningInEachEvaluation) {
+  options.source = std::make_shared<StreamSource>([] { return std::make_shared<Counter>(9); });
+  options.cycle_steps = 2;
+  const auto feed = make_source_feed(options);
+
+  for (const std::uint64_t step : {1, 3}) {
+    EXPECT_EQ(rows(*feed->load(step)), (Rows{0, 1, 2, 3}));
+    EXPECT_EQ(rows(*feed->load(step + 1)), (Rows{4, 5, 6, 7}));
+  }
 }
 
 }  // namespace
