@@ -44,6 +44,8 @@ bool Loader::load_next() {
     ready.setTokens(inputs->tokens);
     ready.setFlops(inputs->flops);
     ready.setNextSample(inputs->next_sample);
+    ready.setStreamState(inputs->stream_state);
+    ready.setIsLast(inputs->is_last);
   });
   ++next_step_;
   return true;

@@ -39,7 +39,7 @@ struct CheckpointState {
   step @0 :UInt64;
   rank @1 :Int32;
   nextSample @2 :UInt64;   # data cursor in global samples after `step`
-  state @3 :Text;          # JSON: metrics, the task's state, tokens so far
+  state @3 :Text;          # JSON: metrics, the state of the task and of a stream of data, tokens so far
 }
 
 struct CheckpointCommitted {

@@ -19,11 +19,13 @@ struct BatchReady {
   microbatches @2 :List(UInt64);  # tickets of one MicrobatchParcel each, in order, for BeginStep
   tokens @3 :UInt64;              # in these microbatches, whether they count in the loss or not
   flops @4 :Float64;              # of the model over these tokens; 0 where nothing asks for it
+  streamState @5 :Text;           # JSON for the checkpoint: where a stream is after this step; empty: no stream
+  isLast @6 :Bool;                # the stream has no whole step left: the Trainer asks all ranks to end with this step
 }
 
 struct DataEnded {
   # Loader -> Trainer, instead of BatchReady for `step` and all steps after it: the data has no
   # whole step left. No reply: the Trainer fails with an input error. When a signal has ended training
-  # before `step`, the Trainer only learns that the Loader is idle. Repeated: the same once more.
+  # before `step`, or the batch before it was the last, the Trainer only learns that the Loader is idle. Repeated: the same once more.
   step @0 :UInt64;   # the first one without data
 }

@@ -136,8 +136,9 @@ std::string data_text(const JobConfig& job, const Look& found) {
   std::string text = config::encode(job.data)["source"].get<std::string>();
   if (!found.samples) return text;
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  const std::uint64_t kept = job.trainer.batching.drop_last ? 0 : batch - 1;  // a last step of fewer samples
   text += fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
-                      counted(*found.samples / batch, "step"));
+                      counted((*found.samples + kept) / batch, "step"));
   if (found.left_out == 0) return text;
   return text +
          fmt::format("; leaves out {} at the end, too few for a step", counted(found.left_out, "sample"));

@@ -107,18 +107,22 @@ LoadedBatch StepLoop::batch_of(wire::BatchReady::Reader message) {
           .microbatches = to_vector<std::uint64_t>(message.getMicrobatches()),
           .tokens = message.getTokens(),
           .flops = message.getFlops(),
-          .next_sample = message.getNextSample()};
+          .next_sample = message.getNextSample(),
+          .stream_state = message.getStreamState().cStr(),
+          .is_last = message.getIsLast()};
 }
 
 void StepLoop::batch_ready(wire::BatchReady::Reader message) {
   batches_.push_back(batch_of(message));
+  data_ends_ = message.getIsLast();
   loaded_ = message.getStep();
   advance();
   finish_when_done();
 }
 
 void StepLoop::data_ended(wire::DataEnded::Reader message) {
-  if (state_ == StepState::finishing) {  // stopped by a signal before that step
+  // A signal stops the job before that step, or all ranks will agree to end with the step before.
+  if (state_ == StepState::finishing || (data_ends_ && sender().role == Role::loader)) {
     loaded_ = asked_for_;
     return finish_when_done();
   }
@@ -142,6 +146,7 @@ void StepLoop::begin(const LoadedBatch& batch) {
   set_step(current_);
   state_.become(StepState::computing);
   next_sample_ = batch.next_sample;
+  if (batch.is_last && current_ < options_.total_steps) requests_.end(stream_ended);
   publish<events::StepPre>();
   publish<events::ForwardPre>();
   computed_ = batch;
@@ -203,7 +208,7 @@ void StepLoop::end_step() {
   if (made) {
     const bool asked = std::exchange(save_due_, false);
     if (asked || options_.checkpoint_due(done))
-      snapshot_wanted_ = DueSave{done, next_sample_, tokens_total_, skipped_steps()};
+      snapshot_wanted_ = DueSave{done, next_sample_, tokens_total_, skipped_steps(), computed_.stream_state};
     ++current_;
   }
   const bool goes_on = done < last_step_;
@@ -235,7 +240,8 @@ void StepLoop::finish_when_done() {
     finished.setRank(options_.rank);
     finished.setStep(last_step_);
     finished.setSignal(static_cast<std::uint32_t>(stop_signal_));
-    if (ended_ || !options_.ended_before.empty()) finished.setEnded(requests_.why_it_ends());
+    const bool was_ended = ended_ || !options_.ended_before.empty();
+    if (was_ended && options_.rank == 0) finished.setEnded(requests_.why_it_ends());
   });
 }
 

@@ -64,6 +64,8 @@ class StepLoop : public Actor {
   virtual std::string state_after(std::uint64_t /*step*/) const { return {}; }
   virtual void add_state_of_rank_0(nlohmann::json& /*state*/) const {}
 
+  // Why a job ends before its total_steps without being asked to.
+  static constexpr const char* stream_ended = "the stream of its data has ended";
   static LoadedBatch batch_of(wire::BatchReady::Reader message);
   void reduce_when_followed();
   void reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions);
@@ -123,6 +125,7 @@ class StepLoop : public Actor {
   StepTotals totals_;                         // of that batch
   // The sample after the step; the reductions asked for and the tokens so far.
   std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;
+  bool data_ends_ = false;  // the newest loaded batch is the last one that the data gives
   bool ended_ = false;      // why the last step is the last: an actor or an evaluation ended the job
   bool sleep_due_ = false;  // a wish: all ranks sleep after this step
   FollowingActors actors_;

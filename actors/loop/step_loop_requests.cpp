@@ -71,7 +71,9 @@ bool StepLoop::waits_for_trackers() const {
 void StepLoop::agree(const RankWishes& summed) {
   obey(agreed_wishes(summed));
   requests_.agree(summed);
-  if (requests_.ends()) end_here();
+  if (!requests_.ends()) return;
+  if (options_.rank == 0) requests_.end(stream_ended);  // of another rank, unless an actor has asked
+  end_here();
 }
 
 void StepLoop::obey(const AgreedWishes& wishes) {

@@ -47,10 +47,11 @@ void StepLoop::tell_checkpoint_state() {
     state.setStep(step);
     state.setRank(options_.rank);
     state.setNextSample(snapshot_in_flight_->next_sample);
-    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}}})",
+    const std::string& stream = snapshot_in_flight_->stream_state;
+    state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}{}}})",
                                metric_state_, task, snapshot_in_flight_->tokens_total,
-                               snapshot_in_flight_->skipped, state_after(step),
-                               options_.rank == 0 ? state_of_rank_0() : ""));
+                               snapshot_in_flight_->skipped, stream.empty() ? "" : R"(,"stream":)" + stream,
+                               state_after(step), options_.rank == 0 ? state_of_rank_0() : ""));
   });
 }
 

@@ -23,6 +23,8 @@ struct LoadedBatch {
   std::uint64_t tokens = 0;
   double flops = 0;
   std::uint64_t next_sample = 0;
+  std::string stream_state{};  // JSON
+  bool is_last = false;        // the data gives no further step
 };
 
 // An evaluation runs between two steps, forward only.

@@ -28,6 +28,7 @@ enum StepTimer : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 // A checkpoint that is due, or that is being written.
 struct DueSave {
   std::uint64_t step, next_sample, tokens_total, skipped;
+  std::string stream_state;  // JSON; empty: none
 };
 
 // Of the sleep of a rank between two steps, without memory and links.

@@ -39,6 +39,38 @@ struct Repeats final : d9d::SampleSource {
 };
 BOOST_DESCRIBE_STRUCT(Repeats, (), (vocab_size, length, phrase, samples, seed, spoiled))
 
+// Data that flows: texts of unknown lengths, one behind the other in rows. The rest of a text begins the next
+// row, so a stream's state is that rest and the number of the next text.
+struct Rows final : d9d::SampleStream {
+  d9d::Count vocab_size = 64, length = 64, longest_text = 48, seed = 1;
+  std::optional<std::int64_t> texts;  // none: they never end
+  std::int64_t text = 0, stride = 1;
+  std::vector<std::int64_t> rest;
+  std::int64_t sequence_length() const override { return length; }
+  void begin(const d9d::StreamPlace& place) override {  // each data replica reads texts of its own
+    text = place.replica;
+    stride = place.replicas;
+  }
+  std::optional<d9d::Sample> next() override {
+    for (; std::ssize(rest) <= length; text += stride) {
+      if (texts && text >= *texts) return std::nullopt;
+      const d9d::RandomStream drawn(seed, "texts", text);  // a text counts on from some token
+      const std::int64_t first = drawn.below(0, vocab_size), size = 1 + drawn.below(1, longest_text);
+      for (std::int64_t t = 0; t < size; ++t) rest.push_back((first + t) % vocab_size);
+    }
+    const auto begin = rest.begin(), end = begin + length;
+    d9d::Sample row{.input_ids = {begin, end}, .labels = {begin + 1, end + 1}};
+    rest.erase(begin, end);
+    return row;
+  }
+  nlohmann::json state() const override { return {{"text", text}, {"rest", rest}}; }
+  void load_state(const nlohmann::json& state) override {
+    state.at("text").get_to(text);
+    state.at("rest").get_to(rest);
+  }
+};
+BOOST_DESCRIBE_STRUCT(Rows, (), (vocab_size, length, longest_text, seed, texts))
+
 // Collation: d9d's own, but every n-th token is hidden from the model (word dropout, Bowman and others 2015).
 struct Hide {
   d9d::Count every = 16;
@@ -188,6 +220,7 @@ BOOST_DESCRIBE_STRUCT(Table, (), (file))
 
 extern "C" void d9d_register(d9d::Registry& registry) {
   d9d::add_source<mine::Repeats>(registry, "repeats");
+  d9d::add_stream<mine::Rows>(registry, "rows");
   d9d::add_collation(registry, "hide", mine::hide);
   d9d::add_model<mine::Convolution>(registry, "convolution_lm");
   d9d::add_task<mine::Smoothed>(registry, "smoothed_lm");

@@ -85,13 +85,25 @@ std::optional<std::uint64_t> end_of(const PartConfig& config, const SampleSource
 
 Source build(const MixtureDataConfig& config, const SourceNeeds& needs);
 
+// Both choose samples by their numbers.
+Source require_numbers(Source source, const char* what) {
+  D9D_REQUIRE(!source->is_stream(),
+              "the source is a stream, whose samples come one after another: it cannot {}", what);
+  return source;
+}
+
+Source ordered(Source source, const SampleOrder& order, std::uint64_t seed) {
+  if (order.sorted || order.shards) require_numbers(source, "have an order");
+  return in_order(std::move(source), order, seed);
+}
+
 Source build_seeded(const auto& config, const SourceNeeds& needs) {
   if constexpr (requires { config.shuffle; }) {
     auto seeded = config;
     if (!seeded.seed) seeded.seed = static_cast<std::int64_t>(needs.base_seed);
-    return in_order(build(seeded, needs), config.order, static_cast<std::uint64_t>(*seeded.seed));
+    return ordered(build(seeded, needs), config.order, static_cast<std::uint64_t>(*seeded.seed));
   } else if constexpr (requires { config.order; }) {
-    return in_order(build(config, needs), config.order, needs.base_seed);
+    return ordered(build(config, needs), config.order, needs.base_seed);
   } else {
     return build(config, needs);
   }
@@ -99,7 +111,8 @@ Source build_seeded(const auto& config, const SourceNeeds& needs) {
 
 Source build_part(const PartConfig& config, const SourceNeeds& needs, std::size_t index) {
   try {
-    return std::visit([&](const auto& which) { return build_seeded(which, needs); }, config);
+    return require_numbers(std::visit([&](const auto& which) { return build_seeded(which, needs); }, config),
+                           "be a part of a mixture");
   } catch (const Error& error) {
     throw Error(error.kind(), error.what(), fmt::format("data.parts.{}", index));
   }

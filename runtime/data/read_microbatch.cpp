@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
 
 #include <algorithm>
 #include <vector>
@@ -58,6 +59,26 @@ void add_numbers(std::span<const Sample> samples, TensorMap& out) {
   }
 }
 
+void add_values(std::span<const Sample> samples, TensorMap& out) {
+  for (const auto& [name, first] : samples[0].values) {
+    D9D_REQUIRE(!out.contains(name),
+                "the samples have a value called {}, which is a tensor of every batch; rename it", name);
+    const at::Tensor* const expected = first.find<at::Tensor>();
+    std::vector<at::Tensor> rows;
+    for (const Sample& sample : samples) {
+      const auto found = sample.values.find(name);
+      const at::Tensor* const row = found == sample.values.end() ? nullptr : found->second.find<at::Tensor>();
+      D9D_REQUIRE(row != nullptr && row->defined() && row->sizes() == expected->sizes() &&
+                      row->scalar_type() == expected->scalar_type(),
+                  "the values {} of a microbatch's samples are not tensors of one shape and dtype, so they "
+                  "cannot be stacked; register a collation that makes tensors of them",
+                  name);
+      rows.push_back(*row);
+    }
+    out[name] = at::stack(rows);
+  }
+}
+
 }  // namespace
 
 TensorMap make_microbatch(std::span<const Sample> samples) {
@@ -72,9 +93,10 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
     return out.at(name).mutable_data_ptr<std::int64_t>() + b * length;
   };
   for (std::int64_t b = 0; b < batch; ++b) {
-    D9D_REQUIRE(samples[static_cast<std::size_t>(b)].numbers.size() == samples[0].numbers.size(),
-                "the samples of a microbatch differ in the names of their numbers");
     const Sample& sample = samples[static_cast<std::size_t>(b)];
+    D9D_REQUIRE(sample.numbers.size() == samples[0].numbers.size() &&
+                    sample.values.size() == samples[0].values.size(),
+                "the samples of a microbatch differ in the names of their numbers or values");
     D9D_REQUIRE(static_cast<std::int64_t>(sample.input_ids.size()) == length &&
                     static_cast<std::int64_t>(sample.labels.size()) == length,
                 "sample {} of the microbatch has {} inputs and {} labels, expected {} as the first", b,
@@ -92,7 +114,12 @@ TensorMap make_microbatch(std::span<const Sample> samples) {
   }
   add_token_mask(samples, length, out);
   add_numbers(samples, out);
+  add_values(samples, out);
   return out;
+}
+
+TensorMap collate(std::span<const Sample> samples, const Collation* collation) {
+  return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
 }
 
 void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_t unit,
@@ -120,9 +147,20 @@ bool is_filler(const BatchMaths& maths, std::int64_t data_rank, std::uint64_t st
   return end && maths.first_of_microbatch(step_begin, data_rank, microbatch) >= *end;
 }
 
+namespace {
+
+// The sample without labels, and as padding alone.
+Sample uncounted(Sample sample) {
+  std::ranges::fill(sample.labels, ignored_label);
+  sample.token_mask.assign(sample.input_ids.size(), false);
+  return sample;
+}
+
+}  // namespace
+
 TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, std::int64_t data_rank,
                           std::uint64_t step_begin, std::int64_t microbatch, const Collation* collation,
-                          std::optional<std::uint64_t> end) {
+                          std::optional<std::uint64_t> end, RestOfBatch rest) {
   D9D_CHECK(data_rank >= 0 && data_rank < maths.num_data_ranks, "data rank {} of {}", data_rank,
             maths.num_data_ranks);
   std::uint64_t first = maths.first_of_microbatch(step_begin, data_rank, microbatch);
@@ -135,7 +173,12 @@ TensorMap read_microbatch(const SampleSource& source, const BatchMaths& maths, s
   samples.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) samples.push_back(source.at(first + i));
   if (maths.cut_unit > 0) cut_to_longest(source, first, maths.cut_unit, samples);
-  return collation != nullptr ? collation->collate(samples) : make_microbatch(samples);
+  if (end && rest == RestOfBatch::filled_up) {
+    const Sample filling = uncounted(samples.back());
+    if (is_filler(maths, data_rank, step_begin, microbatch, end)) samples.back() = filling;
+    samples.resize(static_cast<std::size_t>(maths.microbatch_size), filling);
+  }
+  return collate(samples, collation);
 }
 
 }  // namespace d9d

@@ -5,13 +5,17 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/data/file/row_place.hpp"
+#include "runtime/data/sample_value.hpp"
 
 namespace d9d {
+
+class SampleStream;
 
 constexpr std::int64_t ignored_label = -100;
 
@@ -27,6 +31,9 @@ struct Sample {
   // For a padded sample, [S]: false where a position holds no token. Empty: all hold one. Labels
   // cannot replace it: the question of a chat has no labels, but consists of tokens.
   std::vector<bool> token_mask = {};
+  // What else a plugin's sample holds, by name, for a collation: texts, bytes, structs, tensors. Without
+  // a collation the tensors of a name are stacked into one, [B, ...], and anything else is refused.
+  std::map<std::string, SampleValue> values = {};
   bool operator==(const Sample&) const = default;
 };
 
@@ -63,6 +70,9 @@ class SampleSource {
   // Looks for ids that the model does not have in samples that have not been read yet; throws the
   // error of at(). Nothing: the source cannot hold such ids.
   virtual std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const { return std::nullopt; }
+  // Opens the samples of a source that gives them one after another and refuses at(), as is_stream() says.
+  virtual std::shared_ptr<SampleStream> open_stream() const { return nullptr; }
+  virtual bool is_stream() const { return false; }
 };
 
 }  // namespace d9d

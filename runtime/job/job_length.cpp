@@ -26,6 +26,14 @@ std::uint64_t samples_left(std::uint64_t end, const JobPosition& at) {
   return end - std::min(end, at.sample);
 }
 
+// The last number of the steps that the rest of the data gives.
+std::uint64_t given_steps(const JobConfig& job, std::uint64_t end, const JobPosition& at) {
+  const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
+  const std::uint64_t left = samples_left(end, at);
+  const bool keeps_last = job.inference || !job.trainer.batching.drop_last;
+  return at.steps + left / batch + (keeps_last && left % batch > 0 ? 1 : 0);
+}
+
 // How it was found that a job which goes on has `given` steps.
 std::string told_count(const JobPosition& at, std::uint64_t end, std::uint64_t batch) {
   return fmt::format("{} {} done with {}, and the other {} are {} at {} a step", counted(at.steps, "step"),
@@ -37,7 +45,7 @@ std::string told_count(const JobPosition& at, std::uint64_t end, std::uint64_t b
 [[noreturn]] void refuse_rest(const JobConfig& job, std::uint64_t samples, std::uint64_t end,
                               std::uint64_t wanted, const JobPosition& at) {
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t given = at.steps + samples_left(end, at) / batch;
+  const std::uint64_t given = given_steps(job, end, at);
   const bool mixture = std::holds_alternative<MixtureDataConfig>(job.data);
   const std::uint64_t epochs = ((wanted - at.steps) * batch + at.sample + samples - 1) / samples;
   throw Error(ErrorKind::input,
@@ -91,7 +99,7 @@ std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_s
     return static_cast<std::uint64_t>(*wanted);
   }
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t given = at.steps + samples_left(*end, at) / batch;
+  const std::uint64_t given = given_steps(job, *end, at);
   D9D_REQUIRE(
       given > 0,
       "the data has {}, expected at least trainer.batching.global_batch_size = {}; lower that, or raise "
@@ -122,8 +130,7 @@ std::uint64_t inference_steps(const JobConfig& job, std::optional<std::uint64_t>
               "inference.schedule.total_steps is missing and the data never ends; give the number of steps");
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
   if (!end) return static_cast<std::uint64_t>(*wanted);
-  const std::uint64_t left = samples_left(*end, at);
-  const std::uint64_t given = at.steps + left / batch + (left % batch == 0 ? 0 : 1);
+  const std::uint64_t given = given_steps(job, *end, at);
   const std::uint64_t steps = wanted ? static_cast<std::uint64_t>(*wanted) : given;
   D9D_REQUIRE(
       steps <= given,

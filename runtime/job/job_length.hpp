@@ -19,7 +19,7 @@ struct JobPosition {
 };
 
 // The number of the job's last step, for a job that goes on from `at`: total_steps, or as many whole steps as the rest
-// of the data gives. Data that gives no whole step, fewer steps than total_steps, or without total_steps no end is an
+// of the data gives; with drop_last: false also its last samples. Data that gives no whole step, fewer steps than total_steps, or without total_steps no end is an
 // input error with these counts and the way out.
 std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
                         const JobPosition& at = {});

@@ -1,7 +1,11 @@
 #pragma once
-// Data of a plugin: add_source<Repeats>(registry, "repeats"), add_collation(registry, "masked", masked).
+// Data of a plugin: add_source<Repeats>(registry, "repeats"), add_stream<Packs>(registry, "packs"),
+// add_collation(registry, "masked", masked).
 
+#include "runtime/data/padding.hpp"
 #include "runtime/data/read_microbatch.hpp"
+#include "runtime/data/source/stream_source.hpp"
+#include "runtime/data/token_pooling.hpp"
 #include "runtime/plugin/own_piece.hpp"
 #include "runtime/tensor/tensor_tree.hpp"
 
@@ -12,6 +16,14 @@ template <class Source>
 void add_source(Registry& registry, const std::string& name) {
   registry.add_source(name, [](const config::Section& section, const SourceContext& context) {
     return own::make<Source>(section, context);
+  });
+}
+
+// The same of a SampleStream: an object for each rank, and one more that says its length.
+template <class Stream>
+void add_stream(Registry& registry, const std::string& name) {
+  registry.add_source(name, [](const config::Section& section, const SourceContext& context) {
+    return std::make_shared<StreamSource>([section, context] { return own::make<Stream>(section, context); });
   });
 }
 

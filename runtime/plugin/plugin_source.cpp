@@ -1,58 +1,110 @@
 #include "runtime/plugin/plugin_source.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/sample_stream.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
 
 PluginSource::PluginSource(std::string name, std::shared_ptr<const SampleSource> inner,
                            std::optional<std::int64_t> ids_below, bool lengths_vary)
-    : name_(std::move(name)), inner_(std::move(inner)), ids_below_(ids_below), lengths_vary_(lengths_vary) {
-  D9D_REQUIRE(inner_ != nullptr, "data: the factory of the data source \"{}\" made none", name_);
-  call_user(fmt::format("the data source \"{}\"", name_), ErrorInside::is_named, [&] {
+    : inner_(std::move(inner)), rule_{std::move(name), 0, ids_below, lengths_vary} {
+  D9D_REQUIRE(inner_ != nullptr, "data: the factory of the data source \"{}\" made none", rule_.name);
+  call_user(fmt::format("the data source \"{}\"", rule_.name), ErrorInside::is_named, [&] {
     num_samples_ = inner_->num_samples();
-    sequence_length_ = inner_->sequence_length();
+    rule_.sequence_length = inner_->sequence_length();
   });
   D9D_REQUIRE(
-      sequence_length_ >= 1 && num_samples_ != std::uint64_t{0},
+      rule_.sequence_length >= 1 && num_samples_ != std::uint64_t{0},
       "data: the source \"{}\" says that it has {} samples of {} tokens; expected at least one of each",
-      name_, num_samples_ ? std::to_string(*num_samples_) : "any number of", sequence_length_);
+      rule_.name, num_samples_ ? std::to_string(*num_samples_) : "any number of", rule_.sequence_length);
 }
 
 Sample PluginSource::at(std::uint64_t index) const {
-  Sample sample = call_user(fmt::format("sample {} of the data source \"{}\"", index, name_),
+  Sample sample = call_user(fmt::format("sample {} of the data source \"{}\"", index, rule_.name),
                             ErrorInside::is_named, [&] { return inner_->at(index); });
-  check(sample, index);
+  rule_.check(sample, index);
   return sample;
 }
 
 std::optional<std::int64_t> PluginSource::sort_key(std::uint64_t index) const {
-  return call_user(fmt::format("the length of sample {} of the data source \"{}\"", index, name_),
+  return call_user(fmt::format("the length of sample {} of the data source \"{}\"", index, rule_.name),
                    ErrorInside::is_named, [&] { return inner_->sort_key(index); });
 }
 
-void PluginSource::check(const Sample& sample, std::uint64_t index) const {
-  const auto length = static_cast<std::size_t>(sequence_length_);
-  const auto fits = [&](std::size_t size) { return lengths_vary_ ? size <= length : size == length; };
+namespace {
+
+template <class Call>
+auto call_source(const std::string& name, const char* what, Call&& call) {
+  return call_user(fmt::format("{} of the data source \"{}\"", what, name), ErrorInside::is_named,
+                   std::forward<Call>(call));
+}
+
+// Names the stream in what it throws, and looks at its samples.
+class WatchedStream final : public SampleStream {
+ public:
+  WatchedStream(std::shared_ptr<SampleStream> inner, PluginSource::Rule rule)
+      : inner_(std::move(inner)), rule_(std::move(rule)) {
+    D9D_REQUIRE(inner_ != nullptr, "data: the source \"{}\" opened no stream", rule_.name);
+  }
+  std::int64_t sequence_length() const override { return rule_.sequence_length; }
+  void begin(const StreamPlace& place) override {
+    call_source(rule_.name, "the begin()", [&] { inner_->begin(place); });
+  }
+  std::optional<Sample> next() override {
+    std::optional<Sample> sample = call_source(rule_.name, "the next sample", [&] { return inner_->next(); });
+    if (sample) rule_.check(*sample, given_++);
+    return sample;
+  }
+  nlohmann::json state() const override {
+    return call_source(rule_.name, "the state()", [&] { return inner_->state(); });
+  }
+  void load_state(const nlohmann::json& state) override {
+    call_source(rule_.name, "the load_state()", [&] { inner_->load_state(state); });
+  }
+  void load_states(const std::vector<nlohmann::json>& states, const StreamPlace& place) override {
+    call_source(rule_.name, "the load_states()", [&] { inner_->load_states(states, place); });
+  }
+
+ private:
+  const std::shared_ptr<SampleStream> inner_;
+  const PluginSource::Rule rule_;
+  std::uint64_t given_ = 0;  // samples in this start
+};
+
+}  // namespace
+
+std::shared_ptr<SampleStream> PluginSource::open_stream() const {
+  if (!is_stream()) return nullptr;
+  return std::make_shared<WatchedStream>(
+      call_user(fmt::format("the data source \"{}\"", rule_.name), ErrorInside::is_named,
+                [&] { return inner_->open_stream(); }),
+      rule_);
+}
+
+void PluginSource::Rule::check(const Sample& sample, std::uint64_t index) const {
+  const auto length = static_cast<std::size_t>(sequence_length);
+  const auto fits = [&](std::size_t size) { return lengths_vary ? size <= length : size == length; };
   D9D_REQUIRE(
       fits(sample.input_ids.size()) && fits(sample.labels.size()),
       "sample {} of the data source \"{}\" has {} inputs and {} labels, but the source says that each has "
       "{}{}; fill them up with labels of {}",
-      index, name_, sample.input_ids.size(), sample.labels.size(), lengths_vary_ ? "at most " : "", length,
+      index, name, sample.input_ids.size(), sample.labels.size(), lengths_vary ? "at most " : "", length,
       ignored_label);
-  const auto is_id = [&](std::int64_t id) { return id >= 0 && (!ids_below_ || id < *ids_below_); };
+  const auto is_id = [&](std::int64_t id) { return id >= 0 && (!ids_below || id < *ids_below); };
   const auto is_label = [&](std::int64_t label) { return label == ignored_label || is_id(label); };
-  const std::string limit = ids_below_ ? fmt::format(" and less than {}", *ids_below_) : "";
+  const std::string limit = ids_below ? fmt::format(" and less than {}", *ids_below) : "";
   const auto id = std::ranges::find_if_not(sample.input_ids, is_id);
   D9D_REQUIRE(id == sample.input_ids.end(),
-              "sample {} of the data source \"{}\" holds the token {}, expected at least 0{}", index, name_,
+              "sample {} of the data source \"{}\" holds the token {}, expected at least 0{}", index, name,
               *id, limit);
   const auto label = std::ranges::find_if_not(sample.labels, is_label);
   D9D_REQUIRE(label == sample.labels.end(),
               "sample {} of the data source \"{}\" holds the label {}, expected {} or at least 0{}", index,
-              name_, *label, ignored_label, limit);
+              name, *label, ignored_label, limit);
 }
 
 }  // namespace d9d

@@ -16,22 +16,28 @@ class PluginSource final : public SampleSource {
   PluginSource(std::string name, std::shared_ptr<const SampleSource> inner,
                std::optional<std::int64_t> ids_below, bool lengths_vary = false);
   std::optional<std::uint64_t> num_samples() const override { return num_samples_; }
-  std::int64_t sequence_length() const override { return sequence_length_; }
+  std::int64_t sequence_length() const override { return rule_.sequence_length; }
   std::optional<std::int64_t> vocab_size() const override { return inner_->vocab_size(); }
   // Input error for a sample of another length, an id outside the
   // vocabulary, or a label that is neither one nor ignored_label.
   Sample at(std::uint64_t index) const override;
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
+  bool is_stream() const override { return inner_->is_stream(); }
+  std::shared_ptr<SampleStream> open_stream() const override;  // watched in the same way
+
+  // What every sample has to be.
+  struct Rule {
+    std::string name;
+    std::int64_t sequence_length = 0;
+    std::optional<std::int64_t> ids_below;
+    bool lengths_vary = false;
+    void check(const Sample& sample, std::uint64_t index) const;
+  };
 
  private:
-  void check(const Sample& sample, std::uint64_t index) const;
-
-  const std::string name_;
   const std::shared_ptr<const SampleSource> inner_;
-  const std::optional<std::int64_t> ids_below_;
-  const bool lengths_vary_;
   std::optional<std::uint64_t> num_samples_;
-  std::int64_t sequence_length_ = 0;
+  Rule rule_;
 };
 
 }  // namespace d9d

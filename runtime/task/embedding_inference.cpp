@@ -1,43 +1,28 @@
 #include "runtime/task/inference_tasks.hpp"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/token_pooling.hpp"
 #include "runtime/task/token_inputs.hpp"
 
 namespace d9d {
 namespace {
 
-// labels [B, S] -> int64 [B, S]: 1 at each row's last token.
-at::Tensor last_tokens(const at::Tensor& labels) {
+// labels [B, S] -> int64 [B, S]: 1 where a position holds a token, up to the one after each row's last label.
+// What fills a packed row up is a document of which no label counts.
+at::Tensor tokens_by(const at::Tensor& labels, const at::Tensor& starts) {
+  const at::Tensor counts = at::ne(labels, ignored_label).to(at::kLong);
+  if (starts.defined())
+    return at::zeros_like(labels).scatter_add_(1, starts, counts).gather(1, starts).ne(0).to(at::kLong);
   const std::int64_t length = labels.size(1);
-  const at::Tensor after = at::arange(1, length + 1, labels.options());
-  const at::Tensor ends = at::where(at::ne(labels, ignored_label), after, at::zeros_like(labels));
-  const at::Tensor places = ends.amax(1, true).clamp_max(length - 1);
-  return at::zeros_like(labels).scatter_(1, places, 1);
-}
-
-// Packed rows -> int64 [B, S]: 1 at the last token of each document. What fills a row up is a document of
-// which no label counts.
-at::Tensor last_of_documents(const at::Tensor& labels, const at::Tensor& starts) {
-  const std::int64_t rows = labels.size(0), length = labels.size(1);
-  at::Tensor mask = at::zeros_like(labels);
-  const auto counts = at::ne(labels, ignored_label);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    bool counted = false;
-    for (std::int64_t i = 0; i < length; ++i) {
-      const auto start = starts[row][i].item<std::int64_t>();
-      counted = (counted && start != i) || counts[row][i].item<bool>();
-      const bool ends = i + 1 == length || starts[row][i + 1].item<std::int64_t>() != start;
-      if (ends && counted) mask[row][i] = 1;
-    }
-  }
-  return mask;
+  const at::Tensor places = (counts * at::arange(1, length + 1, labels.options())).amax(1, true);
+  return at::arange(length, labels.options()).le(places).to(at::kLong);
 }
 
 }  // namespace
@@ -45,9 +30,10 @@ at::Tensor last_of_documents(const at::Tensor& labels, const at::Tensor& starts)
 ForwardInputs EmbeddingInference::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
   ForwardInputs made = token_inputs(context.batch);
-  const auto starts = context.batch.find("document_starts");
-  const bool packed = starts != context.batch.end();
-  const at::Tensor mask = packed ? last_of_documents(labels, starts->second) : last_tokens(labels);
+  const auto found = context.batch.find("document_starts");
+  const bool packed = found != context.batch.end();
+  const at::Tensor starts = packed ? found->second : at::Tensor();
+  const at::Tensor mask = token_pooling_mask(tokens_by(labels, starts), TokenPooling::last, starts);
   made.shared["pooling_mask"] = mask;
   if (packed) made.state["vectors_of_rows"] = mask.sum(1);
   return made;

@@ -1,5 +1,7 @@
 #include "runtime/tensor/tensor_branch.hpp"
 
+#include <ATen/ops/empty.h>
+
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
@@ -31,6 +33,22 @@ void put(TensorMap& map, const std::string& path, const at::Tensor& tensor) {
   D9D_REQUIRE(tensor.defined(),
               "the tensor {} of a tree has no values; give it some, or make it an std::optional", path);
   map[path] = tensor;
+}
+
+at::Tensor tensor_of(std::string_view bytes) {
+  at::Tensor tensor = at::empty({std::ssize(bytes)}, at::kByte);
+  std::ranges::copy(bytes, tensor.mutable_data_ptr<std::uint8_t>());
+  return tensor;
+}
+
+std::string bytes_at(const TensorMap& map, const std::string& path, const char* what) {
+  const at::Tensor& given = tensor_at(map, path, what);
+  D9D_REQUIRE(given.dim() == 1 && given.scalar_type() == at::kByte,
+              "{} of {} is a {} tensor of {} dimensions, expected a text: uint8 [n]", path, what,
+              c10::toString(given.scalar_type()), given.dim());
+  const at::Tensor bytes = given.cpu().contiguous();
+  const auto* const first = bytes.const_data_ptr<std::uint8_t>();
+  return {first, first + bytes.numel()};
 }
 
 bool has(const TensorMap& map, const std::string& path) {

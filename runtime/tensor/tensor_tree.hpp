@@ -10,8 +10,8 @@
 //   TensorMap map = to_tensor_map(batch);   // input_ids, labels, image/pixels, crops/0, crops/1
 //   Batch batch = tree_of<Batch>(map);
 //
-// Members may be tensors, described structs, and std::optional, std::vector and
-// std::map<std::string, ...> of these.
+// Members may be tensors, texts and bytes (std::string, in the map uint8 [n]), described structs, and
+// std::optional, std::vector and std::map<std::string, ...> of these.
 
 #include <boost/describe/class.hpp>
 
@@ -32,6 +32,20 @@ template <class Tree>
 Tree tree_of(const TensorMap& map, const char* what = "the batch") {
   Tree tree;
   tensor_tree::Branch<Tree>::read(tree, "", map, what);
+  return tree;
+}
+
+// Calls function(path, leaf) for the leaves whose type it takes, at::Tensor& or std::string&, const or not.
+// The order is that of members, items and names.
+template <class Tree, class Function>
+void for_each_leaf(Tree& tree, Function&& function) {
+  tensor_tree::Branch<std::remove_const_t<Tree>>::visit(tree, "", function);
+}
+
+// Returns the tree with function(tensor) in the place of each tensor.
+template <class Tree, class Function>
+Tree map_tensors(Tree tree, Function&& function) {
+  for_each_leaf(tree, [&](const std::string&, at::Tensor& tensor) { tensor = function(tensor); });
   return tree;
 }
 

@@ -20,8 +20,12 @@ class Feed final : public MicrobatchFeed {
     if (step > last_) return std::nullopt;
     if (step == bad_step) throw Error(ErrorKind::environment, "the task's build_forward_inputs threw");
     const auto slot = static_cast<std::uint32_t>(10 * step);
-    return StepInputs{
-        .microbatches = {{slot, 1}, {slot + 1, 1}}, .tokens = 64, .flops = 640, .next_sample = step * 16};
+    return StepInputs{.microbatches = {{slot, 1}, {slot + 1, 1}},
+                      .tokens = 64,
+                      .flops = 640,
+                      .next_sample = step * 16,
+                      .stream_state = fmt::format("{{\"replica\":{}}}", step),
+                      .is_last = step == last_};
   }
   static constexpr std::uint64_t bad_step = 8;
 
@@ -69,6 +73,8 @@ TEST_F(LoaderTest, LoadsAsFarAsItsCreditsGo) {
   EXPECT_EQ(ready->getTokens(), 64U);
   EXPECT_EQ(ready->getFlops(), 640);
   EXPECT_EQ(ready->getNextSample(), 48U);
+  EXPECT_EQ(std::string(ready->getStreamState()), R"({"replica":3})");
+  EXPECT_FALSE(ready->getIsLast());
 }
 
 TEST_F(LoaderTest, StartsAtTheStepOfAResumedJob) {
@@ -105,6 +111,7 @@ TEST_F(LoaderTest, SaysWhereTheDataEndsInsteadOfABatch) {
   grant(4, 3);
 
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{4, 5}));
+  EXPECT_TRUE(world.last<wire::BatchReady>()->getIsLast());
   EXPECT_EQ(world.last<wire::DataEnded>(trainer_id)->getStep(), 6U);
   EXPECT_EQ(world.heard<wire::DataEnded>().size(), 1U);
 }

@@ -26,7 +26,8 @@ const Names& for_plugins() {
       "first_then_others",
       "gather_object",
       "in_turn",
-      // batches that are trees
+      // batches of a collation: rows filled up, trees
+      "pad_token_mask",
       "tree_of",
       // questions to a mesh
       "groups_of",

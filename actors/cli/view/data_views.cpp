@@ -11,7 +11,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/loading_rate.hpp"
-#include "runtime/data/sample_source.hpp"
+#include "runtime/data/sample_stream.hpp"
 #include "runtime/job/model_tokenizer.hpp"
 #include "runtime/job/rule/context_rules.hpp"
 #include "runtime/plugin/builtins.hpp"
@@ -82,8 +82,12 @@ int peek_samples(const Arguments& arguments, Console& console) {
               << fmt::format(" of {}\n", counted(source->sequence_length(), "token"));
   const std::optional<Tokenizer> tokenizer = tokenizer_of(loaded.job);
   const auto asked = static_cast<std::uint64_t>(arguments.integer("--samples", 0, samples_max).value_or(2));
+  const auto stream = source->open_stream();  // null: the samples have numbers
+  if (stream) stream->begin({});
   for (std::uint64_t i = 0; i < std::min(asked, all.value_or(asked)); ++i) {
-    show_sample(i, source->at(i), tokenizer, console);
+    const auto sample = stream ? stream->next() : source->at(i);
+    if (!sample) break;
+    show_sample(i, *sample, tokenizer, console);
   }
   if (const auto seconds = arguments.number("--rate")) {
     D9D_REQUIRE(*seconds > 0 && *seconds <= rate_seconds_max,

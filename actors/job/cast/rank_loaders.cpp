@@ -1,6 +1,7 @@
 #include "actors/job/cast/rank_cast.hpp"
 #include "actors/loader.hpp"
 #include "actors/metric_collector.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
@@ -37,8 +38,13 @@ CastMember RankCast::loader() const {
   training.declare_metrics = metrics();
   training.first_step = membership().resume_step + 1;
   training.first_sample = membership().resume_sample;
+  if (training.source->is_stream()) training.stream_states = resumed.streams();
+  if (training.source->is_stream() && rank == 0 && membership().resume_step > 0 &&
+      training.stream_states.empty())
+    log::warn("the checkpoint has no state of the stream that data.source names: the stream begins anew");
   training.end_sample = process.prepared.end_sample;
   training.numbers_samples = inference != nullptr;
+  training.fills_last = !inference && !job().trainer.batching.drop_last;
   return {at(Role::loader), Threading::own_thread,
           factory_of<Loader>(Loader::MakeFeed([training, events = events] {
             events->tell(events::ConfigurationDataStream{training.source.get()});

@@ -1,5 +1,7 @@
 #include "actors/job/cast/resumed_state.hpp"
 
+#include "runtime/data/stream_reader.hpp"
+
 namespace d9d {
 
 ResumedState::ResumedState(const std::string& state) {
@@ -28,6 +30,14 @@ std::vector<std::string> ResumedState::metrics_of(int rank, int world_size) cons
     states.push_back(saved["metrics"].dump());
   }
   return states;
+}
+
+std::vector<nlohmann::json> ResumedState::streams() const {
+  std::vector<nlohmann::json> saved;
+  for (const auto& [rank, state] : ranks_.items()) {
+    if (const auto found = state.find("stream"); found != state.end()) saved.push_back(*found);
+  }
+  return states_of_streams(saved);
 }
 
 std::optional<nlohmann::json> ResumedState::actor(const std::string& name, std::size_t index) const {

@@ -25,6 +25,8 @@ class ResumedState {
   // Returns the states of metrics, as JSON, with which this rank of now goes on. The states of the ranks of
   // then go to the ranks of now in turn: metrics are summed over all ranks, so any mesh reports the same.
   std::vector<std::string> metrics_of(int rank, int world_size) const;
+  // Returns the states of a stream of data, by data replica; none: the job had no stream.
+  std::vector<nlohmann::json> streams() const;
   // Returns the state of an own actor: of those with this name the one at `index` in the job file.
   std::optional<nlohmann::json> actor(const std::string& name, std::size_t index) const;
 

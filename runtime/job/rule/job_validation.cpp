@@ -106,8 +106,22 @@ void check_processes(const NodeConfig& node, Issues& issues) {
                     "give a number of processes, or leave it out"});
 }
 
+// d9d's own tasks count no row without labels; what a plugin does with one is not known.
+void check_last_batch(const JobConfig& job, Issues& issues) {
+  if (job.trainer.batching.drop_last || job.inference) return;
+  const bool own_task = std::holds_alternative<config::Named>(job.task);
+  if (!own_task && !job.collation) return;
+  issues.push_back(
+      {"trainer.batching.drop_last",
+       fmt::format("a last batch that is filled up, and a {} of a plugin, which might count the rows "
+                   "that fill it up",
+                   own_task ? "task" : "collation"),
+       "leave it out"});
+}
+
 bool check_batching(const JobConfig& job, Issues& issues) {
   const BatchingConfig& batching = job.trainer.batching;
+  check_last_batch(job, issues);
   const std::int64_t replicas = job.mesh.data_parallel();
   const std::int64_t unit = replicas * batching.microbatch_size;
   const std::int64_t rest = batching.global_batch_size % unit;

@@ -33,8 +33,9 @@ struct BatchingConfig {
   std::int64_t global_batch_size = 0;
   std::int64_t microbatch_size = 0;
   bool cut_to_longest = false;
+  bool drop_last = true;
 };
-BOOST_DESCRIBE_STRUCT(BatchingConfig, (), (global_batch_size, microbatch_size, cut_to_longest))
+BOOST_DESCRIBE_STRUCT(BatchingConfig, (), (global_batch_size, microbatch_size, cut_to_longest, drop_last))
 constexpr auto keys_of(config::Tag<BatchingConfig>) {
   using namespace config;
   return std::array{
@@ -46,7 +47,11 @@ constexpr auto keys_of(config::Tag<BatchingConfig>) {
           "samples that are filled up: a microbatch is as long as its longest one, rounded up to what ranks "
           "that share sequences can share; data.order.sorted puts samples of one length together. RoPE of "
           "kind "
-          "dynamic or longrope sees the shorter length"}};
+          "dynamic or longrope sees the shorter length"},
+      Key{"drop_last", "",
+          "training leaves out the samples at the end of the data that make no whole step; false: its last "
+          "step "
+          "has them alone, its other rows count nowhere. Evaluation and inference leave out none"}};
 }
 
 struct ScheduleConfigSection {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/tensor/tensor_table.hpp"
@@ -15,6 +16,9 @@ struct StepInputs {
   std::uint64_t tokens = 0;          // of this rank's samples; includes those that do not count in the loss
   double flops = 0;                  // of the model over these tokens; 0 when the job does not log it
   std::uint64_t next_sample = 0;     // the first global sample of the next step, for the checkpoint
+  // JSON (stream_reader.hpp) for the checkpoint; empty: the source is no stream, or another rank saves it.
+  std::string stream_state{};
+  bool is_last = false;  // the stream has no whole step left after this one
 };
 
 class MicrobatchFeed {

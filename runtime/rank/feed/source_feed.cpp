@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
 #include "runtime/data/read_microbatch.hpp"
+#include "runtime/data/stream_reader.hpp"
 #include "runtime/rank/feed/context_split.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
@@ -44,6 +45,7 @@ class SourceFeed final : public MicrobatchFeed {
   explicit SourceFeed(SourceFeedOptions options) : options_(std::move(options)) {
     at::set_num_threads(options_.threads);
     if (options_.declare_metrics) options_.declare_metrics(metrics_);
+    if (options_.source->is_stream()) open_stream();
   }
 
   std::optional<StepInputs> load(std::uint64_t step) override {
@@ -53,14 +55,22 @@ class SourceFeed final : public MicrobatchFeed {
     const auto samples = static_cast<std::uint64_t>(options_.maths.global_batch_size * phases.num_batches());
     std::uint64_t steps = step - options_.first_step;
     if (options_.cycle_steps > 0) steps %= options_.cycle_steps;
+    if (stream_ && steps == 0 && step != options_.first_step)
+      open_stream();  // each evaluation from the beginning
     const std::uint64_t begin = options_.first_sample + steps * samples;
     StepInputs inputs{.next_sample = begin + samples};
-    const bool may_be_short = options_.numbers_samples || options_.shortens_last;
+    const bool may_be_short = options_.numbers_samples || options_.shortens_last || options_.fills_last;
     const std::uint64_t needed = may_be_short ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
+    if (stream_) {
+      const auto count = options_.maths.samples_per_rank() * phases.num_batches();
+      if (!stream_->read_step(static_cast<std::size_t>(count))) return std::nullopt;
+      inputs.is_last = stream_->is_last();
+      if (options_.counts) inputs.stream_state = stream_->state();
+    }
     // Filling rows of the last step are no samples: a later start with more data
     // begins at the first new sample.
-    if (options_.numbers_samples && options_.end_sample)
+    if ((options_.numbers_samples || options_.fills_last) && options_.end_sample)
       inputs.next_sample = std::min(inputs.next_sample, *options_.end_sample);
     inputs.microbatches.resize(static_cast<std::size_t>(phases.size() * options_.maths.num_microbatches));
     for (int batch = 0; batch < phases.num_batches(); ++batch) add_batch(step, begin, batch, inputs);
@@ -68,6 +78,12 @@ class SourceFeed final : public MicrobatchFeed {
   }
 
  private:
+  void open_stream() {
+    stream_.emplace(options_.source->open_stream(),
+                    StreamPlace{options_.data_rank, static_cast<int>(options_.maths.num_data_ranks)},
+                    options_.stream_states);
+  }
+
   // Reads each microbatch once for all phases that use it. Microbatches are stored phase after phase.
   void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) {
     const std::uint64_t begin =
@@ -119,9 +135,17 @@ class SourceFeed final : public MicrobatchFeed {
     return options_.shortens_last ? options_.end_sample : std::nullopt;
   }
 
-  Read read(std::uint64_t begin, int index) const {
-    TensorMap whole = read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index,
-                                      options_.collation.get(), short_end());
+  TensorMap read_whole(std::uint64_t begin, int index) {
+    const Collation* const collation = options_.collation.get();
+    if (!stream_)
+      return read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index, collation,
+                             options_.fills_last ? options_.end_sample : short_end(),
+                             options_.fills_last ? RestOfBatch::filled_up : RestOfBatch::left_out);
+    return collate(stream_->take(static_cast<std::size_t>(options_.maths.microbatch_size)), collation);
+  }
+
+  Read read(std::uint64_t begin, int index) {
+    TensorMap whole = read_whole(begin, index);
     add_next_tokens(whole, options_.prediction_depths);
     Read read;
     read.is_filler = is_filler(options_.maths, options_.data_rank, begin, index, short_end());
@@ -171,7 +195,8 @@ class SourceFeed final : public MicrobatchFeed {
   }
 
   const SourceFeedOptions options_;
-  Compose metrics_;  // empty between two microbatches
+  std::optional<StreamReader> stream_;  // of a source of streams
+  Compose metrics_;                     // empty between two microbatches
 };
 
 }  // namespace

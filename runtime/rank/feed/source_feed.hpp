@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/job/step_phases.hpp"
@@ -27,6 +29,8 @@ struct SourceFeedOptions {
   // The first step that this process computes and its first sample, of all data ranks: from the checkpoint.
   std::uint64_t first_step = 1;
   std::uint64_t first_sample = 0;
+  // Of a source of streams: the states of the checkpoint's data replicas; none: it begins anew.
+  std::vector<nlohmann::json> stream_states{};
   // The samples before this one are used; nothing: the data has no end.
   std::optional<std::uint64_t> end_sample{};
   // The phase number that the task gets, in a feed with one phase (of an evaluation).
@@ -37,6 +41,9 @@ struct SourceFeedOptions {
   // The last batch before end_sample has only the samples that are left. A microbatch without any is
   // computed, but its results are dropped: it is marked (microbatch_parcel.hpp).
   bool shortens_last = false;
+  // In training: the last step before end_sample has the samples that are left, filled up with rows that count
+  // nowhere. Without it the step is left out.
+  bool fills_last = false;
   // In an inference job: the state of a microbatch gets the numbers of its samples. Samples from end_sample
   // on, which fill up the last step, have number -1.
   bool numbers_samples = false;

@@ -48,6 +48,18 @@ TEST_F(TrainerTest, TheCursorOfItsStepAndTheStatesGoToTheCoordinatorEvenWhenTheN
             R"({"metrics":{"m":[1]},"task":{"seen":1},"tokens_total":128,"skipped_steps":0})");
 }
 
+TEST_F(TrainerTest, TheStateOfAStreamIsThatOfItsStepEvenWhenTheNextStepRuns) {
+  due = {1};
+  has_stream = true;
+  start();
+  step(1);
+  batch(2);
+  metric_state(1);
+
+  EXPECT_THAT(std::string(world.last<wire::CheckpointState>(coordinator_id)->getState()),
+              HasSubstr(R"(,"stream":{"replica":0,"state":1})"));
+}
+
 TEST_F(TrainerTest, TheTokensOfItsStepGoIntoTheCheckpointEvenWhenTheNextStepIsDone) {
   due = {1};
   options.tokens_before = 1000;

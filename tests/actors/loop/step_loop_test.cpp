@@ -209,6 +209,45 @@ TEST_F(TrainerTest, DataThatEndsEarlyIsTheInputsFault) {
   EXPECT_EQ(world.last<wire::Failed>()->getKind(), wire::Failed::Kind::INPUT);
 }
 
+TEST_F(TrainerTest, AStreamThatEndsAsksAllRanksToEndWithItsLastStep) {
+  options.prefetch_steps = 1;
+  options.saves = false;
+  start();
+  batch(1, true);
+  world.say<wire::DataEnded>(
+      trainer_id, [](wire::DataEnded::Builder ended) { ended.setStep(2); }, loader_id);
+  computed(1);
+  EXPECT_EQ(asked_wishes().ends, 1);
+  reduced_with({.ends = 1});
+  applied(1);
+
+  EXPECT_EQ(failure(), "");
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(std::string(world.last<wire::RankFinished>()->getEnded()), "the stream of its data has ended");
+}
+
+TEST_F(TrainerTest, EndsWithTheStreamOfAnotherRank) {
+  options.saves = false;
+  start();
+  batch(1);
+  computed(1);
+  EXPECT_EQ(asked_wishes().ends, 0);
+  reduced_with({.ends = 1});
+  applied(1);
+
+  EXPECT_TRUE(finished());
+  EXPECT_EQ(std::string(world.last<wire::RankFinished>()->getEnded()), "the stream of its data has ended");
+}
+
+TEST_F(TrainerTest, AStreamThatEndsWithTheJobsLastStepAsksForNothing) {
+  options.total_steps = 1;
+  start();
+  batch(1, true);
+  computed(1);
+
+  EXPECT_EQ(asked_wishes().ends, 0);
+}
+
 TEST_F(TrainerTest, AStepThatTakesTooLongNamesRankStepAndWhereItIs) {
   start();
   step(1);

@@ -52,7 +52,7 @@ class TrainerTest : public ::testing::Test {
                                },
                                {Role::event_bus, 0});
   }
-  void batch(std::uint64_t step) {
+  void batch(std::uint64_t step, bool is_last = false) {
     world.say<wire::BatchReady>(
         trainer_id,
         [&](wire::BatchReady::Builder ready) {
@@ -63,6 +63,8 @@ class TrainerTest : public ::testing::Test {
           ready.setTokens(64);
           ready.setFlops(5e9);
           ready.setNextSample(step * 8);
+          if (has_stream) ready.setStreamState(fmt::format(R"({{"replica":0,"state":{}}})", step));
+          ready.setIsLast(is_last);
         },
         loader_id);
   }
@@ -172,6 +174,7 @@ class TrainerTest : public ::testing::Test {
   TrainingOptions training;
   std::vector<std::string> wanted{"*"};  // events
   std::set<std::uint64_t> due;           // checkpoints
+  bool has_stream = false;
   int finalized = 0;
   ActorWorld world;
 };

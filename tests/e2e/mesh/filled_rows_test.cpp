@@ -111,6 +111,39 @@ TEST_F(FilledRows, OfTokenisedDatasetsTrainOnNoPadding) {
   expect_same_numbers("padded", data("padded.jsonl"));
 }
 
+// Twelve documents make a step, so four are left for the second one.
+TEST_F(FilledRows, KeepTheLastSamplesOfTheDataInAStepThatIsFilledUp) {
+  const auto job = [](const std::string& run, int samples, const std::string& steps) {
+    return named(run) + routers() + set("lr_scheduler", "null") + set("trainer.schedule.total_steps", steps) +
+           set("data", "{" + lists("rows.jsonl", "samples: document, sequence_length: 16") + "}") +
+           set("trainer.batching",
+               "{global_batch_size: " + std::to_string(samples) + ", microbatch_size: 2, drop_last: false}");
+  };
+  run(job("in_two", 12, "1"));
+  run(job("in_two", 4, "null"));  // goes on with the other four in a step of their own
+  const auto losses = job_.losses("in_two"), norms = job_.values("in_two", "grad_norm");
+  ASSERT_THAT(losses, SizeIs(2));
+
+  const Words at_once = job("kept", 12, "null");
+  for (const auto& [name, words] :
+       {std::pair("kept", mesh(1, 1)), std::pair("replicas", mesh(1, 2)), std::pair("stages", mesh(2, 1)),
+        std::pair("experts", mesh(1, 2) + experts_on(2))}) {
+    SCOPED_TRACE(name);
+    run(at_once + words + named(name));
+    const auto got = job_.losses(name), got_norms = job_.values(name, "grad_norm");
+    ASSERT_THAT(got, SizeIs(2));
+    for (std::size_t step = 0; step < 2; ++step) {
+      EXPECT_NEAR(got[step], losses[step], 1e-5 * losses[step]);
+      EXPECT_NEAR(got_norms[step], norms[step], 1e-4 * norms[step]);
+    }
+    EXPECT_EQ(job_.values(name, "tokens_total").back(), inputs_of_documents);
+  }
+  const Outcome checked = job_.call(Words{"check", "job.yaml"} + at_once);
+  EXPECT_THAT(checked.out, AllOf(HasSubstr("16 samples, 2 steps an epoch"), Not(HasSubstr("leaves out"))));
+  expect_refused(at_once + set("collation", "mine"),
+                 "trainer.batching.drop_last: a last batch that is filled up");
+}
+
 // Of the fourth sample on no label counts: with one sample a step those are steps of their own.
 class NoLabels : public CurveTest {
  protected:

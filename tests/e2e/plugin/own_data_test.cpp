@@ -104,6 +104,19 @@ TEST_F(OwnData, IsCollatedIntoATreeOfTensorsThatATaskReads) {
   }
 }
 
+// Samples of several lengths; the task compares the texts with the tokens.
+TEST_F(OwnData, HoldsTextsAndTensorsWhichACollationFillsUp) {
+  const Words letters = set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_trees_plugin.so]") +
+                        set("data", "letters") + set("task", "caption_lm");
+  const Words captioned = letters + set("collation", "captioned");
+  run(named("alone") + captioned);
+
+  expect_same_in_halves("moved", mesh(2, 2) + captioned, mesh(1, 2) + captioned);
+  const Outcome stacked = job_.run(named("stacked") + letters);
+  EXPECT_EQ(stacked.code, 1) << "the job had begun";
+  EXPECT_THAT(stacked.err, HasSubstr("fill them up with labels"));
+}
+
 TEST_F(OwnData, ACollationIsRefusedByNameAndByKey) {
   expect_refused(repeats() + set("collation", "hidden"),
                  "no collation is called \"hidden\"; there are: hide");

@@ -1,6 +1,10 @@
-// A plugin for own_data_test: batches that are trees of tensors, made by a collation and read by a task.
+// A plugin for own_data_test: batches that are trees of tensors and texts, made by collations and read by tasks.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 #include <fmt/format.h>
 
 #include "runtime/plugin/own_pieces.hpp"
@@ -67,9 +71,71 @@ class Checked final : public d9d::TrainTask {
   const d9d::CausalLmTask inner_;
 };
 
+// Texts of several lengths, each with its letters as tokens and a picture of bytes.
+struct Letters final : d9d::SampleSource {
+  std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
+  std::int64_t sequence_length() const override { return 32; }
+  d9d::Sample at(std::uint64_t index) const override {
+    std::string text;
+    for (std::uint64_t i = 0; i < 9 + index % 20; ++i) text += static_cast<char>('a' + (index + i) % 26);
+    d9d::Sample sample{{text.begin(), text.end() - 1}, {text.begin() + 1, text.end()}};
+    sample.values["pixels"] = at::full({2, 3}, static_cast<std::int64_t>(index % 256), at::kByte);
+    sample.values["text"] = std::move(text);
+    return sample;
+  }
+};
+
+struct Captioned : Tokens {
+  at::Tensor token_mask, pixels;
+  std::vector<std::string> texts;
+};
+BOOST_DESCRIBE_STRUCT(Captioned, (Tokens), (token_mask, pixels, texts))
+
+Captioned captioned(const d9d::NoKeys&, std::span<const d9d::Sample> samples) {
+  using d9d::Sample;
+  Captioned batch;
+  batch.input_ids = d9d::pad_stack(samples, &Sample::input_ids, {.value = 1, .multiple_of = 8});
+  batch.labels = d9d::pad_stack(samples, &Sample::labels, {.value = d9d::ignored_label, .multiple_of = 8});
+  batch.token_mask = d9d::pad_token_mask(samples, {.multiple_of = 8});
+  batch.position_ids = at::arange(batch.input_ids.size(1)).expand_as(batch.input_ids);
+  std::vector<at::Tensor> pixels;
+  for (const Sample& sample : samples) {
+    pixels.push_back(sample.values.at("pixels").as<at::Tensor>());
+    batch.texts.push_back(sample.values.at("text").as<std::string>());
+  }
+  batch.pixels = at::stack(pixels);
+  return batch;
+}
+
+// Trains as causal_lm does, after it has compared texts with tokens.
+class CaptionLm final : public d9d::TrainTask {
+ public:
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    const auto batch = d9d::tree_of<Captioned>(context.batch);
+    D9D_REQUIRE(batch.pixels.scalar_type() == at::kByte && batch.pixels.dim() == 3,
+                "the pictures are no bytes");
+    for (std::int64_t row = 0; row < std::ssize(batch.texts); ++row) {
+      const std::string& text = batch.texts[static_cast<std::size_t>(row)];
+      const at::Tensor ids = batch.input_ids[row].masked_select(batch.token_mask[row]);
+      const std::vector<std::int64_t> letters(text.begin(), text.end() - 1);
+      D9D_REQUIRE(at::equal(ids, at::tensor(letters, at::kLong)), "{} has other letters than tokens", text);
+    }
+    return inner_.build_forward_inputs(context);
+  }
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    return inner_.compute_loss(context);
+  }
+
+ private:
+  const d9d::CausalLmTask inner_;
+};
+
 }  // namespace trees
 
 extern "C" void d9d_register(d9d::Registry& registry) {
   d9d::add_collation(registry, "summed", trees::summed);
   d9d::add_task<trees::Checked>(registry, "checked_lm");
+  d9d::add_source<trees::Letters>(registry, "letters");
+  d9d::add_collation(registry, "captioned", trees::captioned);
+  d9d::add_task<trees::CaptionLm>(registry, "caption_lm");
 }

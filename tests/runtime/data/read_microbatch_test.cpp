@@ -1,11 +1,13 @@
 #include "runtime/data/read_microbatch.hpp"
 
 #include <ATen/core/Tensor.h>
-#include <gtest/gtest.h>
+#include <ATen/ops/tensor.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -220,6 +222,33 @@ TEST(Microbatch, IsMadeByACollationWhereThereIsOne) {
   const TensorMap plain = read_microbatch(CountingSource(), maths, 0, 0, 1);
   EXPECT_EQ(batch.size(), 1U);
   EXPECT_EQ(batch.at("labels")[0][0].item<std::int64_t>(), plain.at("labels")[1][0].item<std::int64_t>());
+}
+
+TEST(MakeMicrobatch, StacksValuesThatAreTensorsOfAnyDtype) {
+  std::vector<Sample> samples(2, Sample{{5}, {6}});
+  samples[0].values["pixels"] = at::tensor({1, 2}, at::kByte);
+  samples[1].values["pixels"] = at::tensor({3, 4}, at::kByte);
+
+  const at::Tensor pixels = make_microbatch(samples).at("pixels");
+
+  EXPECT_EQ(pixels.scalar_type(), at::kByte);
+  EXPECT_TRUE(pixels.equal(at::tensor({1, 2, 3, 4}, at::kByte).view({2, 2})));
+}
+
+TEST(MakeMicrobatch, RefusesValuesThatMakeNoTensor) {
+  const auto refused = [](const SampleValue& first, const SampleValue& second, const char* name = "extra") {
+    std::vector<Sample> samples(2, Sample{{5}, {6}});
+    samples[0].values[name] = first;
+    samples[1].values[name] = second;
+    return test::error_of([&] { make_microbatch(samples); }, ErrorKind::input);
+  };
+  const at::Tensor two = at::tensor({1, 2}, at::kLong);
+
+  EXPECT_THAT(refused(two, two.to(at::kFloat)),
+              testing::HasSubstr("the values extra of a microbatch's samples"));
+  EXPECT_THAT(refused(two, two.narrow(0, 0, 1)), testing::HasSubstr("not tensors of one shape and dtype"));
+  EXPECT_THAT(refused(std::string("a"), std::string("b")), testing::HasSubstr("register a collation"));
+  EXPECT_THAT(refused(two, two, "labels"), testing::HasSubstr("a value called labels"));
 }
 
 }  // namespace

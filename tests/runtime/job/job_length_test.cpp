@@ -31,6 +31,20 @@ TEST(JobLength, IsOneEpochOfWholeStepsUnlessTheJobSaysMore) {
   EXPECT_EQ(job_steps(text_job("", "2"), 31), 2U);
 }
 
+TEST(JobLength, HasOneMoreStepForTheSamplesThatMakeNoWholeOneIfTheJobKeepsThem) {
+  const auto keeps_last = [](JobConfig job) {
+    job.trainer.batching.drop_last = false;
+    return job;
+  };
+
+  EXPECT_EQ(job_steps(keeps_last(text_job("", "null")), 31), 4U);
+  EXPECT_EQ(job_steps(keeps_last(text_job("", "null")), 32), 4U);
+  EXPECT_EQ(job_steps(keeps_last(text_job("", "null")), 3), 1U) << "less than one batch";
+  EXPECT_EQ(samples_left_out(keeps_last(text_job("", "null")), 31, 4), 0U);
+  EXPECT_EQ(samples_left_out(text_job("", "null"), 31, 3), 7U);
+  EXPECT_THAT(refusal(keeps_last(text_job("", "5")), 31), HasSubstr("but the data gives 4 steps in 1 epoch"));
+}
+
 TEST(JobLength, MoreStepsThanTheDataGivesAreRefusedWithTheCounts) {
   EXPECT_EQ(refusal(text_job("", "4"), 31),
             "trainer.schedule.total_steps = 4, but the data gives 3 steps in 1 epoch: it has 31 samples, a "

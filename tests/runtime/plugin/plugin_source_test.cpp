@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/source/stream_source.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
@@ -92,6 +93,58 @@ TEST(PluginSource, WhatItThrowsNamesTheSampleAndIsNoBug) {
   EXPECT_THAT(
       sample_error([]() -> Sample { throw std::runtime_error("no such row"); }, ErrorKind::environment),
       HasSubstr("sample 7 of the data source \"mine\" threw: no such row"));
+}
+
+// Three good samples, then what the test says.
+class AnyStream final : public SampleStream {
+ public:
+  explicit AnyStream(std::function<std::optional<Sample>()> fourth) : fourth_(std::move(fourth)) {}
+  std::int64_t sequence_length() const override { return 2; }
+  void begin(const StreamPlace&) override {}
+  std::optional<Sample> next() override { return given_++ < 3 ? Sample{{1, 2}, {2, 3}} : fourth_(); }
+  nlohmann::json state() const override { throw std::runtime_error("no state yet"); }
+  void load_state(const nlohmann::json&) override {}
+  void load_states(const std::vector<nlohmann::json>& states, const StreamPlace& place) override {
+    given_ = states.at(0).get<int>() * place.replicas;
+  }
+
+ private:
+  const std::function<std::optional<Sample>()> fourth_;
+  int given_ = 0;
+};
+
+std::shared_ptr<SampleStream> opened(const std::function<std::optional<Sample>()>& fourth) {
+  const PluginSource source(
+      "mine", std::make_shared<StreamSource>([fourth] { return std::make_shared<AnyStream>(fourth); }), 10);
+  EXPECT_TRUE(source.is_stream());
+  return source.open_stream();
+}
+
+TEST(PluginSource, LooksAtTheSamplesOfAStreamAndNamesIt) {
+  const auto fourth_error = [](const std::function<std::optional<Sample>()>& fourth) {
+    const auto stream = opened(fourth);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(stream->next());
+    return test::error_of([&] { stream->next(); });
+  };
+
+  EXPECT_THAT(fourth_error([] {
+                return Sample{{1, 10}, {2, 3}};
+              }),
+              HasSubstr("sample 3 of the data source \"mine\" holds the token 10"));
+  EXPECT_THAT(fourth_error([]() -> Sample { throw std::runtime_error("no such row"); }),
+              HasSubstr("the next sample of the data source \"mine\" threw: no such row"));
+  EXPECT_EQ(fourth_error([] { return std::nullopt; }), "no error");
+  EXPECT_THAT(test::error_of([] { opened({})->state(); }),
+              HasSubstr("the state() of the data source \"mine\" threw: no state yet"));
+}
+
+TEST(PluginSource, AStreamMayDealItsSamplesOutAnew) {
+  const auto stream = opened([] { return std::nullopt; });
+
+  stream->load_states({1}, {0, 2});
+
+  EXPECT_TRUE(stream->next());
+  EXPECT_FALSE(stream->next()) << "it was put to the third of three samples";
 }
 
 }  // namespace

@@ -22,6 +22,14 @@ TEST(ScheduleSteps, AreTheStepsOfTheJobUntilTheBatchChanges) {
   EXPECT_EQ(begun.of(1), 1U);
 }
 
+TEST(ScheduleSteps, CountTheStepOfTheLastSamplesWhereTheJobKeepsThem) {
+  JobConfig job = of_data(8);
+  job.trainer.batching.drop_last = false;
+
+  EXPECT_EQ(ScheduleSteps(job, 322, half, 4).total(), 81U);
+  EXPECT_EQ(ScheduleSteps(of_data(8), 322, half, 4).total(), 80U);
+}
+
 // A step of 8 is as long as two of 4: steps 41, 42, ... 60 begin where 41, 43, ... 79 began.
 TEST(ScheduleSteps, StayAtTheirSamplesWhereTheDataGivesTheLength) {
   const ScheduleSteps larger(of_data(8), 320, half, 4), smaller(of_data(2), 320, half, 4);

@@ -25,6 +25,12 @@ struct TreeBatch : TreeTokens {
 };
 BOOST_DESCRIBE_STRUCT(TreeBatch, (TreeTokens), (image, crops, views, depth))
 
+struct TreeCaption {
+  std::string text;
+  std::vector<TreeImage> images;
+};
+BOOST_DESCRIBE_STRUCT(TreeCaption, (), (text, images))
+
 namespace {
 
 using testing::ElementsAre;
@@ -119,6 +125,43 @@ TEST(TensorTree, LosesNothingSilently) {
           [&] { tensor_tree::Branch<std::vector<std::optional<at::Tensor>>>::write(holes, "x", map); },
           ErrorKind::input),
       HasSubstr("x/1 of a tree of tensors has no tensors, so that it would be lost"));
+}
+
+TEST(TensorTree, HasTextsAndBytesAmongItsLeaves) {
+  const std::string bytes("a\0\xff", 3);
+  const TensorMap map = to_tensor_map(TreeCaption{bytes, {}});
+
+  EXPECT_EQ(map.at("text").scalar_type(), at::kByte);
+  EXPECT_EQ(map.at("text").sizes(), at::IntArrayRef({3}));
+  EXPECT_EQ(tree_of<TreeCaption>(map).text, bytes);
+  EXPECT_EQ(tree_of<TreeCaption>(to_tensor_map(TreeCaption{})).text, "");
+  EXPECT_THAT(test::error_of([] {
+                tree_of<TreeCaption>({{"text", number(1)}});
+              }),
+              HasSubstr("text of the batch is a Float tensor of 1 dimensions, expected a text: uint8 [n]"));
+}
+
+TEST(TensorTree, ShowsItsLeavesByPathAndOnlyThoseOfATypeThatIsTaken) {
+  const TreeCaption caption{"words", {{number(1), {}}, {number(2), number(3)}}};
+  std::vector<std::string> tensors, texts;
+
+  for_each_leaf(caption, [&](const std::string& path, const at::Tensor&) { tensors.push_back(path); });
+  for_each_leaf(caption,
+                [&](const std::string& path, const std::string& text) { texts.push_back(path + text); });
+
+  EXPECT_THAT(tensors, ElementsAre("images/0/pixels", "images/1/pixels", "images/1/mask"));
+  EXPECT_THAT(texts, ElementsAre("textwords"));
+}
+
+TEST(TensorTree, IsMappedToATreeOfTheSameForm) {
+  const TreeCaption caption{"words", {{number(1), number(3)}}};
+
+  const TreeCaption twice = map_tensors(caption, [](const at::Tensor& tensor) { return tensor.mul(2); });
+
+  EXPECT_EQ(twice.text, "words");
+  EXPECT_TRUE(same(twice.images.at(0).pixels, 2));
+  EXPECT_TRUE(same(*twice.images[0].mask, 6));
+  EXPECT_TRUE(same(caption.images[0].pixels, 1)) << "the tree itself stays";
 }
 
 }  // namespace

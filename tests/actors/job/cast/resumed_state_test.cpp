@@ -33,6 +33,14 @@ TEST(ResumedState, KnowsWhatRankZeroKept) {
   EXPECT_FALSE(state.find("ended"));
 }
 
+TEST(ResumedState, HasTheStateOfEachDataReplicasStream) {
+  const ResumedState state(R"({"ranks": {"0": {"stream": {"replica": 1, "state": 5}},
+    "1": {"stream": {"replica": 0, "state": 4}}, "2": {"metrics": {}}}})");
+
+  EXPECT_THAT(state.streams(), ElementsAre(4, 5));
+  EXPECT_THAT(ResumedState(of_three_ranks).streams(), IsEmpty());
+}
+
 TEST(ResumedState, FewerRanksGoOnWithTheMetricsOfAll) {
   const ResumedState state(of_three_ranks);
 

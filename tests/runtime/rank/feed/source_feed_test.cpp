@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/stream_source.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
 #include "runtime/task/task.hpp"
@@ -129,6 +129,31 @@ TEST_F(SourceFeedTest, TheLastStepOfAnEvaluationHasWhatIsLeft) {
   EXPECT_EQ(filler.tokens, 0U);
   for (const Ticket ticket : filler.microbatches)
     EXPECT_TRUE(table.take_as<MicrobatchParcel>(ticket)->tensors.state.contains(filler_microbatch));
+}
+
+TEST_F(SourceFeedTest, TheLastStepOfTrainingMayBeFilledUpWithRowsThatCountNowhere) {
+  options.end_sample = 11;
+  EXPECT_FALSE(make_source_feed(options)->load(2));
+  options.fills_last = true;
+  const auto feed = make_source_feed(options);
+
+  const auto whole = feed->load(1), last = feed->load(2);
+  EXPECT_FALSE(feed->load(3));
+
+  EXPECT_FALSE(
+      table.take_as<MicrobatchParcel>(whole->microbatches[0])->tensors.inputs.contains("token_mask"));
+  EXPECT_EQ(last->next_sample, 11U);
+  EXPECT_EQ(last->tokens, 3U * 4);
+  const auto second = table.take_as<MicrobatchParcel>(last->microbatches[1]);
+  const TensorMap& inputs = second->tensors.inputs;
+  EXPECT_EQ(inputs.at("input_ids").sizes(), at::IntArrayRef({2, 4}));
+  EXPECT_EQ(inputs.at("labels")[0].sum().item<std::int64_t>(), 4 * 10);
+  EXPECT_EQ(inputs.at("labels")[1].sum().item<std::int64_t>(), 4 * ignored_label);
+  EXPECT_EQ(inputs.at("token_mask").sum().item<std::int64_t>(), 4);
+  options.data_rank = 1;
+  const auto filling = make_source_feed(options)->load(2);
+  EXPECT_EQ(filling->tokens, 0U);
+  EXPECT_EQ(rows(*filling), (Rows{10, 10, 10, 10}));
 }
 
 TEST_F(SourceFeedTest, TheLastStepOfAnInferenceCountsNoRowThatFillsItUp) {
@@ -271,6 +296,62 @@ TEST_F(SourceFeedTest, MakesEachPhaseTheInputsOfItsPartOfTheStep) {
   EXPECT_EQ(inputs->next_sample, 16U);
   EXPECT_EQ(inputs->tokens, 16U) << "those of a batch once";
   EXPECT_EQ(rows(*inputs), (Rows{10, 11, 14, 15, 10, 11}));
+}
+
+// Replica r gives samples of the token r * 100, then r * 100 + 1 ..., and ends after so many.
+class Counter final : public SampleStream {
+ public:
+  explicit Counter(std::int64_t count) : left_(count) {}
+  std::int64_t sequence_length() const override { return 4; }
+  void begin(const StreamPlace& place) override { next_ = place.replica * 100; }
+  std::optional<Sample> next() override {
+    if (left_-- == 0) return std::nullopt;
+    const Rows row(4, next_++);
+    return Sample{row, row};
+  }
+  nlohmann::json state() const override { return next_; }
+  void load_state(const nlohmann::json& state) override { next_ = state; }
+
+ private:
+  std::int64_t next_ = 0, left_;
+};
+
+TEST_F(SourceFeedTest, ReadsAStreamAndSaysWhereItIsAndThatItEnds) {
+  options.source = std::make_shared<StreamSource>([] { return std::make_shared<Counter>(9); });
+  options.data_rank = 1;
+  const auto feed = make_source_feed(options);
+
+  const auto first = feed->load(1), second = feed->load(2);
+
+  EXPECT_EQ(rows(*first), (Rows{100, 101, 102, 103}));
+  EXPECT_EQ(first->stream_state, R"({"replica":1,"state":104})");
+  EXPECT_FALSE(first->is_last);
+  EXPECT_EQ(rows(*second), (Rows{104, 105, 106, 107}));
+  EXPECT_TRUE(second->is_last);
+  EXPECT_FALSE(feed->load(3)) << "one sample is no step";
+}
+
+TEST_F(SourceFeedTest, GoesOnWithTheStateOfAStreamWhichOneOfTheRanksSaves) {
+  options.source = std::make_shared<StreamSource>([] { return std::make_shared<Counter>(9); });
+  options.first_step = 5;
+  options.stream_states = {30, 40};
+  options.counts = false;
+
+  const auto inputs = make_source_feed(options)->load(5);
+
+  EXPECT_EQ(rows(*inputs), (Rows{30, 31, 32, 33}));
+  EXPECT_EQ(inputs->stream_state, "");
+}
+
+TEST_F(SourceFeedTest, ReadsAStreamFromItsBeginningInEachEvaluation) {
+  options.source = std::make_shared<StreamSource>([] { return std::make_shared<Counter>(9); });
+  options.cycle_steps = 2;
+  const auto feed = make_source_feed(options);
+
+  for (const std::uint64_t step : {1, 3}) {
+    EXPECT_EQ(rows(*feed->load(step)), (Rows{0, 1, 2, 3}));
+    EXPECT_EQ(rows(*feed->load(step + 1)), (Rows{4, 5, 6, 7}));
+  }
 }
 
 }  // namespace
