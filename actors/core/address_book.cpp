@@ -39,6 +39,13 @@ MailboxPtr AddressBook::find_local(ActorId id) const {
   return here == local_.end() ? nullptr : here->second;
 }
 
+std::vector<ActorId> AddressBook::locals() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<ActorId> ids;
+  for (const auto& [id, mailbox] : local_) ids.push_back(id);
+  return ids;
+}
+
 void AddressBook::clear() {
   const std::unique_lock lock(mutex_);
   local_.clear();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <shared_mutex>
+#include <vector>
 
 #include "actors/core/mailbox.hpp"
 #include "messages/actor_id.hpp"
@@ -27,6 +28,7 @@ class AddressBook {
   // Null when its address is unknown.
   MailboxPtr find(ActorId id) const;
   MailboxPtr find_local(ActorId id) const;
+  std::vector<ActorId> locals() const;
   void clear();
 
  private:

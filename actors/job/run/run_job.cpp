@@ -293,8 +293,10 @@ int JobRun::await_end() {
   const auto patience = hurries ? hurried_patience : shutdown_patience;
   if (system_->await_all(patience)) return exit_code;
   const std::string who = busy();
-  log::warn("some actors did not end within {} s: {}; leaving without them", patience.count(),
-            who.empty() ? "none of them is at work" : who);
+  std::string left;
+  for (const ActorId id : world_.book.locals()) left += " " + to_string(id);
+  log::warn("some actors did not end within {} s: {}; leaving without them. Left are:{}", patience.count(),
+            who.empty() ? "none of them is at work" : who, left);
   leave(exit_code == 0 ? 1 : exit_code);
 }
 
