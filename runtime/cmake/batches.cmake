@@ -1,7 +1,8 @@
-# Sources are compiled in batches of up to sixteen, because most of a source's time goes to the same headers. Names in the
-# anonymous namespaces of what shares a batch have to differ; where tests of different folders have helpers of the same
-# name, batches are BY_FOLDER (d9d_tests). A batch includes its sources by paths that are the same in every clone, so that
-# ccache serves all clones. -DD9D_BATCHED=OFF (default in the dev profile) compiles each source alone.
+# Sources are compiled in batches, because most of a source's time goes to the same headers: those of a library by
+# sixteen, those of a test binary by twelve of one folder, as tests of different folders often have helpers of the same
+# name, or by sixteen ACROSS_FOLDERS (d9d_tests). Names in the anonymous namespaces of what shares a batch have to differ.
+# A batch includes its sources by paths that are the same in every clone, so that ccache serves all clones.
+# -DD9D_BATCHED=OFF (default in the dev profile) compiles each source alone.
 
 # d9d_batches(TARGET OUT SOURCES ...): OUT is the list to give to add_library or add_executable for SOURCES.
 function(d9d_batches target out)
@@ -13,7 +14,7 @@ function(d9d_batches target out)
   foreach(source ${ARGN})
     get_filename_component(source "${source}" ABSOLUTE)
     file(RELATIVE_PATH path "${CMAKE_SOURCE_DIR}" "${source}")
-    if(ARG_BY_FOLDER)  # of d9d_tests()
+    if(target MATCHES "^test_" AND NOT ARG_ACROSS_FOLDERS)
       get_filename_component(folder "${path}" DIRECTORY)
       string(MAKE_C_IDENTIFIER "${folder}" folder)
       set(name ${target}/${folder})
