@@ -11,8 +11,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "d9d-node: error: %s\n", problem.c_str());
     return 1;
   }
-#ifdef D9D_LEAVES_AT_ONCE
-  d9d::leave_at_once_on_exit();
-#endif
+  if (D9D_LEAVES_AT_ONCE) d9d::leave_at_once_on_exit();
   return run(argc, argv);
 }

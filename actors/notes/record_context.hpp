@@ -7,11 +7,12 @@
 namespace d9d {
 
 inline void fill_context(wire::RecordValue::Builder value, const PointContext& context) {
-  auto entry = value.initContext(static_cast<unsigned>(context.size())).begin();
+  auto entries = value.initContext(static_cast<unsigned>(context.size()));
+  unsigned index = 0;
   for (const auto& [key, text] : context) {
-    entry->setKey(key);
-    entry->setValue(text);
-    ++entry;
+    entries[index].setKey(key);
+    entries[index].setValue(text);
+    ++index;
   }
 }
 

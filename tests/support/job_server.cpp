@@ -17,11 +17,7 @@
 namespace d9d::test {
 namespace {
 
-#ifdef D9D_LEAVES_AT_ONCE
-constexpr bool serves = true;
-#else
-constexpr bool serves = false;  // sanitizers and coverage count by process
-#endif
+constexpr bool serves = D9D_LEAVES_AT_ONCE;  // not under sanitizers and coverage, which count by process
 
 void append(std::string& bytes, std::uint32_t number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);

@@ -38,9 +38,9 @@ CastMember RankCast::loader() const {
   training.declare_metrics = metrics();
   training.first_step = membership().resume_step + 1;
   training.first_sample = membership().resume_sample;
-  if (training.source->is_stream()) training.stream_states = resumed.streams();
-  if (training.source->is_stream() && rank == 0 && membership().resume_step > 0 &&
-      training.stream_states.empty())
+  const bool is_stream = training.source && training.source->is_stream();
+  if (is_stream) training.stream_states = resumed.streams();
+  if (is_stream && rank == 0 && membership().resume_step > 0 && training.stream_states.empty())
     log::warn("the checkpoint has no state of the stream that data.source names: the stream begins anew");
   training.end_sample = process.prepared.end_sample;
   training.numbers_samples = inference != nullptr;

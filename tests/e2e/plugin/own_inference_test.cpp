@@ -17,7 +17,7 @@ using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* library = D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so";
-Words own_library() {
+Words with_plugin() {
   return set("plugins", std::string("[") + library + "]");
 }
 
@@ -56,7 +56,7 @@ node: {threads_per_rank: 1, heartbeat_ms: 10000}
 )");
   const auto infer = [&](const std::string& name, const Words& mesh) {
     const Outcome outcome =
-        job_.call(Words{"infer.yaml"} + set("inference.run.name", name) + own_library() + mesh);
+        job_.call(Words{"infer.yaml"} + set("inference.run.name", name) + with_plugin() + mesh);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
   };
 
@@ -68,9 +68,9 @@ node: {threads_per_rank: 1, heartbeat_ms: 10000}
 }
 
 TEST_F(OwnInference, AHookKeepsAWeightAsItIsForTheFirstSteps) {
-  const Words hook = own_library() + set("gradient_hooks", "[{name: thaw, names: '', after: 2}]") +
+  const Words hook = with_plugin() + set("gradient_hooks", "[{name: thaw, names: '', after: 2}]") +
                      set("optimizer.weight_decay", "0");
-  run(named("plain") + own_library());
+  run(named("plain") + with_plugin());
   run(named("thawed") + hook);
 
   const auto plain = job_.values("plain", "grad_norm"), thawed = job_.values("thawed", "grad_norm");
