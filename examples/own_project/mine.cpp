@@ -169,6 +169,7 @@ struct Surprise final : d9d::InferenceTask {
     lines->add({context.samples, {{"surprise", loss}, {"position", position}}});
   }
   void flush() override { lines->flush(); }
+  void finalize() override { lines->flush(); }
 };
 
 // Mapper, of `d9d-node convert --plugin LIB.so --mapper backbone`: the names of a model without its head.

@@ -227,6 +227,7 @@ TEST_F(TrainerTest, AStreamThatEndsAsksAllRanksToEndWithItsLastStep) {
 }
 
 TEST_F(TrainerTest, EndsWithTheStreamOfAnotherRank) {
+  options.prefetch_steps = 0;
   options.saves = false;
   start();
   batch(1);

@@ -39,9 +39,10 @@ TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
   const Words at_home = set("data", "{source: repeats, length: 32, vocab_size: 64}");
 
   expect_refused(at_home, "data.source: \"repeats\" is not known");
-  expect_refused(repeats() + set("data.source", "repeat"),
-                 "no data source is called \"repeat\"; there are: chat, megatron, mixture, prompts, repeats, "
-                 "synthetic, text, token_lists, tokens");
+  expect_refused(
+      repeats() + set("data.source", "repeat"),
+      "no data source is called \"repeat\"; there are: chat, megatron, mixture, prompts, repeats, rows, "
+      "synthetic, text, token_lists, tokens");
   expect_refused(repeats(", phrases: 2"), "data.phrases: unknown key; did you mean \"phrase\"?");
   expect_refused(repeats(", epochs: none"), "data.epochs: expected a number of epochs");
   expect_refused(repeats() + set("data.phrase", "0"), "data.phrase: expected a whole number of at least 1");
