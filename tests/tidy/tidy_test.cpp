@@ -85,7 +85,7 @@ TEST(Tidy, NoGlobalIsMutable) {
   const std::set<std::string> allowed{
       "runtime/base/log.cpp: thread_local std::string current_place;",  // a log line says which actor's thread
       "runtime/base/log.cpp: thread_local const std::uint64_t* current_step = nullptr;",  // and step wrote it;
-      "runtime/base/log.cpp: thread_local std::string_view current_coordinates;",         // where its rank is,
+      "runtime/base/log.cpp: thread_local std::string_view current_coordinates;",  // where its rank is,
       "runtime/base/log.cpp: std::mutex before_line_mutex;",  // the process has one standard error, so the
       "runtime/base/log.cpp: std::function<void()> before_line;",  // progress bar above it is the process's too
       // a test's program, which is linked with Arrow, says so before main; nobody is there to hand it on
