@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/start_program.hpp"
 
 namespace d9d {
 namespace {
@@ -60,13 +61,6 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   }
   for (const auto& [name, value] : added) entries.push_back(name + "=" + value);
   return entries;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 struct Become {

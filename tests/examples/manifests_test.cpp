@@ -5,7 +5,7 @@
 #include <fstream>
 #include <regex>
 
-#include "tests/support/process.hpp"
+#include "tests/support/process/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d::test {

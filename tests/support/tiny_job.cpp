@@ -6,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/support/job_server.hpp"
+#include "tests/support/process/job_server.hpp"
 
 namespace d9d::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/process.hpp"
+#include "tests/support/process/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d::test {

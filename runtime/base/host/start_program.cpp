@@ -47,10 +47,8 @@ class Setting {
 }  // namespace
 
 pid_t start_program(const std::vector<std::string>& words, int input, int output, int errors) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words)
-    arguments.push_back(const_cast<char*>(word.c_str()));  // NOLINT: not written
-  arguments.push_back(nullptr);
+  std::vector<std::string> own_words = words;
+  const std::vector<char*> arguments = pointers_to(own_words);
   Setting setting(input, output, errors);
   pid_t pid = -1;
   const int failed =

@@ -8,6 +8,14 @@
 
 namespace d9d {
 
+// The texts as exec takes them: as long as they live, with a null behind them.
+inline std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Starts a program of the PATH with these descriptors as its input, output and errors. It runs in a
 // session of its own, because a Ctrl-C is meant for this process, and with the signal handling that
 // a shell would give it. Environment error: it cannot be started.

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/file_size_limit.hpp"
 #include "tests/support/npy_file.hpp"
+#include "tests/support/process/file_size_limit.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {

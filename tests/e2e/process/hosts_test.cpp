@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "tests/support/network_namespaces.hpp"
+#include "tests/support/process/network_namespaces.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {

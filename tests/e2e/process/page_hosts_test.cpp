@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "tests/support/certificates.hpp"
-#include "tests/support/network_namespaces.hpp"
+#include "tests/support/process/network_namespaces.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {

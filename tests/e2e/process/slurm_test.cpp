@@ -9,7 +9,7 @@
 #include <iterator>
 #include <optional>
 
-#include "tests/support/network_namespaces.hpp"
+#include "tests/support/process/network_namespaces.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -31,7 +31,7 @@ class Slurm : public testing::Test {
     hosts_->connect({{0, "10.78.0.1/24"}, {1, "10.78.0.2/24"}});
     for (const int host : {0, 1}) hosts_->add_names(host, "10.78.0.1 gpu01\n10.78.0.2 gpu02\n");
     for (const char* command : {"srun", "scancel", "scontrol"}) {
-      std::filesystem::create_symlink(D9D_SOURCE_DIR "/tests/support/srun_stand_in.sh",
+      std::filesystem::create_symlink(D9D_SOURCE_DIR "/tests/support/process/srun_stand_in.sh",
                                       job_.folder() / command);
     }
   }

@@ -9,7 +9,7 @@
 #include "runtime/metric/sink/write_retry.hpp"
 #include "tests/runtime/metric/sink/event_reader.hpp"
 #include "tests/runtime/metric/sink/sink_fixture.hpp"
-#include "tests/support/file_size_limit.hpp"
+#include "tests/support/process/file_size_limit.hpp"
 
 namespace d9d {
 namespace {

@@ -12,8 +12,9 @@ class Run:
         pass
 
     def track(self, value, name, step, context):
+        call = {"call": "track", "name": name, "step": step, "value": value, "context": context}
         with open(os.environ["FAKE_CLIENT_LOG"], "a") as file:
-            file.write(json.dumps({"call": "track", "name": name, "step": step, "value": value, "context": context}) + "\n")
+            file.write(json.dumps(call) + "\n")
 
     def report_successful_finish(self):
         pass

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "tests/support/process.hpp"
+#include "tests/support/process/process.hpp"
 
 namespace d9d::test {
 

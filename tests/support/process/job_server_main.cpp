@@ -1,6 +1,5 @@
 // d9d_job_server FD: loads what d9d-node loads, once, and then runs a command line in a fork for each request on the
 // socket FD (job_server.hpp). Loading LibTorch costs a job of a test more than all else that the job does.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,6 +13,8 @@
 
 #include "actors/load_program.hpp"
 #include "runtime/base/host/leave_at_once.hpp"
+#include "runtime/base/host/start_program.hpp"
+#include "tests/support/process/process.hpp"
 
 extern char** environ;
 
@@ -46,18 +47,6 @@ bool read_texts(int socket, Texts& texts) {
   return true;
 }
 
-std::vector<char*> pointers_to(Texts& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-bool replace(int descriptor, const std::string& path) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  return file >= 0 && ::dup2(file, descriptor) >= 0 && ::close(file) == 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,18 +69,15 @@ int main(int argc, char** argv) {
        read_texts(socket, places) && read_texts(socket, words) && read_texts(socket, variables);) {
     const pid_t job = ::fork();
     if (job == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       ::close(socket);
-      std::vector<char*> arguments = pointers_to(words), environment = pointers_to(variables);
+      std::vector<char*> arguments = d9d::pointers_to(words), environment = d9d::pointers_to(variables);
       environ = environment.data();
-      if (!replace(STDOUT_FILENO, places.at(1)) || !replace(STDERR_FILENO, places.at(2)) ||
-          ::chdir(places.at(0).c_str()) != 0)
-        ::_exit(127);
+      if (!d9d::test::settle(places.at(0).c_str(), places.at(1).c_str(), places.at(2).c_str())) ::_exit(127);
       std::exit(run(static_cast<int>(words.size()), arguments.data()));
     }
     int status = 0;
     if (job < 0 || ::waitpid(job, &status, 0) != job) return 1;
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    const int code = d9d::test::exit_code_of(status);
     if (::write(socket, &code, sizeof code) != sizeof code) return 1;
   }
   return 0;

@@ -1,4 +1,4 @@
-#include "tests/support/network_namespaces.hpp"
+#include "tests/support/process/network_namespaces.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

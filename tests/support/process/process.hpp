@@ -36,6 +36,12 @@ struct OutputFiles {
 OutputFiles output_files(const ProcessOptions& options);
 std::string text_of_file(const std::filesystem::path& path);
 
+// In a child after fork(), with calls that are safe there: its output goes to these files, it runs in the folder, and
+// it does not outlive its parent. False: it cannot.
+bool settle(const char* folder, const char* out, const char* err);
+// The exit code of a status of waitpid(), or 128 + the signal.
+int exit_code_of(int status);
+
 class Process {
  public:
   explicit Process(const ProcessOptions& options);

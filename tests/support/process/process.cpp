@@ -1,4 +1,4 @@
-#include "tests/support/process.hpp"
+#include "tests/support/process/process.hpp"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "runtime/base/host/start_program.hpp"
+
 extern char** environ;
 
 namespace d9d::test {
@@ -24,30 +26,30 @@ namespace {
 constexpr std::chrono::milliseconds poll_period{2};
 constexpr int cannot_start_code = 127;
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Between fork and exec: only calls that are safe there.
 [[noreturn]] void become(char* const* words, char* const* environment, const char* folder, const char* out,
                          const char* err, bool obeys_modes) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (obeys_modes) {
     prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE);
     prctl(PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH);
   }
-  const int out_file = ::open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  const int err_file = ::open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  const bool ready = out_file >= 0 && err_file >= 0 && ::dup2(out_file, STDOUT_FILENO) >= 0 &&
-                     ::dup2(err_file, STDERR_FILENO) >= 0 && ::chdir(folder) == 0;
-  if (ready) ::execve(words[0], words, environment);
+  if (settle(folder, out, err)) ::execve(words[0], words, environment);
   ::_exit(cannot_start_code);
 }
 
 }  // namespace
+
+bool settle(const char* folder, const char* out, const char* err) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const int out_file = ::open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const int err_file = ::open(err, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  return out_file >= 0 && err_file >= 0 && ::dup2(out_file, STDOUT_FILENO) >= 0 &&
+         ::dup2(err_file, STDERR_FILENO) >= 0 && ::chdir(folder) == 0;
+}
+
+int exit_code_of(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 std::vector<std::string> environment_of(const ProcessOptions& options) {
   std::map<std::string, std::string> all;
@@ -107,7 +109,7 @@ bool Process::ended_within(std::chrono::milliseconds time) {
   if (::poll(&end, 1, static_cast<int>(time.count())) <= 0) return false;
   int status = 0;
   if (::waitpid(pid_, &status, 0) != pid_) throw std::system_error(errno, std::generic_category(), "waitpid");
-  code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  code_ = exit_code_of(status);
   return true;
 }
 
@@ -150,7 +152,7 @@ void Process::kill() {
   ::kill(pid_, SIGKILL);
   int status = 0;
   ::waitpid(pid_, &status, 0);
-  code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  code_ = exit_code_of(status);
 }
 
 std::string Process::out() const {

@@ -1,4 +1,4 @@
-#include "tests/support/job_server.hpp"
+#include "tests/support/process/job_server.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
