@@ -15,6 +15,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
+#include "runtime/job/job_length.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/job/reading/reference_section.hpp"
 #include "runtime/job/sample_length.hpp"
@@ -136,9 +137,8 @@ std::string data_text(const JobConfig& job, const Look& found) {
   std::string text = config::encode(job.data)["source"].get<std::string>();
   if (!found.samples) return text;
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t kept = job.trainer.batching.drop_last ? 0 : batch - 1;  // a last step of fewer samples
   text += fmt::format(", {}, {} an epoch", counted(*found.samples, "sample"),
-                      counted((*found.samples + kept) / batch, "step"));
+                      counted(steps_of(*found.samples, batch, !job.trainer.batching.drop_last), "step"));
   if (found.left_out == 0) return text;
   return text +
          fmt::format("; leaves out {} at the end, too few for a step", counted(found.left_out, "sample"));

@@ -19,7 +19,7 @@ bool StreamReader::read_step(std::size_t samples) {
   step_ = std::exchange(began_, true) ? std::move(ahead_) : read(samples);
   taken_ = 0;
   if (step_.size() < samples) return false;
-  state_ = nlohmann::json{{"replica", place_.replica}, {"state", stream_->state()}}.dump();
+  state_ = {{"replica", place_.replica}, {"state", stream_->state()}};
   ahead_ = read(samples);
   return true;
 }

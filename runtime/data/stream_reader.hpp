@@ -23,7 +23,7 @@ class StreamReader {
   std::vector<Sample> take(std::size_t count);
   bool is_last() const { return ahead_.size() < step_.size(); }  // no whole step follows that one
   // JSON for states_of_streams(): where the stream is after that step.
-  const std::string& state() const { return state_; }
+  std::string state() const { return state_.dump(); }
 
  private:
   std::vector<Sample> read(std::size_t samples) const;
@@ -33,7 +33,7 @@ class StreamReader {
   bool began_ = false;
   std::vector<Sample> step_, ahead_;  // the step that was read last, and what follows it
   std::size_t taken_ = 0;
-  std::string state_;
+  nlohmann::json state_;
 };
 
 // Returns the states of a stream's data replicas, in order, from those that ranks saved.

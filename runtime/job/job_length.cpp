@@ -29,9 +29,7 @@ std::uint64_t samples_left(std::uint64_t end, const JobPosition& at) {
 // The last number of the steps that the rest of the data gives.
 std::uint64_t given_steps(const JobConfig& job, std::uint64_t end, const JobPosition& at) {
   const auto batch = static_cast<std::uint64_t>(job.trainer.batching.global_batch_size);
-  const std::uint64_t left = samples_left(end, at);
-  const bool keeps_last = job.inference || !job.trainer.batching.drop_last;
-  return at.steps + left / batch + (keeps_last && left % batch > 0 ? 1 : 0);
+  return at.steps + steps_of(samples_left(end, at), batch, job.inference || !job.trainer.batching.drop_last);
 }
 
 // How it was found that a job which goes on has `given` steps.
@@ -79,6 +77,10 @@ std::string told_count(const JobPosition& at, std::uint64_t end, std::uint64_t b
 }
 
 }  // namespace
+
+std::uint64_t steps_of(std::uint64_t samples, std::uint64_t batch, bool keeps_last) {
+  return samples / batch + (keeps_last && samples % batch > 0 ? 1 : 0);
+}
 
 std::optional<std::uint64_t> end_of_data(const DataConfig& data, std::optional<std::uint64_t> num_samples) {
   const Epochs epochs = epochs_of(data);
@@ -155,7 +157,7 @@ std::uint64_t evaluation_batches(const JobConfig& job, std::optional<std::uint64
                 num_samples ? " (evaluation.data.epochs is as_needed)" : "");
     return static_cast<std::uint64_t>(*evaluation.batches);
   }
-  const std::uint64_t given = *end / batch + (*end % batch == 0 ? 0 : 1);
+  const std::uint64_t given = steps_of(*end, batch, /*keeps_last=*/true);
   const std::uint64_t wanted = evaluation.batches ? static_cast<std::uint64_t>(*evaluation.batches) : given;
   D9D_REQUIRE(
       wanted > 0 && wanted <= given,

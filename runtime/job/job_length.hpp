@@ -18,9 +18,12 @@ struct JobPosition {
   std::uint64_t steps = 0, sample = 0;
 };
 
+// The steps of `batch` samples that so many samples give; with `keeps_last` the last one may have fewer.
+std::uint64_t steps_of(std::uint64_t samples, std::uint64_t batch, bool keeps_last);
+
 // The number of the job's last step, for a job that goes on from `at`: total_steps, or as many whole steps as the rest
-// of the data gives; with drop_last: false also its last samples. Data that gives no whole step, fewer steps than total_steps, or without total_steps no end is an
-// input error with these counts and the way out.
+// of the data gives; with drop_last: false also its last samples. Data that gives no whole step, fewer steps than
+// total_steps, or without total_steps no end is an input error with these counts and the way out.
 std::uint64_t job_steps(const JobConfig& job, std::optional<std::uint64_t> num_samples,
                         const JobPosition& at = {});
 

@@ -28,9 +28,7 @@ ScheduleSteps::ScheduleSteps(const JobConfig& job, std::optional<std::uint64_t> 
   total_ = last_step_of(job, num_samples, at);
   if (!counts_samples_) return;
   const auto end = end_of_data(job.data, num_samples);  // exists: a job without total_steps has finite data
-  const std::uint64_t kept =
-      job.trainer.batching.drop_last ? 0 : first_batch_ - 1;  // a last step of fewer samples
-  total_ = std::max<std::uint64_t>(1, (*end + kept) / first_batch_);
+  total_ = std::max<std::uint64_t>(1, steps_of(*end, first_batch_, !job.trainer.batching.drop_last));
 }
 
 std::uint64_t ScheduleSteps::of(std::uint64_t step) const {
