@@ -14,10 +14,10 @@
 namespace d9d {
 namespace {
 
-// LibTorch by its path; libd9d.so then takes what is loaded. RTLD_LOCAL: libd9d.so stays first in the order in which names
-// are looked up.
-// Decision: dlopen() instead of starting anew with LD_LIBRARY_PATH, because children would inherit that, and each folder
-// of the nvidia wheels had to be in it, which LibTorch's own rpath knows.
+// LibTorch by its path; libd9d.so then takes what is loaded. RTLD_LOCAL: libd9d.so stays first in the order in which
+// names are looked up.
+// Decision: dlopen() instead of starting anew with LD_LIBRARY_PATH, because children would inherit that, and each
+// folder of the nvidia wheels had to be in it, which LibTorch's own rpath knows.
 std::string load_torch(const TorchLibrary& torch) {
   if (torch.folder.empty()) return torch.problem;
   if (dlopen((torch.folder + "/libtorch_cpu.so").c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return "";

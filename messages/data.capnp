@@ -26,6 +26,7 @@ struct BatchReady {
 struct DataEnded {
   # Loader -> Trainer, instead of BatchReady for `step` and all steps after it: the data has no
   # whole step left. No reply: the Trainer fails with an input error. When a signal has ended training
-  # before `step`, or the batch before it was the last, the Trainer only learns that the Loader is idle. Repeated: the same once more.
+  # before `step`, or the batch before it was the last, the Trainer only learns that the Loader is idle.
+  # Repeated: the same once more.
   step @0 :UInt64;   # the first one without data
 }

@@ -59,7 +59,7 @@ struct EventsFollowed {
 
 struct EndJob {
   # Any actor -> Trainer of rank 0, while the job trains or infers: end the job after the step on which all ranks
-  # agree, as if it were the job's last step. The Trainers of other ranks say it for callbacks of their tasks and models.
+  # agree, as if it were the job's last step. Trainers of other ranks say it for callbacks of their tasks and models.
   # No reply. Repeated: the first reason counts.
   reason @0 :Text;    # for log, report and run.jsonl
 }

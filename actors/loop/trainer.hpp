@@ -7,9 +7,9 @@
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
 //       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts MetricValues EndJob
 //       ScaleLearningRate EventsFollowed StepShown StateKept Tick
-// says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot CollectMetrics
-//      CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue KeepState EndJob
-//      Publish RankFinished
+// says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot
+//      CollectMetrics CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue
+//      KeepState EndJob Publish RankFinished
 
 #include "actors/loop/step_loop.hpp"
 #include "actors/loop/trainer_options.hpp"

@@ -145,7 +145,7 @@ void lion(const Lion& keys, const d9d::ElementUpdate& part) {
 }
 
 // Gradient hook: parameters of these names get no gradient in the first steps, so that new ones settle before what was
-// trained already moves (Howard and Ruder 2018). All copies of a gradient change alike, so it is the same on every mesh.
+// trained already moves (Howard and Ruder 2018). All copies of a gradient change alike, so every mesh gives the same.
 struct Thaw final : d9d::GradientHook {
   std::string names = "embed";
   std::uint64_t after = 1;

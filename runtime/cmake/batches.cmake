@@ -1,6 +1,6 @@
 # Sources are compiled in batches, because most of a source's time goes to the same headers: those of a library by
 # sixteen, those of a test binary by twelve of one folder, as tests of different folders often have helpers of the same
-# name, or by sixteen ACROSS_FOLDERS (d9d_tests). Names in the anonymous namespaces of what shares a batch have to differ.
+# name, or by sixteen ACROSS_FOLDERS (d9d_tests). In a batch, names in anonymous namespaces have to differ.
 # A batch includes its sources by paths that are the same in every clone, so that ccache serves all clones.
 # -DD9D_BATCHED=OFF (default in the dev profile) compiles each source alone.
 

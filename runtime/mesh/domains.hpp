@@ -53,8 +53,8 @@ class MeshDomains {
   std::vector<Entry> entries_;
 };
 
-// Returns the first standard domain that has all of these axes, host_domain for the axis of its name alone. Input error,
-// with a list of all axes, if none has.
+// Returns the first standard domain that has all of these axes, host_domain for the axis of its name alone. Input
+// error, with a list of all axes, if none has.
 std::string domain_with(const std::vector<std::string>& axes, const MeshDomains& domains);
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// An optimizer, a learning-rate curve and a pipeline schedule of a plugin, each as a function of its keys; and a gradient
-// hook.
+// An optimizer, a learning-rate curve and a pipeline schedule of a plugin, each as a function of its keys; and a
+// gradient hook.
 
 #include "runtime/job/section/optimizer_config.hpp"
 #include "runtime/pipeline/program/own_schedule.hpp"

@@ -21,10 +21,10 @@ struct RankContext : PieceContext {
   std::uint64_t first_step = 1;  // of this process: behind the checkpoint that is resumed
   // The ranks that differ from this one along these axes alone, which one domain of the mesh has (mesh/domains.hpp):
   // {"dp"}: other samples; {"pp"}: the pipeline; {"world"}: all. {"host"}: the ranks of this host, so that
-  // group({"host"}).first_then_others(...) is a local_main_process_first(). Processes are known to be of one host if one
-  // command (`node.processes`) or a launcher has started them there; else each has a group of its own. Input error for axes that there are not. Opens
-  // communicators, so all ranks of the group ask for it in the same order, in begin(); to be used on the thread that
-  // calls begin(), which is the one of compute_loss and process_outputs.
+  // group({"host"}).first_then_others(...) is a local_main_process_first(). Processes are known to be of one host
+  // if one command (`node.processes`) or a launcher has started them there; else each has a group of its own. Input
+  // error for axes that there are not. Opens communicators, so all ranks of the group ask for it in the same order,
+  // in begin(); to be used on the thread that calls begin(), which is the one of compute_loss and process_outputs.
   std::function<RankGroup(const std::vector<std::string>& axes)> group;
   // Shows a text, a picture or a number in the line of its step: in metrics.jsonl, TensorBoard and the other trackers,
   // when the step ends. From any thread, also after begin(); ranks that record the same name of a step overwrite each

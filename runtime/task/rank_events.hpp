@@ -1,8 +1,8 @@
 #pragma once
 // Who on a rank wants to be called at which event: callbacks of tasks and models, run where and when the event happens,
-// in the order of subscription. What a callback throws is logged with subscriber and event, and training goes on as if it
-// had returned, unless the subscription says that it ends the job. An event without a subscriber costs a look at an empty
-// list. No torch.
+// in the order of subscription. What a callback throws is logged with subscriber and event, and training goes on as if
+// it had returned, unless the subscription says that it ends the job. An event without a subscriber costs a look at an
+// empty list. No torch.
 
 #include <functional>
 #include <mutex>
@@ -16,8 +16,8 @@
 
 namespace d9d {
 
-// What follows when a callback throws: training goes on; or the job fails with that text, and the subscribers after it do
-// not hear the event.
+// What follows when a callback throws: training goes on; or the job fails with that text, and the subscribers after it
+// do not hear the event.
 enum class OnThrow { goes_on, ends_job };
 
 class RankEvents {
@@ -39,8 +39,8 @@ class RankEvents {
   void close() { closed_ = true; }
 
   // Has the job end well, as the actors' request does: after the step whose sums rank 0 adds next, with a checkpoint,
-  // `export_to` and exit code 0; log, report and run.jsonl show who asked, and `reason`. In callbacks and elsewhere, on any
-  // thread, also after register_events(): this object lives as long as the rank's actors. Callbacks of StepPre and
+  // `export_to` and exit code 0; log, report and run.jsonl show who asked, and `reason`. In callbacks and elsewhere, on
+  // any thread, also after register_events(): this object lives as long as the rank's actors. Callbacks of StepPre and
   // ForwardPost of rank 0 end the job with their step, those of StepPost with the next one; those of other ranks, which
   // send a message to rank 0, with this or a later step. Of several reasons the first counts.
   void end_job(std::string who, std::string reason) const;

@@ -9,7 +9,8 @@ at the tracker and the last step sent of each name, so that a resumed job contin
 problem (a file that exists while the tracker takes nothing and says why; d9d-node shows it to the user), record (run.jsonl,
 whose last line says how the job ended), run, description.
 Lines of the file, JSON: {"hparams": {...}} first, then {"step": n, "values": {name: number | null | {counts, edges} | {text} | {picture: file}}}.
-A name begins with the values of the context that the value has, if any; "contexts": {name: {name, context}} has the two apart.
+A name begins with the values of the context that the value has, if any; "contexts": {name: {name, context}} has the
+two apart.
 """
 
 import fcntl

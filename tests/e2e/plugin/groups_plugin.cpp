@@ -1,4 +1,4 @@
-// A plugin for groups_test and trackers_test: a task that talks to the tasks of other ranks, along every axis of the mesh.
+// A plugin for groups_test and trackers_test: a task that talks to those of other ranks, along every axis of the mesh.
 #include <fmt/format.h>
 
 #include <fstream>
