@@ -135,6 +135,9 @@ void CafHost::on_exit() {
   arguments_.world->book.remove(arguments_.id);
   // The mailbox holds a strong reference to this actor; dropping it lets the memory go.
   mailbox_.reset();
+  // An actor's destructor may wait for threads of its own, and is named where it never returns.
+  std::optional<Doing> doing;
+  if (dispatcher_) doing.emplace(dispatcher_->activity(), "its end", arguments_.world->clock.now_ns());
   dispatcher_.reset();
   actor_.reset();
   tsan_release(arguments_.world);

@@ -24,6 +24,8 @@ class Dispatcher {
   std::optional<Frame> dispatch(const Frame& frame, const MailboxPtr& attached);
 
   std::uint64_t refused() const { return refused_; }
+  // Lives as long as the World.
+  Activity& activity() { return activity_; }
 
  private:
   void stop(wire::Stop::Reader message);

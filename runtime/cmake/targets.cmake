@@ -38,14 +38,13 @@ function(d9d_loaded_library name)
   set_property(GLOBAL APPEND PROPERTY D9D_LOADED_LIBRARIES d9d_${name})
 endfunction()
 
-# d9d_tests(NAME TIER tier [ACROSS_FOLDERS] [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds]
+# d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds]
 #           [APART suites ...])
 # One test binary test_<NAME>, whose suites are ctests, some together (list_tests.cmake). Of those that match APART each
 # test is a ctest of its own, in a process of its own: suites that some machine skips, that take long, or that measure,
 # fork or change their process. In the tier e2e all are. ALONE: as for d9d_library().
-# ACROSS_FOLDERS: batches have sources of several folders (batches.cmake).
 function(d9d_tests name)
-  cmake_parse_arguments(ARG "ACROSS_FOLDERS" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
   set(target test_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
   add_executable(${target} ${files} ${ARG_ALONE} $<$<BOOL:${D9D_LEAVES_AT_ONCE}>:$<TARGET_OBJECTS:d9d_leave_at_once>>)

@@ -98,6 +98,7 @@ add_library(d9d::torch ALIAS d9d_torch)
 target_compile_options(d9d_torch INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${D9D_TORCH_ROOT}/include>"
   "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idirafter ${D9D_TORCH_ROOT}/include/torch/csrc/api/include>")
+target_compile_definitions(d9d_torch INTERFACE AT_PER_OPERATOR_HEADERS)  # else headers of two operators include all
 target_link_options(d9d_torch INTERFACE "LINKER:-rpath,${D9D_TORCH_ROOT}/lib" "LINKER:--disable-new-dtags")
 target_link_libraries(d9d_torch INTERFACE "${D9D_TORCH_ROOT}/lib/libtorch_cpu.so" "${D9D_TORCH_ROOT}/lib/libc10.so")
 

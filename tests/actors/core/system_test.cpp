@@ -1,9 +1,11 @@
 // The actor core over real CAF systems: order, failures,
 // timers, a second process's worth of network on loopback.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <future>
+#include <thread>
 
 #include "actors/core/system.hpp"
 #include "messages/cluster.capnp.h"
@@ -163,6 +165,37 @@ TEST(ActorCore, AnActorThatFailsAtItsStartHasLeftTheAddressBook) {
 
   EXPECT_TRUE(system.await_all(patience));
   for (std::uint64_t i = 0; i < actors; ++i) EXPECT_EQ(world.book.find_local({Role::probe, i}), nullptr) << i;
+}
+
+// Its destructor waits, as that of an actor with a thread of its own does.
+class LeavesWhenTold final : public Actor {
+ public:
+  LeavesWhenTold(World& world, std::shared_future<void> told) : Actor(world), told_(std::move(told)) {}
+  ~LeavesWhenTold() override { told_.wait(); }
+  void behavior(Handlers&) override {}
+
+ private:
+  std::shared_future<void> told_;
+};
+
+TEST(ActorCore, AnActorIsAtWorkWhileItEnds) {
+  SystemClock clock;
+  World world{.clock = clock};
+  ActorSystem system(world, {});
+  std::promise<void> told;
+  system.spawn_root(first_id, Threading::own_thread, [left = told.get_future().share()](World& w) {
+    return std::make_unique<LeavesWhenTold>(w, left);
+  });
+
+  stop(world, first_id);
+  EXPECT_FALSE(system.await_all(std::chrono::milliseconds(0)));
+  while (world.book.find_local(first_id) != nullptr) std::this_thread::yield();
+  while (world.activities.busy(0).empty()) std::this_thread::yield();
+  EXPECT_THAT(world.activities.busy(clock.now_ns()), testing::StartsWith("probe/1 in its end since "));
+
+  told.set_value();
+  EXPECT_TRUE(system.await_all(patience));
+  EXPECT_EQ(world.activities.busy(clock.now_ns()), "");
 }
 
 TEST(ActorCore, BadFramesAreRefusedAndCountedAndTheActorLivesOn) {
