@@ -136,6 +136,7 @@ void add_optimizer(OpTable& table) {
   using T = const at::Tensor&;
   table.adamw_step = [](T, T, T, T, const AdamWSettings&) {};
   table.stochastic_adamw_step = [](T, T, T, T, const AdamWSettings&, const RoundingNoise&) {};
+  table.stochastic_copy = [](T, T, const RandomKey&, const BlockPlace&) {};
   table.quantize_blocks = [](T, int64_t, CodeBook, T, T) {};
   table.dequantize_blocks = [](T, T, int64_t, CodeBook, T) {};
   table.sum_of_squares = [](T x) {

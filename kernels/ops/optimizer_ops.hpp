@@ -31,6 +31,9 @@ struct OptimizerOps {
   Op<void(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
           const at::Tensor& exp_avg_sq, const AdamWSettings& settings, const RoundingNoise& noise)>
       stochastic_adamw_step{"stochastic_adamw_step"};
+  // See stochastic_copy.hpp. source fp32 and target bf16, contiguous. The same bits on every device.
+  Op<void(const at::Tensor& source, const at::Tensor& target, const RandomKey& key, const BlockPlace& place)>
+      stochastic_copy{"stochastic_copy"};
   // See block_quantization.hpp.
   Op<void(const at::Tensor& x, int64_t block, CodeBook book, const at::Tensor& codes,
           const at::Tensor& scales)>

@@ -35,6 +35,7 @@ constexpr std::uint32_t written_arguments() {
   if (is.template operator()<&T::expert_dw>()) return at(0);
   if (is.template operator()<&T::adamw_step>()) return at(0, 1, 2, 3);
   if (is.template operator()<&T::stochastic_adamw_step>()) return at(0, 1, 2, 3);
+  if (is.template operator()<&T::stochastic_copy>()) return at(1);
   if (is.template operator()<&T::quantize_blocks>()) return at(3, 4);
   if (is.template operator()<&T::dequantize_blocks>()) return at(4);
   if (is.template operator()<&T::short_convolution_dw>()) return at(2);

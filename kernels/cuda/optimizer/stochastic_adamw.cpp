@@ -23,10 +23,23 @@ void stochastic_adamw_step(const at::Tensor& param, const at::Tensor& grad, cons
                "stochastic_adamw_step");
 }
 
+void stochastic_copy(const at::Tensor& source, const at::Tensor& target, const kernels::RandomKey& key,
+                     const kernels::BlockPlace& place) {
+  const c10::DeviceGuard guard(target.device());
+  check_launch(cuda::stochastic_copy({.count = source.numel(),
+                                      .source = data_of<float>(source),
+                                      .target = data_of<std::uint16_t>(target),
+                                      .key = key,
+                                      .place = place},
+                                     stream_of(target)),
+               "stochastic_copy");
+}
+
 }  // namespace
 
 void add_stochastic_adamw(kernels::OpTable& table) {
   table.stochastic_adamw_step = stochastic_adamw_step;
+  table.stochastic_copy = stochastic_copy;
 }
 
 }  // namespace d9d::cuda

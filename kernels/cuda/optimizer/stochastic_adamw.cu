@@ -9,15 +9,16 @@ namespace {
 constexpr int threads = 256;
 constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
 
+__device__ std::uint64_t element_of(const kernels::BlockPlace& place, std::int64_t i) {
+  return static_cast<std::uint64_t>(place.begin_of_run(i / place.run) + i % place.run);
+}
+
 template <class G, class S>
 struct Update {
   kernels::StochasticBuffers<G, S> buffers;
   kernels::StochasticPass pass;
   kernels::RoundingNoise noise;
 
-  __device__ std::int64_t place_of(std::int64_t i) const {
-    return noise.place.begin_of_run(i / noise.place.run) + i % noise.place.run;
-  }
   __device__ kernels::RandomWords second_words(std::uint64_t four) const {
     if constexpr (std::is_same_v<S, float>) return {};
     return noise.second.words(four);
@@ -29,13 +30,29 @@ template <int size, class G, class S>
 __global__ void stochastic_adamw_kernel(Update<G, S> update, std::int64_t count) {
   const std::int64_t step = std::int64_t{gridDim.x} * threads * size;
   for (std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * size; i < count; i += step) {
-    const auto element = static_cast<std::uint64_t>(update.place_of(i));
+    const std::uint64_t element = element_of(update.noise.place, i);
     const kernels::RandomWords words = update.noise.value_and_first.words(element / 4),
                                second = update.second_words(element / 4);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       const auto word = size == 1 ? static_cast<unsigned>(element % 4) : static_cast<unsigned>(e);
       update.buffers.update_at(i + e, update.pass, words.at[word], second.at[word]);
+    }
+  }
+}
+
+// As above.
+template <int size>
+__global__ void stochastic_copy_kernel(StochasticCopy copy) {
+  const std::int64_t step = std::int64_t{gridDim.x} * threads * size;
+  for (std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * size; i < copy.count;
+       i += step) {
+    const std::uint64_t element = element_of(copy.place, i);
+    const kernels::RandomWords words = copy.key.words(element / 4);
+#pragma unroll
+    for (int e = 0; e < size; ++e) {
+      const auto word = size == 1 ? static_cast<unsigned>(element % 4) : static_cast<unsigned>(e);
+      kernels::set_value(copy.target, i + e, copy.source[i + e], words.at[word]);
     }
   }
 }
@@ -48,6 +65,11 @@ bool in_fours(const kernels::BlockPlace& place, std::int64_t count) {
   return true;
 }
 
+unsigned blocks_for(std::int64_t count, int size) {
+  const std::int64_t wanted = (count / size + threads - 1) / threads;
+  return static_cast<unsigned>(wanted < blocks_max ? wanted : blocks_max);
+}
+
 template <class F>
 int dispatch_words(ElementType type, F&& f) {
   return type == ElementType::float32 ? f(float{}) : f(std::uint16_t{});
@@ -58,8 +80,7 @@ int dispatch_words(ElementType type, F&& f) {
 int stochastic_adamw(const StochasticAdamW& call, CUstream_st* stream) {
   if (call.count == 0) return 0;
   const int size = in_fours(call.noise.place, call.count) ? 4 : 1;
-  const std::int64_t wanted = (call.count / size + threads - 1) / threads;
-  const auto blocks = static_cast<unsigned>(wanted < blocks_max ? wanted : blocks_max);
+  const unsigned blocks = blocks_for(call.count, size);
   return dispatch_words(call.grad_type, [&](auto of_grad) {
     return dispatch_words(call.state_type, [&](auto of_state) {
       using G = decltype(of_grad);
@@ -73,6 +94,13 @@ int stochastic_adamw(const StochasticAdamW& call, CUstream_st* stream) {
                  : launch(stochastic_adamw_kernel<1, G, S>, blocks, threads, 0, stream, update, call.count);
     });
   });
+}
+
+int stochastic_copy(const StochasticCopy& call, CUstream_st* stream) {
+  if (call.count == 0) return 0;
+  return in_fours(call.place, call.count)
+             ? launch(stochastic_copy_kernel<4>, blocks_for(call.count, 4), threads, 0, stream, call)
+             : launch(stochastic_copy_kernel<1>, blocks_for(call.count, 1), threads, 0, stream, call);
 }
 
 }  // namespace d9d::cuda

@@ -1,5 +1,6 @@
 #pragma once
-// AdamW with stochastic rounding of a block of a tensor. See kernels/optimizer/stochastic_adamw.hpp.
+// AdamW with stochastic rounding of a block of a tensor, and the copy alone. See kernels/optimizer/stochastic_adamw.hpp
+// and stochastic_copy.hpp there.
 
 #include "kernels/cuda/launch.hpp"
 #include "kernels/optimizer/stochastic_adamw_pass.hpp"
@@ -19,5 +20,15 @@ struct StochasticAdamW {
   kernels::RoundingNoise noise;
 };
 int stochastic_adamw(const StochasticAdamW& call, CUstream_st* stream);
+
+// Flat buffers of `count` elements.
+struct StochasticCopy {
+  std::int64_t count = 0;
+  const float* source = nullptr;
+  std::uint16_t* target = nullptr;  // bf16
+  kernels::RandomKey key;
+  kernels::BlockPlace place;
+};
+int stochastic_copy(const StochasticCopy& call, CUstream_st* stream);
 
 }  // namespace d9d::cuda

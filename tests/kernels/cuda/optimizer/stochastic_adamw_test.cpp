@@ -35,5 +35,12 @@ TEST_F(CudaOps, SmallStochasticUpdatesHaveTheBitsOfTheCpus) {
   }
 }
 
+TEST_F(CudaOps, SmallStochasticCopiesHaveTheBitsOfTheCpus) {
+  for (const RoundingNoise& noise : noises()) {
+    expect_same_as_cpu(&OpTable::stochastic_copy, 0, values({1000}, 0, at::kFloat),
+                       at::zeros({1000}, at::kBFloat16), noise.value_and_first, noise.place);
+  }
+}
+
 }  // namespace
 }  // namespace d9d::test

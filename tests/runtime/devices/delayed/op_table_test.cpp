@@ -30,6 +30,7 @@
 #include "kernels/optimizer/block_quantization.hpp"
 #include "kernels/optimizer/optimizer.hpp"
 #include "kernels/optimizer/stochastic_adamw.hpp"
+#include "kernels/optimizer/stochastic_copy.hpp"
 #include "kernels/run_op.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
@@ -284,6 +285,7 @@ TEST_F(DelayedOps, OfOptimizersGiveTheBitsOfTheCpu) {
         state.push_back(state[0].to(at::kBFloat16));
         kernels::stochastic_adamw_step(state[4], state[1].clone(), state[2], state[3], {.lr = 0.1, .step = 3},
                                        {.value_and_first = {1, 2, 3}, .place = {.run = 256}});
+        kernels::stochastic_copy(state[0], state[4], {4, 5, 6});
         const at::Tensor codes = at::empty({256}, in[0].options().dtype(at::kByte)),
                          scales = at::empty({4}, in[0].options());
         kernels::quantize_blocks(state[2], 64, kernels::CodeBook::positive, codes, scales);
