@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "actors/notes/record_context.hpp"
+#include "actors/notes/recorded_value.hpp"
 #include "actors/notes/text_messages.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/lists.hpp"
@@ -139,22 +139,16 @@ void StepActor::ask_for_texts() {
 
 void StepActor::show(std::uint64_t step, const std::string& name, const std::string& text,
                      const PointContext& context) {
-  tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
-    value.setStep(step);
-    value.setName(name);
-    value.setText(text);
-    fill_context(value, context);
-  });
+  tell_record({step, name, TextRecord{text}, context});
 }
 
 void StepActor::show(std::uint64_t step, const std::string& name, double number,
                      const PointContext& context) {
-  tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
-    value.setStep(step);
-    value.setName(name);
-    value.setNumber(number);
-    fill_context(value, context);
-  });
+  tell_record({step, name, number, context});
+}
+
+void StepActor::tell_record(const TaskRecord& record) {
+  tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) { fill(value, record); });
 }
 
 }  // namespace d9d

@@ -15,7 +15,7 @@
 #include "messages/texts.capnp.h"
 #include "runtime/base/log.hpp"
 #include "runtime/data/text_or_ids.hpp"
-#include "runtime/metric/sink/tracker.hpp"
+#include "runtime/task/task_records.hpp"
 #include "runtime/text/text_request.hpp"
 
 namespace d9d {
@@ -84,6 +84,7 @@ class StepActor : public Actor {
 
  private:
   void ask_to_hear(const char* event);
+  void tell_record(const TaskRecord& record);
 
   std::uint64_t events_ = 0;  // how many Events of steps and evaluations were handled
   TextRequest request_;

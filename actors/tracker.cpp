@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "actors/notes/record_context.hpp"
+#include "actors/notes/recorded_value.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "actors/loop/step_loop.hpp"
-#include "actors/notes/record_context.hpp"
+#include "actors/notes/recorded_value.hpp"
 #include "messages/trace.capnp.h"
 
 namespace d9d {
@@ -39,16 +39,8 @@ void StepLoop::report(const StepResult& result, double learning_rate) {
 
 void StepLoop::tell_records() {
   for (const TaskRecord& record : options_.records->take()) {
-    tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
-      value.setStep(record.step);
-      value.setName(record.name);
-      fill_context(value, record.context);
-      if (const auto* number = std::get_if<double>(&record.value)) value.setNumber(*number);
-      if (const auto* text = std::get_if<TextRecord>(&record.value)) value.setText(text->text);
-      if (const auto* picture = std::get_if<Picture>(&record.value))
-        value.setPicture(
-            kj::arrayPtr(reinterpret_cast<const kj::byte*>(picture->png.data()), picture->png.size()));
-    });
+    tell<wire::RecordValue>({Role::tracker, 0},
+                            [&](wire::RecordValue::Builder value) { fill(value, record); });
   }
 }
 

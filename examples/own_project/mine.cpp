@@ -134,8 +134,9 @@ struct Lion {
   double lr = 0, weight_decay = 0;
   std::array<double, 2> betas = {0.9, 0.99};
   std::vector<d9d::ParameterRule> rules;
+  bool stochastic_rounding = false;
 };
-BOOST_DESCRIBE_STRUCT(Lion, (), (lr, weight_decay, betas, rules))
+BOOST_DESCRIBE_STRUCT(Lion, (), (lr, weight_decay, betas, rules, stochastic_rounding))
 void lion(const Lion& keys, const d9d::ElementUpdate& part) {
   const auto [beta1, beta2] = part.settings.betas.value_or(keys.betas);
   const at::Tensor &momentum = part.states[0], &gradients = part.gradients;

@@ -21,10 +21,14 @@ class Provider final : public OptimizerProvider {
       : keys_(keys), states_(std::move(states)), update_(update) {}
   double learning_rate() const override { return keys_.lr; }
   std::vector<ParameterRule> rules() const override { return keys_.rules; }
-  std::unique_ptr<Optimizer> make(const FlatParameters& parameters, const OptimizerContext&) const override {
+  std::unique_ptr<Optimizer> make(const FlatParameters& parameters,
+                                  const OptimizerContext& context) const override {
     const auto update = [keys = keys_, call = update_](const ElementUpdate& part) { call(keys, part); };
-    return std::make_unique<ElementwiseOptimizer>(
-        ElementwiseOptions{keys_.lr, keys_.weight_decay, keys_.rules, states_, update}, parameters);
+    ElementwiseOptions options{keys_.lr, keys_.weight_decay, keys_.rules, states_, update};
+    if constexpr (requires { keys_.stochastic_rounding; })
+      options.stochastic_rounding = keys_.stochastic_rounding;
+    options.seed = context.seed;
+    return std::make_unique<ElementwiseOptimizer>(std::move(options), parameters);
   }
 
  private:
@@ -53,7 +57,8 @@ class Curve final : public LrSchedule {
 }  // namespace own
 
 // `optimizer: {name: NAME, ...}`; its keys have at least `double lr, weight_decay` and `std::vector<ParameterRule>
-// rules`. `states`: names of the tensors that it keeps beside the parameters.
+// rules`; with `bool stochastic_rounding` the job file chooses it (ElementwiseOptions). `states`: names of the tensors
+// that it keeps beside the parameters.
 template <class Keys>
 void add_optimizer(Registry& registry, const std::string& name, std::vector<std::string> states,
                    void (*update)(const Keys&, const ElementUpdate&)) {

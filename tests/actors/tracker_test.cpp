@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "actors/notes/record_context.hpp"
+#include "actors/notes/recorded_value.hpp"
 #include "messages/lists.hpp"
 #include "tests/support/actor_world.hpp"
 
@@ -258,10 +258,7 @@ TEST_F(TrackerTest, PassesOnTheContextOfWhatIsShown) {
   const auto show = [&](const char* name, const char* subset) {
     world.say<wire::RecordValue>(tracker_id,
                                  [&](wire::RecordValue::Builder value) {
-                                   value.setStep(5);
-                                   value.setName(name);
-                                   value.setNumber(7);
-                                   fill_context(value, {{"subset", subset}});
+                                   fill(value, {5, name, 7.0, {{"subset", subset}}});
                                  },
                                  {Role::user, 0});
   };

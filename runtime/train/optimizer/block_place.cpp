@@ -30,4 +30,8 @@ kernels::BlockPlace block_place(const std::vector<std::int64_t>& global_shape, c
   return place;
 }
 
+kernels::RandomKey key_of(const RandomStream& stream) {
+  return {stream.key()[0], stream.key()[1], stream.step()};
+}
+
 }  // namespace d9d

@@ -1,17 +1,12 @@
 // AdamW on bf16 parameters with fp32 arithmetic and stochastic rounding (OPT-01 .. OPT-04).
 #include "kernels/optimizer/stochastic_adamw.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/rng.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/optimizer/block_place.hpp"
 #include "runtime/train/optimizer/flat_optimizer.hpp"
 
 namespace d9d {
 namespace {
-
-kernels::RandomKey key_of(const RandomStream& stream) {
-  return {stream.key()[0], stream.key()[1], stream.step()};
-}
 
 class StochasticAdamW final : public FlatOptimizer {
  public:

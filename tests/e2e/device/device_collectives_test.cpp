@@ -24,8 +24,8 @@ Words degrees(const std::vector<std::pair<std::string, int>>& given) {
 class DeviceCollectives : public CurveTest {
  protected:
   std::vector<std::string> curve(const std::string& run, const Words& words) {
-    const auto process = job_.start(named(run) + words);
-    EXPECT_EQ(process->wait(), 0) << process->err();
+    const Outcome outcome = job_.run(named(run) + words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
     return job_.exact_curve(run);
   }
 };

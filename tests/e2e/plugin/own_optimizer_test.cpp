@@ -11,6 +11,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Words own_library() {
   return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_own_plugin.so]");
@@ -20,7 +21,13 @@ Words lion(const std::string& keys = "") {
          set("lr_scheduler", "{name: inverse_root, warmup: 4}");
 }
 
-class OwnOptimizer : public CurveTest {};
+class OwnOptimizer : public CurveTest {
+ protected:
+  std::string manifest_of(const std::string& run, const std::string& save) const {
+    std::ifstream file(job_.run_folder(run) / "checkpoints" / save / "manifest.json");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
 
 TEST_F(OwnOptimizer, TrainsAndFollowsItsSchedule) {
   run(named("lion") + lion(", rules: [{match: '*norm*', weight_decay: 0}]"));
@@ -41,9 +48,19 @@ TEST_F(OwnOptimizer, ItsStateIsInCheckpointsAndResumesToTheBit) {
   run_in_halves("halves", lion(), lion());
 
   EXPECT_EQ(job_.exact_curve("halves"), job_.exact_curve("through"));
-  std::ifstream file(job_.run_folder("halves") / "checkpoints/save-10/manifest.json");
-  const std::string manifest{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_THAT(manifest, HasSubstr("\"lion_momentum\""));
+  EXPECT_THAT(manifest_of("halves", "save-10"), HasSubstr("\"lion_momentum\""));
+}
+
+// OPT-04
+TEST_F(OwnOptimizer, TrainsBfloat16WithoutMasters) {
+  run(named("rounded") + lion(", stochastic_rounding: true") + set("model_provider.dtype", "bfloat16") +
+      mesh(2, 1) + set("mesh.data_parallel_shard", "2"));
+
+  const auto losses = job_.losses("rounded");
+  ASSERT_EQ(losses.size(), 20U);
+  EXPECT_LT(losses.back(), losses.front() - 0.5);
+  const std::string manifest = manifest_of("rounded", "save-20");
+  EXPECT_THAT(manifest, AllOf(HasSubstr("\"lion_momentum\""), Not(HasSubstr("\"master"))));
 }
 
 TEST_F(OwnOptimizer, GivesTheSameOnShardsAndStages) {

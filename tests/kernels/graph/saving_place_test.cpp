@@ -34,7 +34,7 @@ class Copies final : public SavingPlace {
   int taken = 0, asked = 0;
 };
 
-struct Model {
+struct NormedLinear {
   at::Tensor x = at::randn({6, 8}).requires_grad_(), weight = at::randn({8}).requires_grad_(),
              matrix = at::randn({4, 8}).requires_grad_();
   at::Tensor loss() const { return kernels::linear(rms_norm(x * 2, weight, 1e-6), matrix).square().sum(); }
@@ -44,7 +44,7 @@ struct Model {
 };
 
 TEST(SavingPlace, GivesBackWhatNodesSavedInItsScope) {
-  const Model model;
+  const NormedLinear model;
   const std::vector<at::Tensor> expected = model.gradients(model.loss());
   Copies copies;
   EXPECT_EQ(SavingPlace::current(), nullptr);
@@ -63,7 +63,7 @@ TEST(SavingPlace, GivesBackWhatNodesSavedInItsScope) {
 }
 
 TEST(SavingPlace, IsLeftWhenTheGraphIsFreed) {
-  const Model model;
+  const NormedLinear model;
   Copies copies;
   at::Tensor normed;
   {

@@ -43,7 +43,7 @@ void on_devices(int ranks, const OfRank& f) {
   for (std::thread& thread : threads) thread.join();
 }
 
-at::Tensor noise(std::int64_t count, int rank, at::ScalarType dtype) {
+at::Tensor waves(std::int64_t count, int rank, at::ScalarType dtype) {
   return at::arange(count, at::kFloat).add(17.0 * rank).mul(0.37).sin().mul(1000).to(dtype);
 }
 
@@ -72,14 +72,14 @@ TEST(DeviceLocal, AddsToTheBitsOfSharedMemory) {
   for (const int ranks : {2, 3, 4}) {
     for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
       expect_bits_of_shared_memory(ranks, [&](Communicator& group, const auto& to) {
-        at::Tensor x = to(noise(1001, group.rank(), dtype)).mul(2);
+        at::Tensor x = to(waves(1001, group.rank(), dtype)).mul(2);
         group.all_reduce(x, ReduceOp::sum).wait();
         x.add_(1);  // the others have read it by then
         group.all_reduce(x, ReduceOp::max).wait();
         return x;
       });
       expect_bits_of_shared_memory(ranks, [&](Communicator& group, const auto& to) {
-        const at::Tensor all = to(noise(60 * group.size(), group.rank(), dtype));
+        const at::Tensor all = to(waves(60 * group.size(), group.rank(), dtype));
         at::Tensor mine = to(at::empty({60}, dtype));
         group.reduce_scatter(mine, all, ReduceOp::sum).wait();
         all.zero_();
@@ -92,7 +92,7 @@ TEST(DeviceLocal, AddsToTheBitsOfSharedMemory) {
 TEST(DeviceLocal, MovesBlocksRowsAndShards) {
   expect_bits_of_shared_memory(3, [](Communicator& group, const auto& to) {
     at::Tensor all = to(at::empty({3 * 40}));
-    const at::Tensor mine = to(noise(40, group.rank(), at::kFloat)).add(1);
+    const at::Tensor mine = to(waves(40, group.rank(), at::kFloat)).add(1);
     group.all_gather(all, mine).wait();
     mine.zero_();
     return all;
@@ -101,7 +101,7 @@ TEST(DeviceLocal, MovesBlocksRowsAndShards) {
     // Rank r sends d + 1 rows to rank d.
     const std::vector<std::int64_t> sent{1, 2, 3};
     const std::vector<std::int64_t> got(3, group.rank() + 1);
-    const at::Tensor rows = to(noise(24, group.rank(), at::kFloat).view({6, 4}));
+    const at::Tensor rows = to(waves(24, group.rank(), at::kFloat).view({6, 4}));
     at::Tensor came = to(at::empty({3 * (group.rank() + 1), 4}));
     group.all_to_all(came, rows, got, sent).wait();
     return came;
@@ -113,7 +113,7 @@ TEST(DeviceLocal, MovesBlocksRowsAndShards) {
                                   {.rank = 1, .in_whole = 2, .in_shard = 0, .count = 3}}};
     const std::int64_t own = map.shard_sizes[static_cast<std::size_t>(group.rank())];
     at::Tensor shard = to(at::empty({own}));
-    group.sum_to_shards(shard, to(noise(5, group.rank(), at::kFloat)), map).wait();
+    group.sum_to_shards(shard, to(waves(5, group.rank(), at::kFloat)), map).wait();
     at::Tensor whole = to(at::empty({5}));
     group.gather_shards(whole, shard, map).wait();
     group.broadcast(whole, 2).wait();
@@ -123,7 +123,7 @@ TEST(DeviceLocal, MovesBlocksRowsAndShards) {
 
 TEST(DeviceLocal, SendsInRings) {
   expect_bits_of_shared_memory(4, [](Communicator& group, const auto& to) {
-    at::Tensor here = to(noise(64, group.rank(), at::kFloat));
+    at::Tensor here = to(waves(64, group.rank(), at::kFloat));
     at::Tensor sum = here.clone();
     for (int step = 0; step < 3; ++step) {
       at::Tensor coming = to(at::empty({64}));

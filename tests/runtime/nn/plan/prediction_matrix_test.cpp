@@ -85,8 +85,8 @@ TEST_F(MatrixOfTiedPrediction, TrainsUnderEverySchedule) {
 TEST_F(MatrixOfPrediction, TrainsBesideEveryStrategy) {
   const MeshLimits limits{.pipeline = 4, .tensor = 4, .experts = 8};
   std::vector<DeviceMeshParameters> all = meshes_of(2, limits);
-  for (const DeviceMeshParameters& mesh : sampled(meshes_of(4, limits), 16)) all.push_back(mesh);
-  for (const DeviceMeshParameters& mesh : sampled(meshes_of(8, limits), 12)) all.push_back(mesh);
+  for (const DeviceMeshParameters& mesh : sampled(meshes_of(4, limits), 12)) all.push_back(mesh);
+  for (const DeviceMeshParameters& mesh : sampled(meshes_of(8, limits), 6)) all.push_back(mesh);
   for (const DeviceMeshParameters& mesh : all) {
     const bool zero1 = mesh.data_parallel_shard * mesh.context_parallel_shard == 1;
     expect_same(mesh, OneFOneBSchedule{}, {.zero1 = zero1});
