@@ -52,6 +52,7 @@ void for_tensors(T& value, F&& f) {
     static_assert(std::is_arithmetic_v<Value> || std::is_enum_v<Value> ||
                   std::is_same_v<Value, AttentionMask> || std::is_same_v<Value, RouterRule> ||
                   std::is_same_v<Value, AdamWSettings> || std::is_same_v<Value, RoundingNoise> ||
+                  std::is_same_v<Value, RandomKey> || std::is_same_v<Value, BlockPlace> ||
                   std::is_same_v<Value, DeltaRuleOptions> || std::is_same_v<Value, CacheStretches> ||
                   std::is_same_v<Value, std::optional<double>>);
   }

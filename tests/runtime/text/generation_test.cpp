@@ -2,6 +2,7 @@
 #include "runtime/text/generation.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 

@@ -1,4 +1,6 @@
 // What is computed with a cache, against the CPU's.
+#include <ATen/ops/zeros.h>
+
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"
 

@@ -1,5 +1,6 @@
 // All experts in one op, in its pieces, against the CPU's.
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
 
 #include <limits>

@@ -1,4 +1,6 @@
 // AdamW with stochastic rounding: the CPU's bits.
+#include <ATen/ops/zeros.h>
+
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"
 

@@ -1,6 +1,7 @@
 #include "runtime/rank/state/slept_memory.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
