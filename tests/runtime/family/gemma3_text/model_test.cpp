@@ -29,7 +29,7 @@ std::shared_ptr<Gemma3TextConfig> tiny_gemma3_text() {
   return model;
 }
 
-void expect_same_on(const DeviceMeshParameters& mesh, const ScheduleConfig& schedule = GpipeSchedule{},
+void expect_same_gemma_on(const DeviceMeshParameters& mesh, const ScheduleConfig& schedule = GpipeSchedule{},
                     bool tied = false) {
   const auto model = tiny_gemma3_text();
   model->tie_word_embeddings = tied;
@@ -44,20 +44,20 @@ void expect_same_on(const DeviceMeshParameters& mesh, const ScheduleConfig& sche
 }
 
 TEST(Gemma3Text, IsShardedByHeadsAndWords) {
-  expect_same_on({.tensor_parallel = 2});
-  expect_same_on({.tensor_parallel = 4}, GpipeSchedule{}, /*tied=*/true);
+  expect_same_gemma_on({.tensor_parallel = 2});
+  expect_same_gemma_on({.tensor_parallel = 4}, GpipeSchedule{}, /*tied=*/true);
 }
 
 TEST(Gemma3Text, IsGatheredWithItsLayers) {
-  expect_same_on({.data_parallel_shard = 2, .tensor_parallel = 2}, GpipeSchedule{}, /*tied=*/true);
+  expect_same_gemma_on({.data_parallel_shard = 2, .tensor_parallel = 2}, GpipeSchedule{}, /*tied=*/true);
 }
 
 TEST(Gemma3Text, SharesSequences) {
-  expect_same_on({.context_parallel_shard = 2});
+  expect_same_gemma_on({.context_parallel_shard = 2});
 }
 
 TEST(Gemma3Text, TakesPartInPipelinesThatSplitBackward) {
-  expect_same_on({.pipeline_parallel = 2, .data_parallel_shard = 2}, OneFOneBSchedule{.zero_bubble = true});
+  expect_same_gemma_on({.pipeline_parallel = 2, .data_parallel_shard = 2}, OneFOneBSchedule{.zero_bubble = true});
 }
 
 }  // namespace

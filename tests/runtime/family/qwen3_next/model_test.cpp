@@ -44,21 +44,21 @@ ParallelCase case_on(const DeviceMeshParameters& mesh, bool checkpointed, const 
   return given;
 }
 
-void expect_same_on(const DeviceMeshParameters& mesh, const ScheduleConfig& schedule = GpipeSchedule{}) {
+void expect_same_hybrid_on(const DeviceMeshParameters& mesh, const ScheduleConfig& schedule = GpipeSchedule{}) {
   for (const bool checkpointed : {false, true}) expect_equal_training(case_on(mesh, checkpointed, schedule));
 }
 
 TEST(Qwen3Next, IsShardedByHeads) {
-  expect_same_on({.tensor_parallel = 2});
-  expect_same_on({.tensor_parallel = 4});
+  expect_same_hybrid_on({.tensor_parallel = 2});
+  expect_same_hybrid_on({.tensor_parallel = 4});
 }
 
 TEST(Qwen3Next, IsGatheredWithItsLayers) {
-  expect_same_on({.data_parallel_shard = 2, .tensor_parallel = 2, .expert_parallel = 2});
+  expect_same_hybrid_on({.data_parallel_shard = 2, .tensor_parallel = 2, .expert_parallel = 2});
 }
 
 TEST(Qwen3Next, TakesPartInPipelinesThatSplitBackward) {
-  expect_same_on({.pipeline_parallel = 2, .data_parallel_shard = 2}, OneFOneBSchedule{.zero_bubble = true});
+  expect_same_hybrid_on({.pipeline_parallel = 2, .data_parallel_shard = 2}, OneFOneBSchedule{.zero_bubble = true});
 }
 
 TEST(Qwen3Next, RefusesToShareSequences) {

@@ -3,7 +3,6 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
-#include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -13,18 +12,13 @@
 #include "runtime/comm/factory.hpp"
 #include "runtime/nn/plan/ring_attention.hpp"
 #include "runtime/nn/plan/ulysses.hpp"
+#include "tests/runtime/nn/waves.hpp"
 
 namespace d9d::test {
 namespace {
 
-constexpr int rank_count = 2;
+constexpr int sharing_ranks = 2;
 constexpr std::int64_t tokens_per_sample = 8;
-
-at::Tensor waves(at::IntArrayRef shape, double phase) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) count *= size;
-  return at::arange(count, at::kDouble).mul(0.7).add(phase).sin().view(shape);
-}
 
 struct Heads {
   at::Tensor q, k, v;
@@ -55,16 +49,16 @@ void expect_as_on_one_rank(std::int64_t value_dim) {
   const Attended expected = attend(all, weights, [](const auto& q, const auto& k, const auto& v) {
     return kernels::attention(q, k, v, kernels::causal_mask, 0.4);
   });
-  const Plan plan({.context_parallel_shard = rank_count}, {rank_count});
+  const Plan plan({.context_parallel_shard = sharing_ranks}, {sharing_ranks});
   SharedMemoryHub hub;
   const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(60)});
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < rank_count; ++rank) {
+  for (int rank = 0; rank < sharing_ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const SharedCommunicator group(factory.open(rank, batch_domain, {"cp"}, "context"));
       const Core core(group, TokenOrder::contiguous);
       const auto own = [&](const at::Tensor& x) {
-        return x.narrow(1, rank * tokens_per_sample / rank_count, tokens_per_sample / rank_count)
+        return x.narrow(1, rank * tokens_per_sample / sharing_ranks, tokens_per_sample / sharing_ranks)
             .contiguous();
       };
       const Attended got =

@@ -2,7 +2,6 @@
 #include "runtime/nn/shard/token_dispatch.hpp"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
@@ -19,6 +18,7 @@
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
+#include "tests/runtime/nn/waves.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -35,12 +35,6 @@ void run_ranks(int ranks, const std::function<void(int, const CommunicatorFactor
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&, rank] { work(rank, factory); });
   for (std::thread& thread : threads) thread.join();
-}
-
-at::Tensor waves(at::IntArrayRef shape, double phase) {
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) count *= size;
-  return at::arange(count, at::kDouble).mul(0.7).add(phase).sin().view(shape);
 }
 
 struct Layer {

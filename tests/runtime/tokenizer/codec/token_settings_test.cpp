@@ -14,12 +14,12 @@ namespace {
 using testing::HasSubstr;
 using Ids = std::vector<std::int32_t>;
 
-constexpr const char* small_json =
+constexpr const char* bpe_json =
     R"({"model":{"type":"BPE","vocab":{"a":0,"b":1,"c":2,"ab":3,"abc":4},"merges":["a b",["ab","c"]]}})";
 
 TEST(TokenSettings, HasAnotherDigestWhereTokensBesideItDiffer) {
   const Folder folder;
-  const std::string file = folder.write("tokenizer.json", small_json);
+  const std::string file = folder.write("tokenizer.json", bpe_json);
   const std::string alone = digest_of_tokenizer(file);
 
   EXPECT_EQ(alone, sha256_of_file(file)) << "caches of before are found";
@@ -32,7 +32,7 @@ TEST(TokenSettings, HasAnotherDigestWhereTokensBesideItDiffer) {
 
 TEST(TokenSettings, RefusesFilesBesideItThatContradictIt) {
   const Folder folder;
-  const std::string file = folder.write("tokenizer.json", small_json);
+  const std::string file = folder.write("tokenizer.json", bpe_json);
   const auto error = [&](const char* name, const char* text) {
     folder.write("added_tokens.json", "{}");
     folder.write("tokenizer_config.json", "{}");
