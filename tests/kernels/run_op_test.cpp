@@ -30,6 +30,8 @@ struct Argument {
   operator d9d::kernels::ExpertFactor() const { return {tensor(), false}; }
   operator d9d::kernels::AdamWSettings() const { return {}; }
   operator d9d::kernels::RoundingNoise() const { return {}; }
+  operator d9d::kernels::RandomKey() const { return {}; }
+  operator d9d::kernels::BlockPlace() const { return {}; }
   operator d9d::kernels::CacheStretches() const { return {}; }
   operator d9d::kernels::DeltaRuleOptions() const { return {}; }
   operator d9d::kernels::RopeStyle() const { return d9d::kernels::RopeStyle::half; }

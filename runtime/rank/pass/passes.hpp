@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/pipeline/stage/step_observer.hpp"
 #include "runtime/rank/group/device_groups.hpp"
 #include "runtime/rank/measured/action_times.hpp"
 #include "runtime/rank/measured/rank_metrics.hpp"

@@ -25,7 +25,7 @@ std::shared_ptr<FamilyModel> parse(json document, const json& change = json::obj
   return parse_hugging_face_config(document.dump(), "config.json");
 }
 
-std::string error_of(const json& document, const json& change = json::object()) {
+std::string refusal_of(const json& document, const json& change = json::object()) {
   return test::error_of([&] { parse(document, change); }, ErrorKind::input);
 }
 
@@ -47,17 +47,17 @@ TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
 }
 
 TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
-  EXPECT_THAT(error_of(small("mistral"), {{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
-  EXPECT_THAT(error_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
-  EXPECT_THAT(error_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
-  EXPECT_THAT(error_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
-  EXPECT_THAT(error_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
+  EXPECT_THAT(refusal_of(small("mistral"), {{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
+  EXPECT_THAT(refusal_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
+  EXPECT_THAT(refusal_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
+  EXPECT_THAT(refusal_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
+  EXPECT_THAT(refusal_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
   const json longrope = {{"rope_type", "longrope"}, {"factor", 2.0}, {"short_factor", {1.0, 1.0, 1.0}}};
-  EXPECT_THAT(error_of(small("llama"), {{"rope_parameters", longrope}}),
+  EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", longrope}}),
               HasSubstr("short_factor has 3 numbers, expected 4"));
-  EXPECT_THAT(error_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
+  EXPECT_THAT(refusal_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
               HasSubstr("only LlamaForCausalLM"));
-  EXPECT_THAT(error_of(small("falcon")),
+  EXPECT_THAT(refusal_of(small("falcon")),
               HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral, qwen2_moe, mixtral, "
                         "qwen3_next, deepseek_v3, gemma3_text"));
 }
