@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 
 constexpr ActorId writer_id{Role::checkpoint_writer, 0};
 constexpr ActorId coordinator_id{Role::coordinator, 0};

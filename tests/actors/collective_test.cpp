@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

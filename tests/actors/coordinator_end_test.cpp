@@ -6,7 +6,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using namespace testing;
+using namespace test;
 
 TEST_F(CoordinatorTest, ExportsThenFlushesTracesThenStops) {
   options.export_to = "out";

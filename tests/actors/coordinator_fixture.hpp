@@ -8,7 +8,7 @@
 #include "messages/event.capnp.h"
 #include "tests/support/actor_world.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 inline constexpr ActorId coordinator_id{Role::coordinator, 0};
 
@@ -122,4 +122,4 @@ class CoordinatorTest : public ::testing::Test {
   ActorWorld world;
 };
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -7,7 +7,7 @@ namespace d9d {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace testing;
+using namespace test;
 
 constexpr std::uint32_t exit_of_sigterm = 143;
 

@@ -10,7 +10,7 @@ using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
-using namespace testing;
+using namespace test;
 
 TEST_F(CoordinatorTest, RefusesAnotherBuildAndNamesBoth) {
   play();

@@ -10,8 +10,8 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
-using testing::coordinator_id;
+using test::ActorWorld;
+using test::coordinator_id;
 
 constexpr ActorId tracker_id{Role::tracker, 0};
 constexpr ActorId metrics_id{Role::metric_collector, 0};

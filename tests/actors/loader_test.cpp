@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 
 constexpr ActorId loader_id{Role::loader, 0};
 constexpr ActorId trainer_id{Role::trainer, 0};

@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 using ::testing::ElementsAre;
 
 constexpr ActorId metrics_id{Role::metric_collector, 0};

@@ -11,9 +11,9 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
+using test::IdleRankWorker;
 using ::testing::ElementsAre;
-using testing::IdleRankWorker;
 
 constexpr ActorId executor_id{Role::rank_executor, 0};
 constexpr ActorId trainer_id{Role::trainer, 0};
@@ -46,7 +46,7 @@ class ImpatientCursor final : public ActionCursor {
 // The second rank of two under schedule `auto`; an action takes two seconds.
 class TimedWorker final : public IdleRankWorker {
  public:
-  explicit TimedWorker(testing::VirtualClock& clock)
+  explicit TimedWorker(test::VirtualClock& clock)
       : IdleRankWorker(std::make_unique<ImpatientCursor>(), nullptr), clock_(clock) {}
   void begin(const PassRequest& request) override {
     arrived_ = false;
@@ -69,7 +69,7 @@ class TimedWorker final : public IdleRankWorker {
 
  private:
   bool ready(const Action& /*action*/) const override { return arrived_; }
-  testing::VirtualClock& clock_;
+  test::VirtualClock& clock_;
   StepPrograms programs_{AutoSchedule{.num_stages_per_rank = 1, .measured_steps = 1}, 2};
   bool arrived_ = false;
 };

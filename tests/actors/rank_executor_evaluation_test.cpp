@@ -5,7 +5,7 @@ namespace d9d {
 namespace {
 
 using ::testing::ElementsAre;
-using namespace testing;
+using namespace test;
 
 // The stage before may be several batches ahead.
 TEST_F(StageTest, EvaluatesBatchesWhoseTensorsCameEarly) {

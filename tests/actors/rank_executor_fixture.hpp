@@ -13,7 +13,7 @@
 #include "tests/support/actor_world.hpp"
 #include "tests/support/idle_rank_worker.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 inline constexpr ActorId executor_id{Role::rank_executor, 0};
 inline constexpr ActorId trainer_id{Role::trainer, 0};
@@ -172,4 +172,4 @@ class StageTest : public ::testing::Test {
   std::unique_ptr<ActorWorld> world;
 };
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -5,7 +5,7 @@ namespace d9d {
 namespace {
 
 using ::testing::ElementsAre;
-using namespace testing;
+using namespace test;
 
 TEST_F(StageTest, HandsWhatItsMetricsCountedToTheCollectorOfItsRank) {
   script.metrics = {0.5, 64};

@@ -12,9 +12,9 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
-using testing::IdleRankWorker;
-using testing::program_of;
+using test::ActorWorld;
+using test::IdleRankWorker;
+using test::program_of;
 
 constexpr ActorId executor_id{Role::rank_executor, 0};
 

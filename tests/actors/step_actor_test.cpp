@@ -34,7 +34,7 @@ BOOST_DESCRIBE_STRUCT(Follower, (), (every, prompts))
 
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 using ::testing::HasSubstr;
 
 constexpr ActorId follower_id{Role::user, 0};

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 
 const ActorId sender_id = lane_id(0, 1, LaneEnd::sender);
 const ActorId receiver_id = lane_id(0, 1, LaneEnd::receiver);

@@ -13,7 +13,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 
 constexpr ActorId first_id{Role::trace_collector, 0};
 constexpr ActorId second_id{Role::trace_collector, 1};

@@ -9,7 +9,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 
 constexpr ActorId tracker_id{Role::tracker, 0};
 

@@ -31,7 +31,7 @@ void sleep_until(std::int64_t until_ns, const Clock& clock) {
   }
 }
 
-class SleepStage final : public testing::IdleRankWorker {
+class SleepStage final : public test::IdleRankWorker {
  public:
   explicit SleepStage(SleepStageOptions options)
       : IdleRankWorker(make_cursor(options.order, options.rank, options.extra_activations), options.program),

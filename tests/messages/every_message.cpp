@@ -16,7 +16,7 @@
 #include "messages/trace.capnp.h"
 #include "messages/train.capnp.h"
 
-namespace d9d::testing {
+namespace d9d::test {
 namespace {
 
 using capnp::DynamicList;
@@ -148,4 +148,4 @@ std::string dump(const Decoded& decoded, const MessageKind& kind) {
   return dump(decoded.body<capnp::AnyStruct>().as<DynamicStruct>(kind.schema));
 }
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -10,7 +10,7 @@
 #include "messages/decode.hpp"
 #include "messages/encode.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 struct MessageKind {
   std::string name;  // as in its schema
@@ -30,4 +30,4 @@ Header sample_header();
 // have their default value are left out, so that a field added later does, too.
 std::string dump(const Decoded& decoded, const MessageKind& kind);
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -4,6 +4,6 @@
 #include "tests/messages/read_bytes.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  d9d::testing::read_bytes({reinterpret_cast<const std::byte*>(data), size});
+  d9d::test::read_bytes({reinterpret_cast<const std::byte*>(data), size});
   return 0;
 }

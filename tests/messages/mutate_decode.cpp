@@ -48,7 +48,7 @@ int main(int count, char** arguments) {
   std::vector<Bytes> corpus;
   for (int i = given ? 3 : 2; i < count; ++i) {
     for (const auto& file : std::filesystem::directory_iterator(arguments[i])) {
-      if (file.is_regular_file()) corpus.push_back(d9d::testing::bytes_of_file(file.path()));
+      if (file.is_regular_file()) corpus.push_back(d9d::test::bytes_of_file(file.path()));
     }
   }
   if (corpus.empty()) return std::fputs("no frames to start from\n", stderr), 2;
@@ -59,7 +59,7 @@ int main(int count, char** arguments) {
   for (std::size_t round = 0; round < rounds; ++round) {
     Bytes bytes = corpus[random() % corpus.size()];
     mutate(bytes, random);
-    refused += d9d::testing::read_bytes(bytes).refused;
+    refused += d9d::test::read_bytes(bytes).refused;
   }
   std::printf("%zu frames, %zu refused\n", rounds, refused);
   return 0;

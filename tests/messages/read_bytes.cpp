@@ -8,7 +8,7 @@
 
 #include "tests/messages/every_message.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 ReadResult read_bytes(std::span<const std::byte> bytes) {
   try {
@@ -34,4 +34,4 @@ std::vector<std::byte> bytes_of_file(const std::filesystem::path& path) {
   return bytes;
 }
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

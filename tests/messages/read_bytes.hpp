@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace d9d::testing {
+namespace d9d::test {
 
 struct ReadResult {
   std::size_t refused = 0;  // 1: Refused or a reader's exception
@@ -19,4 +19,4 @@ ReadResult read_bytes(std::span<const std::byte> bytes);
 
 std::vector<std::byte> bytes_of_file(const std::filesystem::path& path);
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

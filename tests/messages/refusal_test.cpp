@@ -13,7 +13,7 @@ namespace d9d {
 namespace {
 
 using Reason = Refused::Reason;
-using testing::every_message;
+using test::every_message;
 
 std::vector<std::byte> bytes_of(const Frame& frame) {
   return {frame.bytes().begin(), frame.bytes().end()};
@@ -36,7 +36,7 @@ std::optional<Reason> reason_of(Body&& body) {
 
 TEST(Refusals, AMessageCutShortAnywhereIsRefusedAsCutShort) {
   for (const auto& kind : every_message()) {
-    const std::vector<std::byte> whole = bytes_of(kind.encode(testing::sample_header()));
+    const std::vector<std::byte> whole = bytes_of(kind.encode(test::sample_header()));
     for (std::size_t length = 0; length < whole.size(); ++length) {
       const std::vector<std::byte> part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
 
@@ -48,11 +48,11 @@ TEST(Refusals, AMessageCutShortAnywhereIsRefusedAsCutShort) {
 
 TEST(Refusals, AnyFlippedBitIsEitherReadOrRefused) {
   for (const auto& kind : every_message()) {
-    std::vector<std::byte> bytes = bytes_of(kind.encode(testing::sample_header()));
+    std::vector<std::byte> bytes = bytes_of(kind.encode(test::sample_header()));
     for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
       const auto mask = std::byte(1U << (bit % 8));
       bytes[bit / 8] ^= mask;
-      EXPECT_NO_THROW(testing::read_bytes(bytes)) << kind.name << " bit " << bit;
+      EXPECT_NO_THROW(test::read_bytes(bytes)) << kind.name << " bit " << bit;
       bytes[bit / 8] ^= mask;
     }
   }
@@ -101,7 +101,7 @@ TEST(Refusals, ListsThatClaimMoreThanTheFrameHoldsAreNotFollowed) {
   std::vector<std::byte> bytes = bytes_of(encode<wire::Welcome>({}, [](wire::Welcome::Builder welcome) {
     for (auto node : welcome.initNodes(2)) node.setHost("h");
   }));
-  const std::size_t refused_before = testing::read_bytes(bytes).refused;
+  const std::size_t refused_before = test::read_bytes(bytes).refused;
 
   // Every word in turn becomes a list pointer to itself of 2^29 - 1 elements without size.
   std::size_t refused = 0;
@@ -109,7 +109,7 @@ TEST(Refusals, ListsThatClaimMoreThanTheFrameHoldsAreNotFollowed) {
     std::vector<std::byte> hostile = bytes;
     const std::uint64_t pointer = 0xFFFFFFF8'FFFFFFFDULL;
     std::memcpy(hostile.data() + word * 8, &pointer, 8);
-    refused += testing::read_bytes(hostile).refused;
+    refused += test::read_bytes(hostile).refused;
   }
 
   EXPECT_EQ(refused_before, 0U);
@@ -135,7 +135,7 @@ TEST(Refusals, EveryHostileFrameOfTheCorpusIsRefused) {
   for (const auto& file : std::filesystem::directory_iterator(D9D_SOURCE_DIR "/tests/messages/corpus")) {
     if (file.path().extension() != ".bin") continue;
     ++files;
-    EXPECT_EQ(testing::read_bytes(testing::bytes_of_file(file.path())).refused, 1U) << file.path();
+    EXPECT_EQ(test::read_bytes(test::bytes_of_file(file.path())).refused, 1U) << file.path();
   }
   EXPECT_GE(files, 6U);
 }

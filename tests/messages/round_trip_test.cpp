@@ -16,8 +16,8 @@
 namespace d9d {
 namespace {
 
-using testing::dump;
-using testing::every_message;
+using test::dump;
+using test::every_message;
 
 std::set<std::string> structs_of_the_schemas() {
   std::set<std::string> names;
@@ -51,7 +51,7 @@ TEST(Messages, TypesAreUnique) {
 TEST(Messages, EveryFieldOfEveryMessageComesBackAsItWasWritten) {
   for (const auto& kind : every_message()) {
     SCOPED_TRACE(kind.name);
-    const Frame frame = kind.encode(testing::sample_header());
+    const Frame frame = kind.encode(test::sample_header());
 
     const Frame arrived = Frame::from_bytes(frame.bytes(), frame.size_bytes());
     const Decoded decoded(arrived);
@@ -69,7 +69,7 @@ TEST(Messages, EveryFieldOfEveryMessageComesBackAsItWasWritten) {
 }
 
 TEST(Messages, TheHeaderSurvivesTheWay) {
-  const Header sent = testing::sample_header();
+  const Header sent = test::sample_header();
   const Frame frame = encode<wire::Stop>(sent, [](wire::Stop::Builder stop) { stop.setReason("enough"); });
 
   const Frame arrived = Frame::from_bytes(frame.bytes(), 4096);
@@ -113,7 +113,7 @@ TEST(Messages, ListsOfNumbersTurnIntoVectorsAndBack) {
 }
 
 TEST(Messages, OneFrameIsReadByManyThreadsAtOnce) {
-  const Frame frame = every_message().front().encode(testing::sample_header());
+  const Frame frame = every_message().front().encode(test::sample_header());
   const std::string expected = dump(Decoded(frame), every_message().front());
   std::vector<std::string> read(4);
 

@@ -1,6 +1,6 @@
 #include "tests/support/actor_world.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 class ActorWorld::QueueMailbox final : public Mailbox {
  public:
@@ -153,4 +153,4 @@ void ActorWorld::after(std::chrono::nanoseconds delay) {
   clock_.now = until;
 }
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -14,7 +14,7 @@
 
 #include "actors/core/dispatcher.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 class VirtualClock final : public Clock {
  public:
@@ -172,4 +172,4 @@ std::vector<Heard<T>> ActorWorld::heard(std::optional<ActorId> by) const {
   return all;
 }
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -10,7 +10,7 @@
 #include "runtime/rank/rank_worker.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 // Of one rank with three stages and two microbatches: "1F0 1F1".
 inline std::shared_ptr<const PipelineProgram> program_of(const std::string& text) {
@@ -69,4 +69,4 @@ class IdleRankWorker : public RankWorker, public RankPass, public RankUpdate, pu
   StepPrograms programs_{GpipeSchedule{}, 1};
 };
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -14,10 +14,10 @@ namespace d9d {
 ElementwiseOptimizer::ElementwiseOptimizer(ElementwiseOptions options, const FlatParameters& parameters)
     : FlatOptimizer(parameters, options.rules, options.weight_decay), options_(std::move(options)) {
   for (const std::string& name : options_.states) add_state(name);
-  if (!options_.stochastic_rounding) return add_masters();
+  if (!options_.stochastic_rounding) add_masters();
   for (const FlatFamily& family : parameters.families())
     D9D_REQUIRE(
-        family.data.scalar_type() != at::kHalf,
+        !options_.stochastic_rounding || family.data.scalar_type() != at::kHalf,
         "optimizer.stochastic_rounding: parameters of float16 are not rounded with noise, only those of "
         "bfloat16; leave it out");
 }

@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::int64_t one_second = 1'000'000'000;
 constexpr ActorId user_id{Role::user, 0};
-constexpr ActorId executor_id{Role::rank_executor, 2};
+constexpr ActorId third_executor_id{Role::rank_executor, 2};
 
 TEST(Activities, WhoHandlesSomethingIsNamedWithItsLabelAndSinceWhen) {
   Activities activities;
   activities.label(user_id, "spike_guard");
   Activity& user = activities.enter(user_id);
-  Activity& stage = activities.enter(executor_id);
+  Activity& stage = activities.enter(third_executor_id);
   EXPECT_EQ(activities.busy(0), "");
 
   const Doing listening(user, "Event", 3 * one_second);
@@ -29,7 +29,7 @@ TEST(Activities, WhoHandlesSomethingIsNamedWithItsLabelAndSinceWhen) {
 TEST(Activities, AThreadKnowsWhatItIsDoing) {
   Activities activities;
   Activity& outer = activities.enter(user_id);
-  Activity& inner = activities.enter(executor_id);
+  Activity& inner = activities.enter(third_executor_id);
   EXPECT_EQ(current_activity(), nullptr);
 
   const Doing first(outer, "Event", 0);

@@ -13,7 +13,7 @@
 namespace d9d {
 namespace {
 
-using testing::ActorWorld;
+using test::ActorWorld;
 
 constexpr ActorId echo_id{Role::probe, 1};
 constexpr ActorId other_id{Role::probe, 2};

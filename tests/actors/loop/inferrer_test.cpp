@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 class InferrerTest : public TrainerTest {
  protected:

@@ -5,7 +5,7 @@ namespace d9d {
 namespace {
 
 using ::testing::HasSubstr;
-using namespace testing;
+using namespace test;
 
 TEST_F(TrainerTest, ADueCheckpointIsASnapshotAfterTheStepAndTrainingGoesOn) {
   due = {1};

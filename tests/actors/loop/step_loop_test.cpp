@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using namespace testing;
+using namespace test;
 
 TEST_F(TrainerTest, AStepBeginsOnlyWithItsBatch) {
   start();

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 constexpr ActorId evaluation_loader_id{Role::evaluation_loader, 0};
 

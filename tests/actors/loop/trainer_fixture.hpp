@@ -12,7 +12,7 @@
 #include "runtime/train/step_totals.hpp"
 #include "tests/support/actor_world.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 inline constexpr ActorId trainer_id{Role::trainer, 0};
 inline constexpr ActorId executor_id{Role::rank_executor, 0};
@@ -179,4 +179,4 @@ class TrainerTest : public ::testing::Test {
   ActorWorld world;
 };
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -6,7 +6,7 @@
 namespace d9d {
 namespace {
 
-using namespace testing;
+using namespace test;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;

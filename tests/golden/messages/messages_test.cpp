@@ -12,7 +12,7 @@
 namespace d9d {
 namespace {
 
-using testing::MessageKind;
+using test::MessageKind;
 
 const std::filesystem::path golden_folder = D9D_SOURCE_DIR "/tests/golden/messages";
 
@@ -23,26 +23,26 @@ std::string text_of(const std::filesystem::path& path) {
 
 void write_first_version(const MessageKind& kind) {
   if (std::filesystem::exists(golden_folder / (kind.name + ".bin"))) return;
-  const Frame frame = kind.encode(testing::sample_header());
+  const Frame frame = kind.encode(test::sample_header());
   std::ofstream(golden_folder / (kind.name + ".bin"), std::ios::binary)
       .write(reinterpret_cast<const char*>(frame.bytes().data()),
              static_cast<std::streamsize>(frame.size_bytes()));
-  std::ofstream(golden_folder / (kind.name + ".txt")) << testing::dump(Decoded(frame), kind) << "\n";
+  std::ofstream(golden_folder / (kind.name + ".txt")) << test::dump(Decoded(frame), kind) << "\n";
 }
 
 TEST(GoldenMessages, BytesOfTheFirstVersionReadAsTheSameValues) {
-  for (const MessageKind& kind : testing::every_message()) {
+  for (const MessageKind& kind : test::every_message()) {
     SCOPED_TRACE(kind.name);
     if (std::getenv("D9D_GOLDEN_WRITE") != nullptr) write_first_version(kind);
-    const auto bytes = testing::bytes_of_file(golden_folder / (kind.name + ".bin"));
+    const auto bytes = test::bytes_of_file(golden_folder / (kind.name + ".bin"));
     ASSERT_FALSE(bytes.empty()) << "no bytes of a first version; write them with D9D_GOLDEN_WRITE=1";
 
     const Frame frame = Frame::from_bytes(bytes, Limits{}.bytes_max);
     const Decoded decoded(frame);
 
     EXPECT_EQ(decoded.type(), kind.type);
-    EXPECT_EQ(decoded.header().sequence, testing::sample_header().sequence);
-    EXPECT_EQ(testing::dump(decoded, kind) + "\n", text_of(golden_folder / (kind.name + ".txt")));
+    EXPECT_EQ(decoded.header().sequence, test::sample_header().sequence);
+    EXPECT_EQ(test::dump(decoded, kind) + "\n", text_of(golden_folder / (kind.name + ".txt")));
   }
 }
 

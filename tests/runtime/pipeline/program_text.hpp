@@ -6,7 +6,7 @@
 
 #include "runtime/pipeline/action.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 inline RankProgram rank_program(const std::string& text) {
   std::istringstream words(text);
@@ -21,4 +21,4 @@ inline std::string text_of(const RankProgram& program) {
   return text;
 }
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

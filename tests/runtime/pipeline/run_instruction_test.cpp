@@ -22,7 +22,7 @@
 #include "runtime/pipeline/lane/lane_communicator.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 namespace {
 
 constexpr int stage_count = 2;
@@ -233,4 +233,4 @@ TEST(RunInstruction, AnErrorOfThePartOnTheSecondLaneComesToTheCaller) {
 }
 
 }  // namespace
-}  // namespace d9d::testing
+}  // namespace d9d::test

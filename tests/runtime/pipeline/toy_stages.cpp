@@ -13,7 +13,7 @@
 
 #include "kernels/linear.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 namespace {
 
 at::Tensor random_tensor(const std::string& purpose, at::IntArrayRef shape, double scale = 1,
@@ -201,4 +201,4 @@ void ToyWorld::deliver(std::size_t index) {
   }
 }
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -14,7 +14,7 @@
 #include "runtime/pipeline/stage/stage_core.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 
 constexpr std::int64_t toy_width = 6;
 
@@ -103,4 +103,4 @@ class ToyWorld final : private GradientObserver {
   std::uint64_t step_ = 0;
 };
 
-}  // namespace d9d::testing
+}  // namespace d9d::test

@@ -13,8 +13,8 @@
 namespace d9d {
 namespace {
 
-using testing::rank_program;
-using testing::text_of;
+using test::rank_program;
+using test::text_of;
 
 std::shared_ptr<const PipelineProgram> dynamic_program(const ScheduleConfig& config, int ranks,
                                                        int microbatches) {

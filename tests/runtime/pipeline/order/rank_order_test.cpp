@@ -22,7 +22,7 @@ class Ordered : public ::testing::Test {
     order->begin_step(step, program);
   }
   void arrive(const std::string& actions) {
-    for (const Instruction& instruction : testing::rank_program(actions)) inputs.insert(instruction.parts[0]);
+    for (const Instruction& instruction : test::rank_program(actions)) inputs.insert(instruction.parts[0]);
   }
   void lead(std::uint64_t step, std::uint32_t number, const char* action) {
     order->follow({step, number, parse_instruction(action)});
@@ -102,7 +102,7 @@ TEST_F(Ordered, GapsRepetitionsAndLeadersOfNobodyAreBugs) {
 }
 
 TEST_F(Ordered, AsksToBeWokenOnceForEachTime) {
-  const Program compute{testing::rank_program("0F0 0F1 0I0 0F2 0I1 0I2 0W0 0W1 0W2")};
+  const Program compute{test::rank_program("0F0 0F1 0I0 0F2 0I1 0I2 0W0 0W1 0W2")};
   program = std::make_shared<const PipelineProgram>(
       PipelineProgram{Topology(TopologyKind::loop, 1, 1), 3, compute, compute, true});
   RankOrder dynamic(make_cursor(CursorOrder::dynamic, 0, 1),

@@ -10,8 +10,8 @@
 namespace d9d {
 namespace {
 
-using testing::rank_program;
-using testing::text_of;
+using test::rank_program;
+using test::text_of;
 
 AutoSchedule quick(int stages_per_rank = 1) {
   AutoSchedule schedule;

@@ -10,7 +10,7 @@
 namespace d9d {
 namespace {
 
-using testing::rank_program;
+using test::rank_program;
 
 Simulation drawn_program(const ScheduleConfig& config, int ranks, int microbatches) {
   const PipelineProgram program = build_program(config, ranks, microbatches);

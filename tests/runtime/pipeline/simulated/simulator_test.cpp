@@ -11,7 +11,7 @@
 namespace d9d {
 namespace {
 
-using testing::rank_program;
+using test::rank_program;
 
 Simulation simulated(const ScheduleConfig& config, int ranks, int microbatches, double transfer = 0) {
   const PipelineProgram program = build_program(config, ranks, microbatches);

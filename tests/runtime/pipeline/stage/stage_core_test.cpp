@@ -19,9 +19,9 @@
 namespace d9d {
 namespace {
 
-using testing::ToyResult;
-using testing::ToyStage;
-using testing::ToyWorld;
+using test::ToyResult;
+using test::ToyStage;
+using test::ToyWorld;
 using ::testing::UnorderedElementsAre;
 
 class StageCoreTest : public ::testing::Test {
@@ -78,7 +78,7 @@ void expect_same(const ToyResult& got, const ToyResult& expected) {
 
 // One stage alone, its neighbours played by the test.
 struct Lone {
-  explicit Lone(int stage, int num_stages, testing::ToyOptions toy = {})
+  explicit Lone(int stage, int num_stages, test::ToyOptions toy = {})
       : module(std::make_shared<ToyStage>(stage, num_stages, toy)) {
     StageCoreOptions options;
     options.module = module;
@@ -90,12 +90,12 @@ struct Lone {
 
   ActionResult run(const char* action) { return core->run(parse_action(action)); }
   void activation(int microbatch, bool requires_grad = true) {
-    at::Tensor hidden = at::zeros({1, testing::toy_width}, at::kDouble) + 0.5;
+    at::Tensor hidden = at::zeros({1, test::toy_width}, at::kDouble) + 0.5;
     hidden[0][0] = 2;
     core->put_activation(microbatch, put({{"hidden", hidden.requires_grad_(requires_grad)}}));
   }
   void gradient(int microbatch) {
-    core->put_gradient(microbatch, put({{"hidden", at::zeros({1, testing::toy_width}, at::kDouble) + 1}}));
+    core->put_gradient(microbatch, put({{"hidden", at::zeros({1, test::toy_width}, at::kDouble) + 1}}));
   }
   Ticket put(TensorMap tensors) { return table.put(std::make_unique<TensorParcel>(std::move(tensors))); }
   TensorMap take(Ticket ticket) { return table.take_as<TensorParcel>(ticket)->tensors; }
@@ -103,7 +103,7 @@ struct Lone {
 
   TensorTable table{64};
   std::shared_ptr<ToyStage> module;
-  std::function<StageLoss(const LastStageOutputs&)> loss = testing::toy_loss;
+  std::function<StageLoss(const LastStageOutputs&)> loss = test::toy_loss;
   std::unique_ptr<StageCore> core;
 };
 
@@ -116,12 +116,11 @@ TEST_F(StageCoreTest, GivesTheGradientsOfASequentialLoopUnderEverySchedule) {
 
       world.run_step(microbatches);
 
-      expect_same(world.result(),
-                  testing::toy_sequential(world.program().topology.num_stages(), microbatches));
+      expect_same(world.result(), test::toy_sequential(world.program().topology.num_stages(), microbatches));
       EXPECT_EQ(world.tickets_in_use(), 0U);
       for (int rank = 0; rank < c.ranks; ++rank) {
         const auto at = static_cast<std::size_t>(rank);
-        EXPECT_EQ(world.history()[at], testing::text_of(world.program().compute[at]));
+        EXPECT_EQ(world.history()[at], test::text_of(world.program().compute[at]));
       }
     }
   }
@@ -166,8 +165,8 @@ TEST_F(StageCoreTest, AddsGradientsOverStepsOfDifferentSizes) {
   world.run_step(2);
   world.run_step(4);
 
-  ToyResult expected = testing::toy_sequential(2, 2);
-  const ToyResult second = testing::toy_sequential(2, 4);
+  ToyResult expected = test::toy_sequential(2, 2);
+  const ToyResult second = test::toy_sequential(2, 4);
   for (auto& [name, gradient] : expected.gradients) gradient = gradient + second.gradients.at(name);
   expected.loss_sum = second.loss_sum;
   expected.weight_sum = second.weight_sum;
@@ -212,12 +211,12 @@ TEST_F(StageCoreTest, TellsOfEveryMicrobatchWhenAskedTo) {
   } heard;
   TensorTable table(8);
   StageCore core({.module = std::make_shared<ToyStage>(0, 1),
-                  .compute_loss = testing::toy_loss,
+                  .compute_loss = test::toy_loss,
                   .observer = &heard,
                   .each_microbatch = true},
                  table);
 
-  core.begin_step(1, testing::toy_microbatches(2));
+  core.begin_step(1, test::toy_microbatches(2));
   for (const char* action : {"0F0", "0B0", "0F1", "0B1"}) core.run(parse_action(action));
 
   // All but `frozen`, which is number 3.
@@ -227,15 +226,15 @@ TEST_F(StageCoreTest, TellsOfEveryMicrobatchWhenAskedTo) {
 
 TEST_F(StageCoreTest, IgnoresABackwardBetweenSteps) {
   Lone only(0, 1);
-  only.core->begin_step(1, testing::toy_microbatches(1));
+  only.core->begin_step(1, test::toy_microbatches(1));
   only.run("0F0");
   only.run("0B0");
   only.core->finish_step();
-  const auto given = testing::toy_microbatches(1)[0];
+  const auto given = test::toy_microbatches(1)[0];
 
   const auto outputs = only.module->forward(given.inputs, given.shared);
 
-  EXPECT_NO_THROW(testing::toy_loss({1, 0, outputs, given.state}).loss.backward());
+  EXPECT_NO_THROW(test::toy_loss({1, 0, outputs, given.state}).loss.backward());
 }
 
 TEST_F(StageCoreTest, RunsWithoutAGraphWhenItDoesNotTrain) {
@@ -244,14 +243,14 @@ TEST_F(StageCoreTest, RunsWithoutAGraphWhenItDoesNotTrain) {
   world.run_step(4);
 
   ASSERT_EQ(world.consumed().size(), 4U);
-  EXPECT_EQ(world.consumed().at(2), (std::vector<std::int64_t>{3, testing::toy_width}));
+  EXPECT_EQ(world.consumed().at(2), (std::vector<std::int64_t>{3, test::toy_width}));
   EXPECT_TRUE(world.completed().empty());
 }
 
 // PIPE-31.
 TEST_F(StageCoreTest, LeavesWeightsOfOurOpsAndOfTorchsToW) {
   Lone middle(1, 3);
-  middle.core->begin_step(1, testing::toy_microbatches(1));
+  middle.core->begin_step(1, test::toy_microbatches(1));
   middle.activation(0);
   middle.run("1F0");
   middle.gradient(0);
@@ -273,9 +272,9 @@ TEST_F(StageCoreTest, DropsTheWeightWorkOfAStepAbandonedBetweenIAndW) {
   Lone last(2, 3);
   last.loss = [&](const LastStageOutputs& outputs) {
     work = kernels::WeightWork::current();
-    return testing::toy_loss(outputs);
+    return test::toy_loss(outputs);
   };
-  last.core->begin_step(1, testing::toy_microbatches(1));
+  last.core->begin_step(1, test::toy_microbatches(1));
   last.activation(0);
   last.run("2F0");
   last.run("2I0");
@@ -289,7 +288,7 @@ TEST_F(StageCoreTest, DropsTheWeightWorkOfAStepAbandonedBetweenIAndW) {
 // PIPE-32.
 TEST_F(StageCoreTest, DefersTheWholeBackwardOfTheFirstStageToW) {
   Lone first(0, 2);
-  first.core->begin_step(1, testing::toy_microbatches(1));
+  first.core->begin_step(1, test::toy_microbatches(1));
   first.run("0F0");
   first.gradient(0);
 
@@ -304,7 +303,7 @@ TEST_F(StageCoreTest, DefersTheWholeBackwardOfTheFirstStageToW) {
 
 TEST_F(StageCoreTest, KeepsNoActivationThatItHandedOn) {
   Lone first(0, 2);
-  first.core->begin_step(1, testing::toy_microbatches(1));
+  first.core->begin_step(1, test::toy_microbatches(1));
 
   const TensorMap handed = first.take(first.run("0F0").activation);
 
@@ -316,7 +315,7 @@ TEST_F(StageCoreTest, KeepsNoActivationThatItHandedOn) {
 
 TEST_F(StageCoreTest, AsksForNoGradientWhereNothingIsTrained) {
   Lone frozen(0, 2, {.frozen = true});
-  frozen.core->begin_step(1, testing::toy_microbatches(1));
+  frozen.core->begin_step(1, test::toy_microbatches(1));
 
   const TensorMap handed = frozen.take(frozen.run("0F0").activation);
   frozen.core->put_gradient(0, frozen.put({}));
@@ -326,7 +325,7 @@ TEST_F(StageCoreTest, AsksForNoGradientWhereNothingIsTrained) {
   EXPECT_TRUE(frozen.core->step_done());
 
   Lone last(1, 2);
-  last.core->begin_step(1, testing::toy_microbatches(1));
+  last.core->begin_step(1, test::toy_microbatches(1));
   last.activation(0, false);
   last.run("1F0");
   EXPECT_TRUE(last.take(last.run("1B0").gradient).empty());
@@ -336,11 +335,11 @@ TEST_F(StageCoreTest, AsksForNoGradientWhereNothingIsTrained) {
 TEST_F(StageCoreTest, CountsNoLossOfWeightZeroEvenIfItIsNoNumber) {
   Lone only(0, 1);
   only.loss = [](const LastStageOutputs& outputs) -> StageLoss {
-    StageLoss loss = testing::toy_loss(outputs);
+    StageLoss loss = test::toy_loss(outputs);
     if (outputs.microbatch == 0) loss = {loss.loss + std::numeric_limits<double>::quiet_NaN(), 0};
     return loss;
   };
-  only.core->begin_step(1, testing::toy_microbatches(2));
+  only.core->begin_step(1, test::toy_microbatches(2));
 
   for (const char* action : {"0F0", "0F1", "0B0", "0B1"}) only.run(action);
   const StageTotals totals = only.core->finish_step();
@@ -352,7 +351,7 @@ TEST_F(StageCoreTest, CountsNoLossOfWeightZeroEvenIfItIsNoNumber) {
 TEST_F(StageCoreTest, NamesStageActionAndStepOfAFailure) {
   Lone last(1, 2);
   last.loss = [](const LastStageOutputs&) -> StageLoss { throw std::runtime_error("the loss is broken"); };
-  last.core->begin_step(12, testing::toy_microbatches(1));
+  last.core->begin_step(12, test::toy_microbatches(1));
   last.activation(0);
 
   try {
@@ -369,7 +368,7 @@ TEST_F(StageCoreTest, RefusesATransferTensorWithoutGradient) {
   last.loss = [](const LastStageOutputs&) -> StageLoss {
     return {at::zeros({1}, at::kDouble).requires_grad_(true), 1};
   };
-  last.core->begin_step(1, testing::toy_microbatches(1));
+  last.core->begin_step(1, test::toy_microbatches(1));
   last.activation(0);
   last.run("1F0");
 
@@ -385,7 +384,7 @@ TEST_F(StageCoreTest, RefusesATransferTensorWithoutGradient) {
 TEST_F(StageCoreTest, RefusesFactsAndActionsOutOfTurn) {
   Lone last(1, 2);
   EXPECT_THROW(last.activation(0), Error);
-  last.core->begin_step(1, testing::toy_microbatches(1));
+  last.core->begin_step(1, test::toy_microbatches(1));
 
   EXPECT_FALSE(last.core->ready(parse_action("1F0")));
   EXPECT_THROW(last.run("1F0"), Error);
@@ -395,12 +394,12 @@ TEST_F(StageCoreTest, RefusesFactsAndActionsOutOfTurn) {
   EXPECT_THROW(last.activation(0), Error);
   EXPECT_THROW(last.gradient(0), Error);
   EXPECT_THROW(last.core->finish_step(), Error);
-  EXPECT_THROW(last.core->begin_step(2, testing::toy_microbatches(1)), Error);
+  EXPECT_THROW(last.core->begin_step(2, test::toy_microbatches(1)), Error);
 }
 
 TEST_F(StageCoreTest, RunsMicrobatchesOfForwardAloneBeforeThoseThatTrain) {
   Lone plain(0, 1);
-  plain.core->begin_step(1, testing::toy_microbatches(1));
+  plain.core->begin_step(1, test::toy_microbatches(1));
   plain.run("0F0");
   plain.run("0B0");
   std::vector<bool> training;
@@ -409,15 +408,14 @@ TEST_F(StageCoreTest, RunsMicrobatchesOfForwardAloneBeforeThoseThatTrain) {
   options.module = lone.module;
   options.compute_loss = [&](const LastStageOutputs& outputs) {
     training.push_back(lone.module->training());
-    return testing::toy_loss(outputs);
+    return test::toy_loss(outputs);
   };
   options.consume_outputs = [&](const LastStageOutputs& outputs) {
     training.push_back(lone.module->training());
     for (const auto& [name, output] : outputs.outputs) EXPECT_FALSE(output.requires_grad()) << name;
   };
   lone.core = std::make_unique<StageCore>(std::move(options), lone.table);
-  std::vector<MicrobatchTensors> microbatches{testing::toy_microbatches(1)[0],
-                                              testing::toy_microbatches(1)[0]};
+  std::vector<MicrobatchTensors> microbatches{test::toy_microbatches(1)[0], test::toy_microbatches(1)[0]};
   microbatches[0].forward_only = true;
 
   lone.core->begin_step(1, microbatches);
@@ -446,10 +444,10 @@ TEST_F(StageCoreTest, NamesTheActionThatGaveLateWorkWhichFailed) {
     options.synchronous = synchronous;
     options.compute_loss = [](const LastStageOutputs& outputs) {
       delayed::machine(0).enqueue(0, {"gather", {}}, [] { throw std::runtime_error("no such row"); });
-      return testing::toy_loss(outputs);
+      return test::toy_loss(outputs);
     };
     lone.core = std::make_unique<StageCore>(std::move(options), lone.table);
-    lone.core->begin_step(3, testing::toy_microbatches(1));
+    lone.core->begin_step(3, test::toy_microbatches(1));
     std::string error;
     try {
       lone.run("0F0");

@@ -10,7 +10,7 @@
 #include "runtime/pipeline/order/program_cursor.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
 
-namespace d9d::testing {
+namespace d9d::test {
 namespace {
 
 struct Message {
@@ -130,4 +130,4 @@ TEST(StageThreads, GiveTheSequentialGradientsWithAThreadPerRank) {
 }
 
 }  // namespace
-}  // namespace d9d::testing
+}  // namespace d9d::test
