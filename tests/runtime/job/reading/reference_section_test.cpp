@@ -17,7 +17,7 @@ const std::string reference =
     "text |\n"
     "\n## `model with name: b`\n\n| `model.dtype` | text |\n";
 
-std::string error_of(const char* section) {
+std::string section_error(const char* section) {
   try {
     return reference_section(reference, section);
   } catch (const Error& error) {
@@ -41,9 +41,9 @@ TEST(ReferenceSection, GivesTheSameTableOnce) {
 }
 
 TEST(ReferenceSection, SuggestsTheNearest) {
-  EXPECT_EQ(error_of("dato"), "no section or key is called \"dato\"; did you mean \"data\"?");
-  EXPECT_THAT(error_of("x"), HasSubstr("known: "));
-  EXPECT_THAT(error_of("dat"), Not(HasSubstr("files")));
+  EXPECT_EQ(section_error("dato"), "no section or key is called \"dato\"; did you mean \"data\"?");
+  EXPECT_THAT(section_error("x"), HasSubstr("known: "));
+  EXPECT_THAT(section_error("dat"), Not(HasSubstr("files")));
 }
 
 TEST(ReferenceWithoutRepeats, LinksASectionAndARowToWhereTheyAreSaid) {
