@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "actors/loop/trainer.hpp"
+#include "actors/notes/recorded_value.hpp"
 #include "actors/notes/text_messages.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
@@ -83,9 +84,7 @@ void Trainer::state_restored(wire::StateRestored::Reader message) {
   step_begin_ns_ = world().clock.now_ns();
   if (options_.rank == 0) {
     tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {
-      value.setStep(current_);
-      value.setName("roll_backs");
-      value.setNumber(static_cast<double>(requests_.roll_backs()));
+      fill(value, {current_, "roll_backs", static_cast<double>(requests_.roll_backs())});
     });
   }
   publish<events::RolledBack>(fmt::format(R"({{"to":{},"roll_backs":{}}})", to.step, requests_.roll_backs()));

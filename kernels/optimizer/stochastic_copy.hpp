@@ -14,8 +14,8 @@ namespace d9d::kernels {
 // c10::Error names the shapes and dtypes that do not fit. No autograd.
 void stochastic_copy(const at::Tensor& source, const at::Tensor& target, const RandomKey& key);
 
-// The same for a block of a tensor: `place` says where its elements are there (runtime/train/optimizer/block_place.hpp),
-// so that every mesh rounds to the same bits.
+// The same for a block of a tensor: `place` says where its elements are there
+// (runtime/train/optimizer/block_place.hpp), so that every mesh rounds to the same bits.
 void stochastic_copy(const at::Tensor& source, const at::Tensor& target, const RandomKey& key,
                      const BlockPlace& place);
 

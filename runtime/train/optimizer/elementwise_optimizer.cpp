@@ -14,10 +14,13 @@ namespace d9d {
 ElementwiseOptimizer::ElementwiseOptimizer(ElementwiseOptions options, const FlatParameters& parameters)
     : FlatOptimizer(parameters, options.rules, options.weight_decay), options_(std::move(options)) {
   for (const std::string& name : options_.states) add_state(name);
-  if (!options_.stochastic_rounding) add_masters();
+  if (!options_.stochastic_rounding) {
+    add_masters();
+    return;
+  }
   for (const FlatFamily& family : parameters.families())
     D9D_REQUIRE(
-        !options_.stochastic_rounding || family.data.scalar_type() != at::kHalf,
+        family.data.scalar_type() != at::kHalf,
         "optimizer.stochastic_rounding: parameters of float16 are not rounded with noise, only those of "
         "bfloat16; leave it out");
 }
@@ -45,18 +48,15 @@ bool ElementwiseOptimizer::rounds(const FlatRun& run) const {
 
 // Parameter by parameter, as the noise of an element depends on its parameter's name and its place there.
 void ElementwiseOptimizer::round(const at::Tensor& values, const FlatRun& run) const {
-  for (const GradientBucket& bucket : parameters_.buckets()) {
-    if (bucket.family != run.family) continue;
-    for (const FlatSegment& segment : bucket.segments) {
-      if (segment.begin < run.begin || segment.begin >= run.end) continue;
-      const StageParameter& parameter = parameters_.parameters()[segment.parameter];
-      const RandomStream noise(options_.seed, "rounding:" + parameter.name,
-                               static_cast<std::uint64_t>(step_count_));
-      kernels::stochastic_copy(
-          values.narrow(0, segment.begin - run.begin, segment.count),
-          parameters_.families()[run.family].data.narrow(0, segment.begin, segment.count), key_of(noise),
-          block_place(parameter.layout.global_shape(), parameter.layout.local_slice()));
-    }
+  const at::Tensor weights = data(run);
+  for (const FlatSegment& segment : run.segments) {
+    const StageParameter& parameter = parameters_.parameters()[segment.parameter];
+    const RandomStream noise(options_.seed, "rounding:" + parameter.name,
+                             static_cast<std::uint64_t>(step_count_));
+    const std::int64_t begin = segment.begin - run.begin;
+    kernels::stochastic_copy(values.narrow(0, begin, segment.count), weights.narrow(0, begin, segment.count),
+                             key_of(noise),
+                             block_place(parameter.layout.global_shape(), parameter.layout.local_slice()));
   }
 }
 

@@ -20,11 +20,10 @@ std::vector<FlatRun> runs_of(const FlatParameters& parameters, const std::vector
       const bool went_on = std::exchange(goes_on, !filter || filter(parameter));
       if (!goes_on) continue;
       const ParameterSettings settings = settings_of(parameter.name, rules, weight_decay);
-      if (went_on && runs.back().family == bucket->family && runs.back().settings == settings) {
-        runs.back().end = segment.begin + segment.count;
-      } else {
-        runs.push_back({bucket->family, segment.begin, segment.begin + segment.count, settings});
-      }
+      if (!went_on || runs.back().family != bucket->family || runs.back().settings != settings)
+        runs.push_back({bucket->family, segment.begin, segment.begin, settings});
+      runs.back().end = segment.begin + segment.count;
+      runs.back().segments.push_back(segment);
     }
   }
   return runs;

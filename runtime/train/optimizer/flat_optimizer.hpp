@@ -18,6 +18,7 @@ struct FlatRun {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   ParameterSettings settings;
+  std::vector<FlatSegment> segments = {};  // its parameters, in the order of memory
 };
 
 // A state tensor for each family, of the length of its data; undefined for a family without this state.

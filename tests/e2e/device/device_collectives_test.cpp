@@ -23,10 +23,9 @@ Words degrees(const std::vector<std::pair<std::string, int>>& given) {
 
 class DeviceCollectives : public CurveTest {
  protected:
-  std::vector<std::string> curve(const std::string& run, const Words& words) {
-    const Outcome outcome = job_.run(named(run) + words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return job_.exact_curve(run);
+  std::vector<std::string> curve(const std::string& name, const Words& words) {
+    run(named(name) + words);
+    return job_.exact_curve(name);
   }
 };
 

@@ -1,4 +1,4 @@
-// OPT-04. What one rounding does: stochastic_adamw_test.cpp; the bits of GPUs: cuda/optimizer/stochastic_adamw_test.cpp.
+// OPT-04. What one rounding does: stochastic_adamw_test.cpp; the bits of GPUs: the file of that name below cuda/.
 #include "kernels/optimizer/stochastic_copy.hpp"
 
 #include <ATen/ops/equal.h>

@@ -50,14 +50,11 @@ std::vector<DeviceMeshParameters> meshes() {
 }
 
 std::vector<DeviceMeshParameters> meshes_of_this_run() {
-  std::vector<DeviceMeshParameters> all = meshes(), largest;
-  std::erase_if(all, [&](const DeviceMeshParameters& mesh) {
-    const bool is_largest = mesh.world_size() == ranks_max;
-    if (is_largest) largest.push_back(mesh);
-    return is_largest;
-  });
-  for (const DeviceMeshParameters& mesh : sampled(largest, 40)) all.push_back(mesh);
-  return all;
+  std::vector<DeviceMeshParameters> chosen, largest;
+  for (const DeviceMeshParameters& mesh : meshes())
+    (mesh.world_size() == ranks_max ? largest : chosen).push_back(mesh);
+  for (const DeviceMeshParameters& mesh : sampled(largest, 40)) chosen.push_back(mesh);
+  return chosen;
 }
 
 std::string name_of_test(const DeviceMeshParameters& mesh) {
