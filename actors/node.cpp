@@ -27,6 +27,7 @@ void Node::behavior(Handlers& handlers) {
   handlers.on_any_epoch(this, &Node::stop_node);
   handlers.on_any_epoch(this, &Node::signalled);
   handlers.on_any_epoch(this, &Node::tick);
+  handlers.on(this, &Node::greeting);
   handlers.on(this, &Node::ready);
   handlers.on(this, &Node::start_training);
   handlers.on(this, &Node::rank_finished);
@@ -103,15 +104,33 @@ void Node::dialed(wire::Dialed::Reader message) {
   if (message.getStranger() && node == first_node)
     return end(exit_failed, fmt::format("node 0 refused this node: {}", std::string(message.getReason())));
   if (!message.getOk()) return dial_failed(node, message.getReason());
-  dials_.answered(node);
-  world().book.enter_node(node, attached());
   if (node == first_node) {
+    connected(node);
     host().watch(attached(), first_node);
     route_ = message.getOwnHost();
     state_.become(NodeState::opening);
     return take_part();
   }
+  tell_via<wire::Greeting>(
+      attached(), {Role::node, static_cast<std::uint64_t>(node)},
+      [&](wire::Greeting::Builder greeting) {
+        greeting.setNodeIndex(static_cast<std::uint32_t>(membership_.node));
+      },
+      host().mailbox());
+  connected(node);
   if (dials_.all_answered()) spawn_cast();
+}
+
+void Node::greeting(wire::Greeting::Reader message) {
+  const auto node = static_cast<int>(message.getNodeIndex());
+  if (state_ == NodeState::ended || !dials_.open(node)) return;
+  connected(node);
+  if (dials_.all_answered()) spawn_cast();
+}
+
+void Node::connected(int node) {
+  dials_.answered(node);
+  world().book.enter_node(node, attached());
 }
 
 void Node::dial_failed(int node, const std::string& reason) {
@@ -150,9 +169,9 @@ void Node::give_up() {
   if (state_ >= NodeState::meeting) {
     return tell_failed(
         ErrorKind::environment,
-        fmt::format("node {} cannot reach {} after {} s (node.join_timeout); every node has to "
-                    "be reached by all others under the address that it announces "
-                    "(node.advertise, --listen)",
+        fmt::format("node {} has no connection with {} after {} s (node.join_timeout); each node has to "
+                    "be reached by those after it under the address that it announces (node.advertise, "
+                    "--listen)",
                     membership_.node, dials_.missing(), waited));
   }
   if (state_ == NodeState::joined) {
@@ -218,16 +237,19 @@ void Node::welcome(wire::Welcome::Reader message) {
   world().epoch = membership_.epoch;
   if (world().recorder != nullptr) world().recorder->set_node(membership_.node);
   answer_to({Role::node, static_cast<std::uint64_t>(membership_.node)});
-  meet_peers(message);
+  meet_peers();
 }
 
-// Node 0 knows all nodes from their Join. The others know node 0 and dial the rest.
-void Node::meet_peers(wire::Welcome::Reader message) {
+// Node 0 knows all nodes from their Join, and they know it. Of two others the later one dials. Both must not: of two
+// connections between a pair CAF keeps one, and when both sides dial at once each may close the one that the other
+// side keeps.
+void Node::meet_peers() {
   if (membership_.node != first_node) {
     set_deadline(options_.join_timeout);
-    for (int node = 1; node < static_cast<int>(message.getNodes().size()); ++node) {
-      const auto member = message.getNodes()[static_cast<unsigned>(node)];
-      if (node != membership_.node) dial(node, {member.getHost(), member.getPort()});
+    for (int node = 1; node < static_cast<int>(membership_.addresses.size()); ++node) {
+      const HostPort& address = membership_.addresses[static_cast<std::size_t>(node)];
+      if (node < membership_.node) dial(node, address);
+      if (node > membership_.node) dials_.await(node, address);
     }
   }
   if (dials_.all_answered()) spawn_cast();

@@ -1,8 +1,8 @@
 #pragma once
 // Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them, reports
 // their failures, ends the process. Pool. One per process. Its states and what follows them: notes/node_state.hpp.
-// hears Welcome Refused Dialed PeerDown Ready StartTraining RankFinished Failed StopNode Signalled Tick
-// says Join NodeReady StartTraining RankFinished Failed Stop Publish Signalled FlushTrace
+// hears Welcome Refused Dialed Greeting PeerDown Ready StartTraining RankFinished Failed StopNode Signalled Tick
+// says Join Greeting NodeReady StartTraining RankFinished Failed Stop Publish Signalled FlushTrace
 
 #include <set>
 #include <string>
@@ -27,6 +27,7 @@ class Node final : public Actor {
   void welcome(wire::Welcome::Reader message);
   void refused(wire::Refused::Reader message);
   void dialed(wire::Dialed::Reader message);
+  void greeting(wire::Greeting::Reader message);
   void peer_down(wire::PeerDown::Reader message);
   void ready(wire::Ready::Reader message);
   void start_training(wire::StartTraining::Reader message);
@@ -46,10 +47,11 @@ class Node final : public Actor {
   bool know_own_host();
   void dial(int node, const HostPort& address);
   void dial_failed(int node, const std::string& reason);
+  void connected(int node);
   void set_deadline(std::chrono::nanoseconds delay);
   void give_up();
   void join();
-  void meet_peers(wire::Welcome::Reader message);
+  void meet_peers();
   void spawn_cast();
   void spawn_all(std::vector<CastMember> members);
   void spawn_rest();

@@ -37,7 +37,7 @@ struct NodeOptions {
   std::function<void(int exit_code)> on_end;
   // Called when the port is open; `host` is numeric, or a wildcard. May be empty.
   std::function<void(const std::string& host, std::uint16_t port)> on_open{};
-  // Called when the job has formed, before its members dial each other with this secret. May be empty.
+  // Called when the job has formed, before its members dial one another with this secret. May be empty.
   std::function<void(const std::string& secret)> enter_membership{};
   bool has_token = false;  // whether the user gave the job a token
 };

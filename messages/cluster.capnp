@@ -28,8 +28,9 @@ struct Refused {
 }
 
 struct Welcome {
-  # Coordinator -> every Node, when all ranks are there. The nodes dial each other at these addresses
-  # and spawn their actors. Reply: NodeReady. Repeated: ignored, because the node has formed.
+  # Coordinator -> every Node, when all ranks are there. Each node dials the nodes before it at these addresses,
+  # greets them, and waits for those after it; then it spawns its actors. Reply: NodeReady. Repeated: ignored,
+  # because the node has formed.
   epoch @0 :UInt32;
   nodeIndex @1 :UInt32;    # of the receiver
   nodes @2 :List(Member);  # index in the list = node index
@@ -45,6 +46,12 @@ struct Welcome {
     ranks @2 :UInt32;
     hostNumber @3 :UInt64; # as in Join
   }
+}
+
+struct Greeting {
+  # Node -> each Node before it but node 0 (which knows it by its Join), over the connection that it has dialled. The
+  # handle of the sender travels beside the message. No reply. Repeated: ignored.
+  nodeIndex @0 :UInt32;  # of the sender
 }
 
 struct NodeReady {

@@ -1,6 +1,6 @@
 #pragma once
-// The nodes that this node dials and that have not answered yet. The Node's bookkeeping, with the
-// texts for the log.
+// The nodes that this node has no connection with yet: those that it dials, and those that dial it. The Node's
+// bookkeeping, with the texts for the log.
 
 #include <map>
 #include <string>
@@ -11,7 +11,9 @@ namespace d9d {
 
 class Dials {
  public:
-  void begin(int node, HostPort at) { open_[node] = {std::move(at), {}}; }
+  void begin(int node, HostPort at) { open_[node] = {std::move(at)}; }
+  // `node` will dial.
+  void await(int node, HostPort at) { open_[node] = {std::move(at), true}; }
   bool open(int node) const { return open_.contains(node); }
   const HostPort& address(int node) const { return open_.at(node).at; }
   void answered(int node) { open_.erase(node); }
@@ -19,13 +21,14 @@ class Dials {
   // Notes that a try failed; there will be another. True when the reason is new and should be logged.
   bool failed(int node, const std::string& reason);
 
-  // The nodes that have not answered, for people: "node 2 at 10.0.0.3:4711 (no answer)".
+  // The nodes without a connection, for people: "node 2 at 10.0.0.3:4711 (no answer)".
   std::string missing() const;
 
  private:
   struct Dial {
     HostPort at;
-    std::string reason;  // of the last failure
+    bool dials_us = false;
+    std::string reason = {};  // of the last failure
   };
   std::map<int, Dial> open_;
 };

@@ -29,7 +29,7 @@ inline constexpr auto node_transitions = [] {
       {dialling, "Dialed of node 0; at node 0 itself at once", opening},
       {opening, "its port is open; else a Tick tries again", joined},
       {joined, "Welcome", meeting},
-      {meeting, "Dialed of all other nodes", spawning_listeners},
+      {meeting, "Dialed of all nodes before it, Greeting of all after it", spawning_listeners},
       {spawning_listeners, "Ready of the actors that hear the others", spawning_rest},
       {spawning_rest, "Ready of the rest", ready},
       {ready, "StartTraining", training},

@@ -1,130 +1,14 @@
-// A node's life: join, spawn the cast, be ready, pass on failures, end once.
-#include "actors/node.hpp"
-
+// A node's life: spawn the cast, be ready, pass on failures, end once.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "tests/support/actor_world.hpp"
+#include "tests/actors/node_fixture.hpp"
 
-namespace d9d {
+namespace d9d::test {
 namespace {
 
-using test::ActorWorld;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
-constexpr ActorId first_id{Role::node, 0};
-constexpr ActorId stranger_id{Role::node, 77};  // before it knows its index
-constexpr ActorId coordinator_id{Role::coordinator, 0};
-constexpr ActorId trainer_id{Role::trainer, 0};
-constexpr ActorId executor_id{Role::rank_executor, 0};
-
-class NodeTest : public ::testing::Test {
- protected:
-  NodeTest() {
-    options.coordinator = {coordinator_id, Threading::own_thread, {}};
-    options.join = {"boss", 29500};
-    options.address.listen = HostPort{"127.0.0.1", 0};
-    options.join_timeout = std::chrono::seconds(60);
-    options.ranks = 1;
-    options.build = "1.0";
-    options.job_hash = "abc";
-    options.enter_membership = [this](const std::string& secret) { memberships.push_back(secret); };
-    options.incarnation = 77;
-    options.cast = [this](const Membership& membership) {
-      if (!cast_failure.empty()) throw Error(ErrorKind::input, cast_failure);
-      cast.push_back(membership);
-      if (listener) {
-        return std::vector<CastMember>{{trainer_id, Threading::pool, {}, true},
-                                       {{Role::user, 0}, Threading::pool, {}, true, true}};
-      }
-      return std::vector<CastMember>{{trainer_id, Threading::pool, {}, true},
-                                     {executor_id, Threading::own_thread, {}, true},
-                                     {{Role::event_bus, 0}, Threading::pool, {}, false}};
-    };
-    options.node_of = [] { return [](ActorId) { return 0; }; };
-    options.abort_collectives = [this](const std::string& reason) { aborted.push_back(reason); };
-    options.on_end = [this](int exit_code) { exits.push_back(exit_code); };
-    world.world().book.enter_node(0, world.ear());
-  }
-  void play_first() { world.play<Node>(first_id, options); }
-  void play_member() {
-    play_first();
-    welcome(first_id, 0, 1);
-  }
-  void fails_by_input(ActorId actor) {
-    world.say<wire::Failed>(
-        first_id, [](wire::Failed::Builder failed) { failed.setKind(wire::Failed::Kind::INPUT); }, actor);
-  }
-  void play_joining() {
-    become_joining();
-    world.play<Node>(stranger_id, options);
-    dialed(stranger_id, 0, true);
-  }
-  void become_joining() {
-    options.first = false;
-    options.opens_port = true;
-    options.address.listen.reset();
-    options.address.insecure = true;
-  }
-  void dialed(ActorId node, std::uint32_t index, bool ok) {
-    world.say<wire::Dialed>(
-        node,
-        [&](wire::Dialed::Builder dialed) {
-          dialed.setNodeIndex(index);
-          dialed.setOk(ok);
-          dialed.setReason(ok ? "" : "connection refused");
-          dialed.setOwnHost(ok ? "10.0.0.9" : "");
-        },
-        node, ok ? world.ear() : nullptr);
-  }
-  void welcome(ActorId to, std::uint32_t index, unsigned nodes, bool first_has_host = true) {
-    world.say<wire::Welcome>(
-        to,
-        [&](wire::Welcome::Builder welcome) {
-          welcome.setEpoch(1);
-          welcome.setNodeIndex(index);
-          welcome.setResumeStep(4);
-          welcome.setSecret("of members");
-          auto list = welcome.initNodes(nodes);
-          for (unsigned i = 0; i < nodes; ++i) {
-            if (i > 0 || first_has_host) list[i].setHost("host-" + std::to_string(i));
-            list[i].setPort(static_cast<std::uint16_t>(1000 + i));
-            list[i].setRanks(1);
-          }
-        },
-        coordinator_id);
-  }
-  void ready(ActorId from, std::uint64_t entries = 0) {
-    world.say<wire::Ready>(
-        first_id, [&](wire::Ready::Builder ready) { ready.setEntries(entries); }, from);
-  }
-  void stop_node(bool failed, bool input_error = false) {
-    world.say<wire::StopNode>(
-        first_id,
-        [&](wire::StopNode::Builder stop) {
-          stop.setFailed(failed);
-          stop.setInputError(input_error);
-          stop.setReason("why");
-        },
-        coordinator_id);
-  }
-  std::vector<ActorId> spawned() {
-    std::vector<ActorId> ids;
-    for (const auto& child : world.spawned) ids.push_back(child.id);
-    return ids;
-  }
-
-  NodeOptions options;
-  std::string cast_failure;
-  bool listener = false;  // the cast has a user's actor, which goes first
-  std::vector<Membership> cast;
-  std::vector<std::string> memberships;
-  std::vector<std::string> aborted;
-  std::vector<int> exits;
-  ActorWorld world;
-};
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 TEST_F(NodeTest, TheFirstNodeMakesTheCoordinatorAndJoinsIt) {
   play_first();
@@ -136,80 +20,12 @@ TEST_F(NodeTest, TheFirstNodeMakesTheCoordinatorAndJoinsIt) {
   EXPECT_NE(join.attached(), nullptr) << "how the coordinator learns of its mailbox";
 }
 
-TEST_F(NodeTest, AJoiningNodeKnowsTheSecretOfMembersBeforeItDialsThem) {
-  play_joining();
-  EXPECT_TRUE(memberships.empty());
-  const std::size_t dials_before = world.dials.size();
-
-  welcome(stranger_id, 1, 3);
-
-  EXPECT_THAT(memberships, ElementsAre("of members"));
-  EXPECT_EQ(world.dials.size(), dials_before + 1);
-}
-
-TEST_F(NodeTest, AJoiningNodeThatIsAStrangerThereEndsAtOnce) {
-  become_joining();
-  world.play<Node>(stranger_id, options);
-  world.say<wire::Dialed>(
-      stranger_id,
-      [](wire::Dialed::Builder dialed) {
-        dialed.setReason("the job token (node.job_token) differs");
-        dialed.setStranger(true);
-      },
-      stranger_id);
-
-  EXPECT_THAT(exits, ElementsAre(1));
-  EXPECT_THAT(aborted, ElementsAre("node 0 refused this node: the job token (node.job_token) differs"));
-}
-
-TEST_F(NodeTest, ARefusalThatComesWhenTheJobHasFormedChangesNothing) {
-  play_joining();
-  welcome(stranger_id, 1, 2);
-
-  world.say<wire::Refused>(stranger_id, coordinator_id);
-
-  EXPECT_TRUE(exits.empty());
-}
-
 TEST_F(NodeTest, ANodeThatOpensAPortSaysWhereItReallyListens) {
   options.opens_port = true;
   play_first();
 
   EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
   EXPECT_THAT(world.bound, ElementsAre("127.0.0.1"));
-}
-
-TEST_F(NodeTest, AJoiningNodeListensOnItsWayToTheFirstOneAndSaysSo) {
-  play_joining();
-
-  EXPECT_THAT(world.bound, ElementsAre("10.0.0.9"));
-  EXPECT_EQ(std::string(world.last<wire::Join>()->getHost()), "10.0.0.9");
-  EXPECT_EQ(world.last<wire::Join>()->getPort(), 40000);
-}
-
-TEST_F(NodeTest, AJoiningNodeWhoseWayNothingProtectsEndsWithTheInputsExitCode) {
-  become_joining();
-  options.address.insecure = false;
-  world.play<Node>(stranger_id, options);
-  dialed(stranger_id, 0, true);
-
-  EXPECT_THAT(exits, ElementsAre(2));
-  EXPECT_THAT(aborted.at(0), HasSubstr("10.0.0.9"));
-  EXPECT_TRUE(world.heard<wire::Join>().empty());
-}
-
-TEST_F(NodeTest, KnowsTheFirstNodeByTheAddressItDialled) {
-  play_joining();
-  welcome(stranger_id, 1, 2, false);
-
-  EXPECT_THAT(cast.at(0).addresses, ElementsAre(HostPort{"boss", 29500}, HostPort{"host-1", 1001}));
-}
-
-TEST_F(NodeTest, KnowsTheFirstNodeByTheAddressThatItAdvertises) {
-  play_joining();
-  welcome(stranger_id, 1, 2);
-
-  EXPECT_THAT(cast.at(0).addresses, ElementsAre(HostPort{"host-0", 1000}, HostPort{"host-1", 1001}));
 }
 
 TEST_F(NodeTest, APortInUseEndsTheNodeBeforeAnybodyIsSpawned) {
@@ -221,56 +37,6 @@ TEST_F(NodeTest, APortInUseEndsTheNodeBeforeAnybodyIsSpawned) {
   EXPECT_THAT(exits, ElementsAre(1));
   EXPECT_TRUE(spawned().empty());
   EXPECT_FALSE(world.lives(first_id));
-}
-
-TEST_F(NodeTest, AJoiningNodeDialsAgainUntilTheFirstOneIsThere) {
-  become_joining();
-  world.play<Node>(stranger_id, options);
-  dialed(stranger_id, 0, false);
-  EXPECT_EQ(world.dials.size(), 1U);
-
-  world.after(std::chrono::milliseconds(200));
-  EXPECT_EQ(world.dials.size(), 2U);
-  EXPECT_EQ(world.dials[1].host, "boss");
-  EXPECT_EQ(world.dials[1].port, 29500);
-  dialed(stranger_id, 0, true);
-
-  EXPECT_EQ(world.heard<wire::Join>(coordinator_id).size(), 1U);
-  EXPECT_THAT(world.watched, ElementsAre(0));
-}
-
-TEST_F(NodeTest, AJoiningNodeGivesUpAfterItsTimeoutAndSaysWhatToTry) {
-  become_joining();
-  world.play<Node>(stranger_id, options);
-  dialed(stranger_id, 0, false);
-  world.after(std::chrono::seconds(59));
-  EXPECT_TRUE(exits.empty());
-  world.after(std::chrono::seconds(2));
-
-  EXPECT_THAT(exits, ElementsAre(1));
-  ASSERT_EQ(aborted.size(), 1U);
-  EXPECT_THAT(aborted[0], HasSubstr("cannot reach node 0 at boss:29500"));
-  EXPECT_THAT(aborted[0], HasSubstr("connection refused"));
-}
-
-TEST_F(NodeTest, AJoiningNodeGivesUpWhileADialIsStillUnanswered) {
-  become_joining();
-  world.play<Node>(stranger_id, options);
-  world.after(std::chrono::seconds(61));
-
-  EXPECT_THAT(exits, ElementsAre(1));
-  EXPECT_THAT(aborted.at(0), AllOf(HasSubstr("cannot reach node 0 at boss:29500"),
-                                   HasSubstr("does not answer"), HasSubstr("after 60 s")));
-}
-
-TEST_F(NodeTest, AJobThatDoesNotStartEndsTheNodesThatJoinedIt) {
-  play_joining();
-  world.after(std::chrono::seconds(60));
-  EXPECT_TRUE(exits.empty()) << "node 0 has the first word";
-  world.after(std::chrono::seconds(11));
-
-  EXPECT_THAT(exits, ElementsAre(1));
-  EXPECT_THAT(aborted.at(0), HasSubstr("the job did not start within 60 s"));
 }
 
 TEST_F(NodeTest, WelcomeMakesTheCastOfItsMembership) {
@@ -290,42 +56,6 @@ TEST_F(NodeTest, ASecondWelcomeIsIgnored) {
   welcome(first_id, 0, 1);
 
   EXPECT_EQ(cast.size(), 1U);
-}
-
-TEST_F(NodeTest, ANodeAnswersToItsIndexOnceItKnowsIt) {
-  play_joining();
-  welcome(stranger_id, 1, 2);
-
-  world.say<wire::StopNode>(
-      {Role::node, 1}, [](wire::StopNode::Builder stop) { stop.setFailed(false); }, coordinator_id);
-
-  EXPECT_THAT(exits, ElementsAre(0));
-}
-
-TEST_F(NodeTest, TheCastWaitsUntilEveryOtherNodeIsConnected) {
-  play_joining();
-  welcome(stranger_id, 1, 4);
-  ASSERT_EQ(world.dials.size(), 3U) << "node 0 first, then 2 and 3";
-  EXPECT_EQ(world.dials[2].host, "host-3");
-  EXPECT_EQ(world.dials[2].port, 1003);
-  dialed(stranger_id, 3, true);
-  EXPECT_TRUE(cast.empty());
-
-  dialed(stranger_id, 2, true);
-
-  EXPECT_EQ(cast.size(), 1U);
-}
-
-TEST_F(NodeTest, APeerThatCannotBeReachedIsNamedWithItsOwnAddress) {
-  play_joining();
-  welcome(stranger_id, 1, 3);
-  dialed(stranger_id, 2, false);
-  EXPECT_TRUE(world.heard<wire::Failed>().empty()) << "its name may not be known yet";
-  world.after(std::chrono::seconds(61));
-
-  EXPECT_THAT(std::string(world.last<wire::Failed>(coordinator_id)->getText()),
-              AllOf(HasSubstr("node 1 cannot reach node 2 at host-2:1002 (connection refused) after 60 s"),
-                    HasSubstr("node.advertise")));
 }
 
 TEST_F(NodeTest, SaysNodeReadyWhenAllOfItsActorsAreReady) {
@@ -397,16 +127,6 @@ TEST_F(NodeTest, ACastThatCannotBeMadeIsToldToTheCoordinator) {
   const auto failed = world.last<wire::Failed>(coordinator_id);
   EXPECT_EQ(failed->getKind(), wire::Failed::Kind::INPUT);
   EXPECT_EQ(std::string(failed->getText()), "no such model");
-}
-
-TEST_F(NodeTest, ARefusedNodeEndsWithTheReason) {
-  play_joining();
-  world.say<wire::Refused>(
-      stranger_id, [](wire::Refused::Builder refused) { refused.setReason("another build"); },
-      coordinator_id);
-
-  EXPECT_THAT(exits, ElementsAre(1));
-  EXPECT_THAT(aborted.at(0), HasSubstr("node 0 refused this node: another build"));
 }
 
 TEST_F(NodeTest, StopsItsChildrenInReverseAndEndsOnce) {
@@ -496,4 +216,4 @@ TEST_F(NodeTest, ACastThatThrowsWhateverItLikesIsToldToTheCoordinatorToo) {
 }
 
 }  // namespace
-}  // namespace d9d
+}  // namespace d9d::test

@@ -115,7 +115,7 @@ const std::vector<MessageKind>& every_message() {
   using namespace wire;
   static const std::vector<MessageKind> all =
       kinds<Failed, Ready, Stop, Join, wire::Refused, Welcome, NodeReady, StartTraining, RankFinished,
-            Signalled, StopNode, Dialed, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
+            Signalled, StopNode, Dialed, Greeting, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
             ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
             LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients, Sleep, Slept,
             Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
