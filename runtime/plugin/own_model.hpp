@@ -30,6 +30,15 @@ class Model final : public ModelProvider {
       return ModelProvider::parallelize(module, groups, options);
     }
   }
+  // Stage::load_mapper(keys, stored) and Stage::export_mapper(keys, names) where the class has them.
+  std::shared_ptr<const StateMapper> load_mapper(const std::set<std::string>& stored) const override {
+    if constexpr (requires { Stage::load_mapper(keys_, stored); }) return Stage::load_mapper(keys_, stored);
+    return ModelProvider::load_mapper(stored);
+  }
+  std::shared_ptr<const StateMapper> export_mapper(const std::set<std::string>& names) const override {
+    if constexpr (requires { Stage::export_mapper(keys_, names); }) return Stage::export_mapper(keys_, names);
+    return ModelProvider::export_mapper(names);
+  }
   // Of keys with a `vocab_size`, as those of LayeredStage.
   std::optional<std::int64_t> vocab_size() const override {
     if constexpr (requires(const Keys& keys) { std::int64_t{keys.vocab_size}; }) return keys_.vocab_size;
@@ -43,7 +52,10 @@ class Model final : public ModelProvider {
 }  // namespace own
 
 // `model_provider: {name: NAME, ...}`: a StageModule Stage(const Stage::Keys&, StagePosition), made for each stage. It
-// starts from drawn weights and is saved in checkpoints; for weights of other programs derive from ModelProvider.
+// starts from drawn weights or from a folder, and is exported to one, under the names of its parameters. For other names
+// Stage has static functions that return mappers (state/mapper):
+//   static MapperPtr load_mapper(const Keys&, const Names& stored);    what becomes of the tensors of a folder
+//   static MapperPtr export_mapper(const Keys&, const Names& names);   and of the parameters and buffers
 template <class Stage>
 void add_model(Registry& registry, const std::string& name) {
   registry.add_model(name, [](const config::Section& section) {

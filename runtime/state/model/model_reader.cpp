@@ -117,11 +117,13 @@ class Load {
   }
 
  private:
+  // Other outputs of a group are another stage's.
   void require_shapes(const StateGroup& group) const {
     for (const auto& [name, tensor] : mapper_.apply(shapes_of(files_, group))) {
-      const Destination& destination = destinations_.at(name);
-      require_shape(files_, group, name, tensor, destination.global_shape);
-      if (destination.tensor.is_floating_point()) require_floats(files_, group, name, tensor);
+      const auto found = destinations_.find(name);
+      if (found == destinations_.end()) continue;
+      require_shape(files_, group, name, tensor, found->second.global_shape);
+      if (found->second.tensor.is_floating_point()) require_floats(files_, group, name, tensor);
     }
   }
 
@@ -129,7 +131,9 @@ class Load {
     const auto shapes = shapes_of(files_, group);
     TensorMap applied;
     for (const auto& name : group.outputs) {
-      const auto& destination = destinations_.at(name);
+      const auto found = destinations_.find(name);
+      if (found == destinations_.end()) continue;
+      const Destination& destination = found->second;
       if (mapper_.trace(name, destination.slice, shapes)) {
         for_each_block(destination.slice, destination.tensor.element_size(),
                        [&](const Slice& block) { put_block(name, block, shapes, destination); });
@@ -230,7 +234,9 @@ void check_model_state(const Disk& disk, const std::string& directory, const Map
   require_all_placed(names_of(parameters), *mapper, options);
   for (const auto* group : files.in_disk_order(*mapper)) {
     for (const auto& [name, tensor] : mapper->apply(shapes_of(files, *group))) {
-      require_shape(files, *group, name, tensor, parameters.at(name));
+      const auto found = parameters.find(name);
+      if (found == parameters.end()) continue;  // of a part of the model
+      require_shape(files, *group, name, tensor, found->second);
       require_floats(files, *group, name, tensor);
     }
   }

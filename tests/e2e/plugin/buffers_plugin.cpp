@@ -21,8 +21,6 @@
 #include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/plugin/registry.hpp"
 #include "runtime/provider/model_provider.hpp"
-#include "runtime/state/checkpoint/checkpoint_reader.hpp"
-#include "runtime/state/tensor_file/safetensors.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace centred {
@@ -48,7 +46,6 @@ using d9d::TensorMap;
 constexpr std::int64_t vocabulary = 512;
 constexpr std::int64_t layers = 2;
 constexpr double kept_share = 0.9;
-constexpr const char* exported_file = "/model.safetensors";
 
 struct Layer {
   std::string name;
@@ -140,30 +137,6 @@ class CentredModel final : public d9d::ModelProvider {
 
   std::unique_ptr<d9d::StageModule> build_stage(d9d::StagePosition position) const override {
     return std::make_unique<CentredStage>(config_, position);
-  }
-  void load_weights(const std::string& directory, d9d::StagePosition,
-                    const std::vector<d9d::StageParameter>& parameters) const override {
-    const d9d::PosixDisk disk;
-    const d9d::SafetensorsReader file(disk, directory + exported_file);
-    for (const auto& parameter : parameters) parameter.tensor.detach().copy_(file.read(parameter.name));
-  }
-  void load_buffers(const std::string& directory, d9d::StagePosition,
-                    const std::vector<d9d::StageBuffer>& buffers) const override {
-    const d9d::PosixDisk disk;
-    const d9d::SafetensorsReader file(disk, directory + exported_file);
-    for (const auto& buffer : buffers) buffer.tensor.detach().copy_(file.read(buffer.name));
-  }
-  void export_model(const std::string& checkpoint, const std::string& target) const override {
-    d9d::PosixDisk disk;
-    const auto reader = d9d::CheckpointReader::open(disk, checkpoint);
-    std::vector<d9d::TensorSpec> specs = reader->specs("param");
-    const std::size_t parameters = specs.size();
-    for (const d9d::TensorSpec& spec : reader->specs(d9d::buffer_kind)) specs.push_back(spec);
-    disk.make_directories(target);
-    d9d::SafetensorsWriter file(disk, target + exported_file, specs);
-    for (std::size_t i = 0; i < specs.size(); ++i)
-      file.write(specs[i].name, reader->read(i < parameters ? "param" : d9d::buffer_kind, specs[i].name));
-    file.finish(/*sync=*/false);
   }
 
  private:
