@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "runtime/base/host/library_settings.hpp"
 #include "runtime/base/host/torch_library.hpp"
 
 namespace d9d {
@@ -28,13 +29,7 @@ std::string load_torch(const TorchLibrary& torch) {
 }  // namespace
 
 ProgramMain load_program(std::string& problem) {
-  setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
-  // A short spin bridges the gaps between the loops of one layer; a longer one costs four times the step when
-  // somebody else wants the core (measured: tests/bench/records/kernels.md).
-  setenv("GOMP_SPINCOUNT", "2000", 0);
-  // NCCL then connects the ranks when they open a group, and not at their first call, when some of them may be in a
-  // collective already and hold what CUDA would need for it (device: cuda).
-  setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+  set_library_settings();
   // Without a working directory oneMKL would end the process with a misleading text.
   char* const here = getcwd(nullptr, 0);
   if (here == nullptr) {

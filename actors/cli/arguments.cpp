@@ -89,7 +89,8 @@ Arguments parse_arguments(std::span<const std::string> words, const Command& com
       continue;
     }
     const std::size_t equals = word.find('=');
-    const OptionSpec& option = find_option(command, word.substr(0, equals));
+    const std::string name = word.substr(0, equals);
+    const OptionSpec& option = find_option(command, name);
     std::vector<std::string>& values = arguments.values_[option.name];
     D9D_REQUIRE(values.empty() || option.repeated, "{}: {} is given twice; keep one", command.name,
                 option.name);

@@ -1,22 +1,18 @@
 // The entry of libd9d.so for the program d9d-node: the whole command line.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "actors/cli/begin_process.hpp"
 #include "actors/cli/cli_main.hpp"
 #include "actors/cli/commands.hpp"
 #include "actors/cli/manual.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "actors/cli/start/init.hpp"
 #include "actors/cli/start/tokenizer.hpp"
-#include "kernels/memory/tensor_memory.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/library_folder.hpp"
 #include "runtime/base/host/torch_library.hpp"
@@ -24,13 +20,6 @@
 #include "runtime/comm/device_plugin.hpp"
 
 namespace {
-
-// If the parent has closed a standard descriptor, the next opened file would take its number
-// and get the output.
-void hold_standard_descriptors() {
-  for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor)
-    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDWR));
-}
 
 // PREFIX of PREFIX/lib/d9d/libd9d.so
 std::string installed_prefix() {
@@ -54,12 +43,7 @@ std::string version_text() {
 
 extern "C" int d9d_main(int argc, char** argv) {
   using namespace d9d;
-  // A failed write must not end the process: the limit on file sizes is reached, or the reader of
-  // the log is gone.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  hold_standard_descriptors();
-  const auto tensor_bytes_max = kernels::keep_tensor_memory();
+  const TensorBytes tensor_bytes_max = begin_process();
   const std::string build = build_id();
   const std::vector<std::string> line(argv, argv + argc);
   CommandLine program{

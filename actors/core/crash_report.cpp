@@ -18,6 +18,7 @@
 
 #include "actors/core/activity.hpp"
 #include "actors/core/file_mapped_at.hpp"
+#include "runtime/base/host/users_library.hpp"
 
 namespace d9d {
 namespace {
@@ -185,7 +186,7 @@ class AlternateStack {
 void name_as_plugin(const std::string& path) {
   const int index = num_plugins.load();
   if (index == plugins_max) return;
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const handle = open_users_library(path);
   if (handle == nullptr) return;  // the caller that loads it says why
   link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/host/users_library.hpp"
 #include "runtime/base/version.hpp"
 #include "runtime/plugin/registry.hpp"
 #include "runtime/task/user_call.hpp"
@@ -48,6 +49,11 @@ void load_plugin(const std::string& path, Registry& registry) {
   using Register = void (*)(Registry&);
   const auto enter = reinterpret_cast<Register>(plugin_function(path, "d9d_register"));
   const bool has_actors = plugin_function(path, "d9d_register_actors") != nullptr;
+  D9D_REQUIRE(
+      path != this_program || enter != nullptr || has_actors,
+      "the job is of a program of its own, which has registered its pieces; call that program, or name a "
+      "library with them in `plugins` instead of {}",
+      path);
   D9D_REQUIRE(enter != nullptr || has_actors,
               "the plugin {} has neither `extern \"C\" void d9d_register(d9d::Registry&)` nor "
               "`d9d_register_actors(d9d::ActorRegistry&)`",
@@ -59,8 +65,7 @@ void load_plugin(const std::string& path, Registry& registry) {
 }
 
 void* plugin_function(const std::string& path, const char* name) {
-  // Loading again gives the same library; it is never closed, because what it made may live on.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = open_users_library(path);
   if (library == nullptr) {
     throw Error(ErrorKind::input, fmt::format("cannot load the plugin {}: {}", path, why_not_loaded(path)));
   }

@@ -36,7 +36,7 @@ const std::vector<Banned>& banned() {
        R"(std::cout)",
        "log, or the Console that a command is given",
        shipped_folders,
-       {"actors/cli/main.cpp"}},
+       {"actors/cli/main.cpp", "actors/cli/own_program.cpp"}},
       {"sleep",
        R"(\bsleep_for\(|\busleep\()",
        "a promise, or the virtual clock of ActorWorld",

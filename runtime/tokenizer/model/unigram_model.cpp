@@ -39,7 +39,8 @@ std::vector<ByteTrie::Entry> trie_entries(const Vocabulary& vocabulary) {
 UnigramModel::UnigramModel(const JsonSection& section)
     : TokenModel(unigram_vocabulary(section.at("vocab"))), trie_(trie_entries(vocabulary_)) {
   double lowest = std::numeric_limits<double>::infinity();
-  for (const nlohmann::json& entry : section.at("vocab").json()) {
+  const JsonSection vocabulary = section.at("vocab");
+  for (const nlohmann::json& entry : vocabulary.json()) {
     scores_.push_back(entry[1].get<double>());
     lowest = std::min(lowest, scores_.back());
   }
