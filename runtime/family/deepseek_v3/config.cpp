@@ -275,8 +275,7 @@ BlockCosts DeepseekV3Config::layer(std::int64_t index, int ranks) const {
   BlockCosts costs = latent_attention_costs(latent_attention(), ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
-  costs += is_sparse_layer(index) ? mixture_costs(moe(), ranks)
-                                  : swiglu_costs(hidden_size, intermediate_size, ranks);
+  costs += is_sparse_layer(index) ? mixture_costs(moe(), ranks) : swiglu_costs(feed_forward(), ranks);
   return costs;
 }
 

@@ -158,6 +158,12 @@ AttentionOptions Gemma3TextConfig::attention() const {
   return options;
 }
 
+SwiGluOptions Gemma3TextConfig::feed_forward() const {
+  SwiGluOptions options = DenseDecoder::feed_forward();
+  options.activation = Activation::gelu;
+  return options;
+}
+
 BlockCosts Gemma3TextConfig::layer(std::int64_t index, int ranks) const {
   BlockCosts costs = DenseDecoder::layer(index, ranks);
   costs += norm_costs(hidden_size);

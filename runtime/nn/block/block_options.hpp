@@ -28,6 +28,14 @@ struct AttentionOptions {
 // The activation of a feed-forward block. gelu is its tanh approximation.
 enum class Activation { silu, gelu };
 
+// A feed-forward block of three linears (SwiGlu in feed_forward.hpp).
+struct SwiGluOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;
+  Activation activation = Activation::silu;
+  bool bias = false;  // on all three
+};
+
 // A gated delta net (gated_delta_net.hpp).
 struct DeltaNetOptions {
   std::int64_t hidden_size = 0;

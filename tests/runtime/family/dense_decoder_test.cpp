@@ -37,6 +37,7 @@ TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
   EXPECT_EQ(llama->attention().num_kv_heads, 4);
   EXPECT_EQ(llama->attention().head_dim, 8);
   EXPECT_FALSE(llama->attention().qkv_bias);
+  EXPECT_EQ(nlohmann::json::parse(llama->config_json()).at("mlp_bias"), false);
   EXPECT_EQ(llama->eos_token_ids, std::vector<std::int64_t>{2});
   EXPECT_EQ(qwen2->attention().num_kv_heads, 4);
   EXPECT_TRUE(qwen2->attention().qkv_bias);
@@ -50,7 +51,6 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
   EXPECT_THAT(refusal_of(small("mistral"), {{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
   EXPECT_THAT(refusal_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
   EXPECT_THAT(refusal_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
-  EXPECT_THAT(refusal_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
   EXPECT_THAT(refusal_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
   const json longrope = {{"rope_type", "longrope"}, {"factor", 2.0}, {"short_factor", {1.0, 1.0, 1.0}}};
   EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", longrope}}),
@@ -63,8 +63,8 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
 }
 
 TEST(DenseFamilies, ReadBackWhatTheyWrite) {
-  for (const char* name : {"llama", "llama_bias_tied", "llama_longrope", "llama_dynamic", "qwen2", "mistral",
-                           "mistral_window", "qwen2_window", "qwen3_window"}) {
+  for (const char* name : {"llama", "llama_bias_tied", "llama_mlp_bias", "llama_longrope", "llama_dynamic",
+                           "qwen2", "mistral", "mistral_window", "qwen2_window", "qwen3_window"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("dense_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");
