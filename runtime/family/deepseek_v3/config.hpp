@@ -36,6 +36,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::vector<std::string> tensors_outside_mlp(std::int64_t /*layer*/) const override;
   std::vector<std::string> tensors_beside_experts() const override;
   std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const override;
+  bool transformers_turns_pairs() const override { return true; }
 
   bool operator==(const DeepseekV3Config&) const = default;
 };

@@ -37,8 +37,9 @@ void read_ropes(const JsonReader& in, FamilyModel& config) {
 
 void write_ropes(const FamilyModel& config, json& out) {
   json windows;
-  write_rope(*config.window_rope, windows);
-  write_rope(config.rope, out);
+  const std::int64_t dim = config.attention().turning_dim();
+  write_rope(*config.window_rope, dim, windows);
+  write_rope(config.rope, dim, out);
   out["rope_parameters"] = {{"full_attention", out["rope_parameters"]},
                             {"sliding_attention", windows["rope_parameters"]}};
   out["rope_local_base_freq"] = config.window_rope->theta;

@@ -16,6 +16,7 @@ struct AttentionOptions {
   bool qk_norm = false;             // RMS norm of each query and key head before rotary embedding
   bool zero_centered_norm = false;  // the norm's weight is stored minus 1
   std::int64_t rotary_dim = 0;      // leading dimensions of a head that RoPE turns; even; 0: all
+  bool interleaved = false;         // RoPE turns pairs (2i, 2i + 1) instead of (i, i + turning_dim() / 2)
   // The query projection has a gate after each head. The attention's output is multiplied with its sigmoid.
   bool output_gate = false;
   std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own

@@ -32,10 +32,12 @@ inline constexpr const char* llama_model = R"(    intermediate_size: 10_KV_HEADS
     rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
   name: llama
 )";
-// Biases wherever the family can have them (MOD-41).
+// Biases wherever the family can have them (MOD-41), and neighbours that turn (MOD-36).
 inline constexpr const char* llama_biases_model = R"(    intermediate_size: 10_KV_HEADS
     attention_bias: true
     mlp_bias: true
+    rope_interleave: true
+    rope_parameters: {rope_type: ntk, factor: 2.0}
   name: llama
 )";
 // Beside adapters of the same linears the biases stay as they are.

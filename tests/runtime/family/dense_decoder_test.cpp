@@ -1,6 +1,8 @@
 // config.json of the dense families: defaults, refusals, and back again.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
@@ -72,6 +74,23 @@ TEST(DenseFamilies, ReadBackWhatTheyWrite) {
     EXPECT_EQ(static_cast<const FamilyModel&>(*again), static_cast<const FamilyModel&>(*model)) << name;
     EXPECT_EQ(again->config_json(), model->config_json()) << name;
   }
+}
+
+// MOD-37: transformers has no type ntk, so config.json gets the theta that turns alike.
+TEST(DenseFamilies, ExportNtkAsTheThetaThatItIs) {
+  const json ntk = {{"rope_type", "ntk"}, {"rope_theta", 10000.0}, {"factor", 3.0}};
+  const auto model = parse(small("llama"), {{"head_dim", 8}, {"rope_parameters", ntk}});
+
+  const json written = json::parse(model->config_json());
+
+  EXPECT_EQ(written.at("rope_parameters").at("rope_type"), "default");
+  EXPECT_TRUE(written.at("rope_scaling").is_null());
+  EXPECT_DOUBLE_EQ(written.at("rope_theta").get<double>(), 10000.0 * std::pow(3.0, 8.0 / 6.0));
+  EXPECT_EQ(parse_hugging_face_config(written.dump(), "again")->config_json(), model->config_json());
+  EXPECT_THAT(refusal_of(small("llama"), {{"head_dim", 2}, {"rope_parameters", ntk}}),
+              HasSubstr("rope_type ntk needs heads that turn in more than 2 dimensions"));
+  EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", {{"rope_type", "ntk"}}}}),
+              HasSubstr("rope_type ntk needs `factor`"));
 }
 
 }  // namespace
