@@ -57,7 +57,8 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   const std::int64_t keys = key_heads * dk, values = heads * dv, hidden = options.hidden_size;
   BlockCosts costs;
   costs.products = hidden * (2 * keys + 3 * values + 2 * heads);
-  costs.active = costs.products + (2 * options.keys() + options.values()) * options.taps + 2 * heads + dv;
+  const std::int64_t gate = options.gate == DecayGate::mamba ? 2 * heads : 0;
+  costs.active = costs.products + (2 * options.keys() + options.values()) * options.taps + gate + dv;
   costs.parameters = costs.active;
   costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
   costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;

@@ -37,6 +37,10 @@ struct SwiGluOptions {
   bool bias = false;  // on all three
 };
 
+// How a delta net's head forgets (kernels/attention/decay_gate.hpp). mamba has two parameters for each head,
+// logsigmoid none.
+enum class DecayGate { mamba, logsigmoid };
+
 // A gated delta net (gated_delta_net.hpp).
 struct DeltaNetOptions {
   std::int64_t hidden_size = 0;
@@ -46,6 +50,8 @@ struct DeltaNetOptions {
   std::int64_t value_head_dim = 0;
   std::int64_t taps = 0;  // tokens that the short convolution reads
   double norm_eps = 0;
+  DecayGate gate = DecayGate::mamba;
+  double gate_normalizer = 16;  // logsigmoid is divided by it
 
   std::int64_t keys() const { return num_key_heads * key_head_dim; }
   std::int64_t values() const { return num_value_heads * value_head_dim; }
