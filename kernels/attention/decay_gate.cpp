@@ -1,5 +1,9 @@
 #include "kernels/attention/decay_gate.hpp"
 
+#include <ATen/ops/div.h>
+#include <ATen/ops/neg.h>
+#include <ATen/ops/zeros.h>
+
 #include "kernels/graph/node.hpp"
 #include "kernels/run_op.hpp"
 
@@ -48,6 +52,14 @@ at::Tensor decay_gate(const at::Tensor& a, const at::Tensor& log_rate, const at:
     torch::autograd::set_history(decay, node);
   }
   return decay;
+}
+
+// logsigmoid(a) = -softplus(-a), so every device that has the op above has this one.
+at::Tensor logsigmoid_gate(const at::Tensor& a, double normalizer) {
+  TORCH_CHECK(a.dim() >= 1 && normalizer > 0, "logsigmoid_gate of a ", a.sizes(), " by ", normalizer,
+              ": expected [.., H] and a normalizer above 0");
+  const at::Tensor none = at::zeros({a.size(-1)}, a.options().requires_grad(false));
+  return at::div(decay_gate(at::neg(a), none, none), normalizer);
 }
 
 }  // namespace d9d::kernels

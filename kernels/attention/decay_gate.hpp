@@ -11,4 +11,8 @@ namespace d9d::kernels {
 
 at::Tensor decay_gate(const at::Tensor& a, const at::Tensor& log_rate, const at::Tensor& bias);
 
+// The same without parameters (gated linear attention, Yang et al. 2023, arXiv 2312.06635, section 4.4):
+// logsigmoid(a) / normalizer.
+at::Tensor logsigmoid_gate(const at::Tensor& a, double normalizer);
+
 }  // namespace d9d::kernels

@@ -8,12 +8,27 @@
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/loops/attention_avx512.hpp"
 #include "kernels/cpu/ops.hpp"
+#include "kernels/ops/backend.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {
 
 bool blocked_is_possible(const at::Tensor& q) {
   return isa_of_this_machine() >= Isa::avx512 && q.scalar_type() != at::kDouble && q.size(3) <= panel_words;
+}
+
+// Whether the blocked loops compute it, and not the library. c10::Error where the job asks for what cannot be.
+bool takes_blocks(const at::Tensor& q, const at::Tensor& v) {
+  const bool possible = blocked_is_possible(q) && blocked_is_possible(v);
+  const AttentionBackend chosen = backends().attention;
+  TORCH_CHECK(chosen != AttentionBackend::composed,
+              "attention: the CPU has no backend `composed`; choose own, library or auto (node.attention, "
+              "D9D_ATTENTION)");
+  TORCH_CHECK(chosen != AttentionBackend::own || possible, "attention of ", q.scalar_type(), " heads of ",
+              q.size(3), " and values of ", v.size(3),
+              ": the backend `own` needs AVX-512, float32 or bfloat16, and at most ", panel_words,
+              " elements; choose library or auto (node.attention, D9D_ATTENTION)");
+  return possible && chosen != AttentionBackend::library;
 }
 
 at::Tensor with_dense_dim(const at::Tensor& x) {
@@ -123,7 +138,7 @@ at::Tensor widened(const at::Tensor& x, int64_t width) {
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
                                const FirstKeys& first_keys) {
-  const auto run = blocked_is_possible(q) && blocked_is_possible(v) ? blocked_forward : attention_portable;
+  const auto run = takes_blocks(q, v) ? blocked_forward : attention_portable;
   if (q.size(3) == v.size(3)) return run(q, k, v, mask, scale, dtype, first_keys);
   const int64_t width = std::max(q.size(3), v.size(3));
   const AttentionBlock even =
@@ -136,8 +151,7 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
                                                  const FirstKeys& first_keys) {
-  const auto run =
-      blocked_is_possible(q) && blocked_is_possible(v) ? blocked_backward : attention_backward_portable;
+  const auto run = takes_blocks(q, v) ? blocked_backward : attention_backward_portable;
   if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, mask, scale, dtype, first_keys);
   const int64_t width = std::max(q.size(3), v.size(3));
   const AttentionBlockGradients even =

@@ -2,6 +2,7 @@
 #include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/moe/choices.hpp"
+#include "kernels/ops/backend.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 
@@ -46,6 +47,12 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& probs, const at::Tens
   return moe_unpermute(grouped_linear(hidden, down, offsets), probs, map);
 }
 
+// The ops of experts on a CPU multiply by loops of d9d alone.
+bool is_composed(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ||
+         (!x.is_cuda() && backends().grouped_product == GroupedBackend::expert_by_expert);
+}
+
 bool is_stack(const at::Tensor& weight, int64_t experts, int64_t out, int64_t in) {
   return weight.sizes() == at::IntArrayRef({experts, out, in}) && weight.is_contiguous();
 }
@@ -54,7 +61,7 @@ bool is_stack(const at::Tensor& weight, int64_t experts, int64_t out, int64_t in
 
 at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
                        const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down) {
-  if (x.scalar_type() == at::kDouble) return composed(x, probs, experts, gate, up, down);
+  if (is_composed(x)) return composed(x, probs, experts, gate, up, down);
   const int64_t count = gate.size(0), inner = gate.size(1), width = x.size(-1);
   TORCH_CHECK(x.dim() == 2 && gate.dim() == 3 && is_stack(gate, count, inner, width) &&
                   is_stack(up, count, inner, width) && is_stack(down, count, width, inner),

@@ -68,9 +68,20 @@ ModelKeys rope_keys() {
            [](const JsonReader& in, FamilyModel& model) {
              model.rope = read_rope(in, model.max_position_embeddings, model.rope.theta);
            },
-       .write = [](const FamilyModel& model, json& out) { write_rope(model.rope, out); }},
-      {{"rope_scaling", "", "RoPE settings as transformers 4 writes them"}},
-      {{"rope_parameters", "", "RoPE settings as transformers 5 writes them"}}};
+       .write = [](const FamilyModel& model,
+                   json& out) { write_rope(model.rope, model.attention().turning_dim(), out); }},
+      {{"rope_scaling", "",
+        "RoPE settings as transformers 4 writes them; rope_type may also be ntk, with a factor"}},
+      {{"rope_parameters", "", "RoPE settings as transformers 5 writes them, or with rope_type ntk"}},
+      {.key = {"rope_interleave", "",
+               "RoPE turns neighbouring elements, not those half a head apart; transformers computes it "
+               "beside latent attention alone; null: the family's"},
+       .type = &flag_key,
+       .read = [](const JsonReader& in, FamilyModel& model) { read_pairs(in, false, model); },
+       .write =
+           [](const FamilyModel& model, json& out) {
+             if (model.rope.interleaved) out["rope_interleave"] = true;
+           }}};
 }
 
 // Counted from the end, as torch counts rows of an embedding: -1 is the last one.
@@ -199,6 +210,11 @@ ModelKeys decoder_keys(const std::string& type, const std::string& architecture)
   append(keys, attention_keys());
   append(keys, note_keys(type, architecture));
   return keys;
+}
+
+void read_pairs(const JsonReader& in, bool absent, FamilyModel& model) {
+  model.rope.interleaved = in.flag("rope_interleave", absent);
+  if (model.window_rope) model.window_rope->interleaved = model.rope.interleaved;
 }
 
 void never_true(ModelKey& key, const std::string& reason) {

@@ -30,7 +30,7 @@ std::shared_ptr<Attention> DenseDecoder::make_attention(ParameterMaker& make, to
 
 std::shared_ptr<FeedForward> DenseDecoder::make_feed_forward(ParameterMaker& make, torch::nn::Module& layer,
                                                              std::int64_t /*index*/) const {
-  return make.child<SwiGlu>(layer, "mlp", hidden_size, intermediate_size);
+  return make.child<SwiGlu>(layer, "mlp", feed_forward());
 }
 
 std::shared_ptr<FeedForward> SparseDecoder::make_feed_forward(ParameterMaker& make, torch::nn::Module& layer,

@@ -13,7 +13,8 @@ MapperPtr same_tensors(const DenseDecoder& model) {
   if (!model.tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     std::vector<std::string> names = tensors_outside_feed_forward(model.attention());
-    for (std::string& name : tensors_of_dense_feed_forward()) names.push_back(std::move(name));
+    for (std::string& name : tensors_of_dense_feed_forward(model.feed_forward()))
+      names.push_back(std::move(name));
     for (const std::string& name : names) {
       mappers.push_back(identity(fmt::format("model.layers.{}.{}", layer, name)));
     }
@@ -29,14 +30,19 @@ AttentionOptions DenseDecoder::attention() const {
           .num_kv_heads = num_key_value_heads,
           .head_dim = head_dim,
           .value_head_dim = head_dim,
-          .norm_eps = rms_norm_eps};
+          .norm_eps = rms_norm_eps,
+          .interleaved = rope.interleaved};
+}
+
+SwiGluOptions DenseDecoder::feed_forward() const {
+  return {hidden_size, intermediate_size};
 }
 
 BlockCosts DenseDecoder::layer(std::int64_t index, int ranks) const {
   BlockCosts costs = attention_costs(attention_of(index), ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
-  costs += swiglu_costs(hidden_size, intermediate_size, ranks);
+  costs += swiglu_costs(feed_forward(), ranks);
   return costs;
 }
 
@@ -65,8 +71,11 @@ std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& at
   return names;
 }
 
-std::vector<std::string> tensors_of_dense_feed_forward() {
-  return {"mlp.gate_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"};
+std::vector<std::string> tensors_of_dense_feed_forward(const SwiGluOptions& feed_forward) {
+  std::vector<std::string> names = {"mlp.gate_proj.weight", "mlp.up_proj.weight", "mlp.down_proj.weight"};
+  if (feed_forward.bias)
+    names.insert(names.end(), {"mlp.gate_proj.bias", "mlp.up_proj.bias", "mlp.down_proj.bias"});
+  return names;
 }
 
 void DenseDecoder::validate(const std::string& where) const {

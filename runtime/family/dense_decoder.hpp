@@ -22,6 +22,7 @@ struct DenseDecoder : FamilyModel {
 
   // Without biases; a family that has some says so.
   AttentionOptions attention() const override;
+  virtual SwiGluOptions feed_forward() const;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   void require_tensor_parallel(int ranks) const override;
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
@@ -42,6 +43,6 @@ struct DenseDecoder : FamilyModel {
 
 // The tensors of a layer outside of its feed-forward block, and those of a dense one, as a folder names them.
 std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& attention);
-std::vector<std::string> tensors_of_dense_feed_forward();
+std::vector<std::string> tensors_of_dense_feed_forward(const SwiGluOptions& feed_forward);
 
 }  // namespace d9d

@@ -80,6 +80,8 @@ struct FamilyModel : ModelDescription {
   // Those of a folder with these tensors, as patterns of its own spelling (folder/folder_names.hpp); with them the
   // tensors of other parts of a multimodal model.
   std::vector<std::string> unread_in_folder(const std::set<std::string>& stored) const;
+  // Whether transformers turns neighbouring elements (rope_interleave); without it, it turns halves in silence.
+  virtual bool transformers_turns_pairs() const { return false; }
   // Whether peft 0.21 fuses adapters of single experts as transformers 5 has these experts.
   virtual bool peft_reads_adapters_of_experts() const { return true; }
 

@@ -14,8 +14,9 @@ namespace {
 using nlohmann::json;
 using Type = RopeOptions::Type;
 
-constexpr std::array<std::pair<const char*, Type>, 6> known_types = {{{"default", Type::plain},
+constexpr std::array<std::pair<const char*, Type>, 7> known_types = {{{"default", Type::plain},
                                                                       {"linear", Type::linear},
+                                                                      {"ntk", Type::ntk},
                                                                       {"dynamic", Type::dynamic},
                                                                       {"yarn", Type::yarn},
                                                                       {"llama3", Type::llama3},
@@ -27,8 +28,8 @@ Type type_from(const std::string& text, const std::string& where) {
   }
   throw Error(
       ErrorKind::input,
-      fmt::format("{}: rope_type is '{}', supported are default, linear, dynamic, yarn, llama3 and longrope; "
-                  "set rope_type to default to use the model without it",
+      fmt::format("{}: rope_type is '{}', supported are default, linear, ntk, dynamic, yarn, llama3 and "
+                  "longrope; set rope_type to default to use the model without it",
                   where, text));
 }
 
@@ -172,7 +173,10 @@ void write_rotary_share(double share, json& out) {
   }
 }
 
-void write_rope(const RopeOptions& rope, json& out) {
+void write_rope(const RopeOptions& given, std::int64_t head_dim, json& out) {
+  RopeOptions rope = given;
+  if (given.type == Type::ntk)
+    rope = {.theta = given.stretched_theta(given.factor, head_dim), .interleaved = given.interleaved};
   json parameters = {{"rope_type", name_of(rope.type)}};
   if (rope.type != Type::plain) write_scaling(rope, parameters);
   out["rope_scaling"] = rope.type == Type::plain ? json(nullptr) : parameters;
@@ -199,6 +203,9 @@ void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::st
   D9D_REQUIRE(rope.theta > 1.0, "{}: rope_theta is {}, expected a number above 1", where, rope.theta);
   D9D_REQUIRE(rope.factor > 0 && std::isfinite(rope.factor),
               "{}: the RoPE factor is {}, expected a number above 0", where, rope.factor);
+  D9D_REQUIRE(rope.type != Type::ntk || head_dim > 2,
+              "{}: rope_type ntk needs heads that turn in more than 2 dimensions, but they turn in {}", where,
+              head_dim);
   const bool needs_original = has_original_length(rope.type) || rope.type == Type::dynamic;
   D9D_REQUIRE(
       !needs_original || rope.original_max_position_embeddings > 0,

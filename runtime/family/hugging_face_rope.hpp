@@ -22,8 +22,9 @@ void validate_rope(const RopeOptions& rope, std::int64_t head_dim, const std::st
 // to the top, and the theta of the others to rope_local_base_freq, as transformers 4 has them. Where the others
 // have more than a theta, all stays.
 void flatten_rope(nlohmann::json& config);
-// Adds rope_parameters, rope_theta and rope_scaling.
-void write_rope(const RopeOptions& rope, nlohmann::json& out);
+// Adds rope_parameters, rope_theta and rope_scaling. transformers has no type ntk: writes the rope_theta that is the
+// same for heads that turn in `head_dim` dimensions.
+void write_rope(const RopeOptions& rope, std::int64_t head_dim, nlohmann::json& out);
 // Adds partial_rotary_factor to them and outside of them.
 void write_rotary_share(double share, nlohmann::json& out);
 

@@ -21,6 +21,7 @@ std::int64_t position_limit(const FamilyModel& config) {
   switch (rope.type) {
     case RopeOptions::Type::plain:
       return given;
+    case RopeOptions::Type::ntk:
     case RopeOptions::Type::dynamic:
     case RopeOptions::Type::linear:
       return stretched(given, rope.factor);

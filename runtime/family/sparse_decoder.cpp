@@ -28,7 +28,7 @@ void for_equal_tensors(const SparseDecoder& model, const std::vector<std::int64_
       for (const auto& name : tensors_of_prediction()) same(prefix + name);
     }
     if (!model.is_sparse_layer(layer)) {
-      for (const auto& name : tensors_of_dense_feed_forward()) same(prefix + name);
+      for (const auto& name : tensors_of_dense_feed_forward(model.feed_forward())) same(prefix + name);
       continue;
     }
     for (const auto& name : model.tensors_beside_experts())

@@ -170,6 +170,10 @@ std::string config_with(const FamilyModel& config, const SpecialTokens& tokens,
   nlohmann::json json = nlohmann::json::parse(config.config_json());
   set_architecture(config, json);
   add_carried_keys(carried, labels_of(config), json);
+  if (config.rope.interleaved && !config.transformers_turns_pairs())
+    log::warn(
+        "the exported config.json has rope_interleave: true, which transformers ignores in this family: "
+        "there the model computes other numbers; d9d reads the folder right");
   if (tokens.eos.size() == 1) json["eos_token_id"] = tokens.eos.front();
   if (tokens.eos.size() > 1) json["eos_token_id"] = tokens.eos;
   if (tokens.bos && !config.bos_token_id) json["bos_token_id"] = *tokens.bos;
@@ -282,7 +286,7 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
   if (!of_rows.empty()) differences.push_back(of_rows);
   // The other spelling of rope_scaling says the base as well; sizes are told by the weights' shapes.
   for (const char* key : {"rms_norm_eps", "rope_parameters", "num_experts_per_tok", "norm_topk_prob",
-                          "max_position_embeddings", "pad_token_id"}) {
+                          "max_position_embeddings", "pad_token_id", "rope_interleave"}) {
     const Json& there = theirs.contains(key) ? theirs[key] : Json();
     const Json& here = ours.contains(key) ? ours[key] : Json();
     if (there == here) continue;

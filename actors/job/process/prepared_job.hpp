@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/job/actor_registry.hpp"
+#include "kernels/ops/backend.hpp"
 #include "runtime/job/plan/rank_plan.hpp"
 #include "runtime/job/step_phases.hpp"
 #include "runtime/plugin/registry.hpp"
@@ -27,6 +28,7 @@ struct PreparedJob {
   std::shared_ptr<const Collation> collation;  // null: samples are stacked
   ScheduleConfig schedule;                     // a plugin's has been made
   JobPlan plan;                                // made with this schedule
+  kernels::Backends backends;                  // of this process
   StepPhases phases;                           // of the task
   std::uint64_t total_steps = 0;               // of a start that goes on from the newest checkpoint
   std::optional<std::uint64_t> num_samples;    // of an epoch; none: the source is endless

@@ -2,6 +2,7 @@
 
 #include "actors/core/actor.hpp"
 #include "actors/job/folder/run_folders.hpp"
+#include "actors/job/run/backends.hpp"
 #include "actors/job/run/findings.hpp"
 #include "actors/job/run/process_options.hpp"
 #include "runtime/base/count.hpp"
@@ -250,6 +251,14 @@ void look_at_connections(const JobConfig& job, const RunOptions& options, Findin
   findings.attempt("", [&] { tls_of(job); });
 }
 
+void choose_backends(const LoadedJob& loaded, PreparedJob& prepared) {
+  prepared.backends = backends_of(loaded);
+  const bool has_experts = loaded.model == nullptr || loaded.model->experts_per_layer() > 0;
+  if (!has_experts && loaded.job.node.grouped_product != kernels::GroupedBackend::auto_)
+    prepared.warnings.emplace_back(
+        "node.grouped_product has no effect: the model has no experts; leave it out");
+}
+
 }  // namespace
 
 PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk& disk) {
@@ -265,6 +274,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
   look_at_own_folders(job, findings);
   open_sources(loaded, options, disk, prepared, findings);
   look_at_connections(job, options, findings);
+  findings.attempt("", [&] { choose_backends(loaded, prepared); });
   if (!options.join) {  // what only node 0 has
     findings.attempt("trainer.logging.tracker", [&] { require_tracker_clients(job); });
     findings.attempt("", [&] { look_at_folders(job); });

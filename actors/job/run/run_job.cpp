@@ -12,6 +12,7 @@
 #include "actors/job/folder/resume.hpp"
 #include "actors/job/folder/run_folders.hpp"
 #include "actors/job/process/tell_signal.hpp"
+#include "actors/job/run/backends.hpp"
 #include "actors/job/run/close_watch.hpp"
 #include "actors/job/run/instruction_set.hpp"
 #include "actors/job/run/preparation.hpp"
@@ -178,6 +179,7 @@ JobRun::JobRun(const LoadedJob& loaded, const RunOptions& options, const std::ve
       services_(services(memory)) {}
 
 int JobRun::run() {
+  kernels::choose_backends(prepared_.backends);
   tell_warnings();
   make_node();
   take_folders();
@@ -262,7 +264,8 @@ void JobRun::take_folders() {
 }
 
 void JobRun::tell_begin() const {
-  if (options_.share.worker.index == 0) log::info("computing with {} instructions", isa_);
+  if (options_.share.worker.index == 0)
+    log::info("computing with {} instructions; {}", isa_, backends_text(prepared_.backends, loaded_));
   if (options_.on_ready && options_.join) options_.on_ready(*options_.join);
 }
 

@@ -9,6 +9,7 @@
 #include "kernels/cuda/attention/composed_attention.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
+#include "kernels/ops/backend.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -36,6 +37,24 @@ bool is_for_flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
          has_packs(k) && has_packs(v) && (limits_nothing(mask) || mask.offset == k.size(1) - q.size(1));
 }
 
+// Whether FlashAttention computes it. c10::Error where the job asks for what cannot be.
+bool takes_flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
+                 const FirstKeys& first_keys) {
+  using kernels::AttentionBackend;
+  const bool possible = is_for_flash(q, k, v, mask, first_keys);
+  const AttentionBackend chosen = kernels::backends().attention;
+  TORCH_CHECK(chosen != AttentionBackend::own,
+              "attention: CUDA has no backend `own`; choose library, composed or auto (node.attention, "
+              "D9D_ATTENTION)");
+  TORCH_CHECK(chosen != AttentionBackend::library || possible || q.numel() == 0, "attention of ",
+              q.scalar_type(), " heads of ", q.size(3), " and values of ", v.size(3),
+              first_keys.defined() ? ", several documents" : "",
+              ": the backend `library` needs bfloat16, rows of one document, masks that end with the last "
+              "key, and both widths equal, a multiple of 8 and at most 256; choose composed or auto "
+              "(node.attention, D9D_ATTENTION)");
+  return possible && chosen != AttentionBackend::composed;
+}
+
 // -1: no limit.
 std::optional<int64_t> window(int64_t limit) {
   return limit == AttentionMask::unlimited ? -1 : limit;
@@ -49,7 +68,7 @@ AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const a
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
                                const FirstKeys& first_keys) {
   const c10::DeviceGuard guard(q.device());
-  if (!is_for_flash(q, k, v, mask, first_keys))
+  if (!takes_flash(q, k, v, mask, first_keys))
     return composed_attention(q, k, v, mask, scale, dtype, first_keys);
   const auto result = at::_flash_attention_forward(q, k, v, {}, {}, q.size(1), k.size(1), /*dropout_p=*/0,
                                                    is_causal(mask), /*return_debug_mask=*/false, scale,
@@ -63,7 +82,7 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  double scale, at::ScalarType dtype,
                                                  const FirstKeys& first_keys) {
   const c10::DeviceGuard guard(q.device());
-  if (!is_for_flash(q, k, v, mask, first_keys))
+  if (!takes_flash(q, k, v, mask, first_keys))
     return composed_attention_backward(grad, q, k, v, forward, mask, scale, dtype, first_keys);
   const auto of_type = [&](const at::Tensor& x) { return x.to(q.scalar_type()); };
   const at::Tensor unused = at::empty({2}, q.options().dtype(at::kUInt64));  // the state of a dropout of 0

@@ -8,6 +8,7 @@
 #include "kernels/cuda/moe/experts.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
+#include "kernels/ops/backend.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -15,12 +16,30 @@ namespace {
 constexpr int64_t elements_of_pack = 8;  // bfloat16 in 16 bytes
 
 // It takes contiguous rows of packs, and at least one.
-bool is_for_library(std::initializer_list<at::Tensor> factors) {
+bool fits_library(std::initializer_list<at::Tensor> factors) {
   for (const at::Tensor& x : factors)
     if (!x.is_cuda() || x.scalar_type() != at::kBFloat16 || x.numel() == 0 || !x.is_contiguous() ||
         x.size(-1) % elements_of_pack != 0 || !begins_at_a_pack(x))
       return false;
   return true;
+}
+
+// Whether ATen's grouped product computes it. c10::Error where the job asks for what cannot be; without rows there is
+// nothing to compute.
+bool is_for_library(std::initializer_list<at::Tensor> factors, bool writes_packs = true) {
+  using kernels::GroupedBackend;
+  const bool fits = writes_packs && fits_library(factors);
+  const GroupedBackend chosen = kernels::backends().grouped_product;
+  TORCH_CHECK(chosen != GroupedBackend::own,
+              "products of experts: CUDA has no backend `own`; choose library, expert_by_expert or auto "
+              "(node.grouped_product, D9D_GROUPED_PRODUCT)");
+  const at::Tensor& rows = *factors.begin();
+  TORCH_CHECK(
+      chosen != GroupedBackend::library || fits || rows.numel() == 0, "products of experts of ",
+      rows.scalar_type(), " rows ", rows.sizes(),
+      ": the backend `library` needs bfloat16 and widths that are multiples of 8; choose expert_by_expert or "
+      "auto (node.grouped_product, D9D_GROUPED_PRODUCT)");
+  return fits && chosen != GroupedBackend::expert_by_expert;
 }
 
 // The end of each expert's rows.
@@ -65,7 +84,7 @@ at::Tensor grouped_product(const at::Tensor& in, const at::Tensor& weight, const
   const at::Tensor right = transposed ? weight.transpose(1, 2) : weight;
   const at::Tensor rows_in = in.contiguous();
   const bool writes_whole_packs = right.size(2) % elements_of_pack == 0;
-  if (writes_whole_packs && is_for_library({rows_in, weight}))
+  if (is_for_library({rows_in, weight}, writes_whole_packs))
     return at::_grouped_mm(rows_in, right, ends_of(offsets));
   at::Tensor out = at::empty({in.size(0), right.size(2)}, in.options().requires_grad(false));
   for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {

@@ -90,14 +90,7 @@ ModelKeys latent_keys() {
           member({"v_head_dim", "",
                   "width of a head's values, at most that of its queries; required without `from`", optional,
                   at_least(1)},
-                 &DeepseekV3Config::v_head_dim),
-          {.key = {"rope_interleave", "",
-                   "RoPE turns neighbouring elements, not those half a head apart; null: true"},
-           .type = &flag_key,
-           .read = [](const JsonReader& in,
-                      FamilyModel& model) { model.rope.interleaved = in.flag("rope_interleave", true); },
-           .write = [](const FamilyModel& model,
-                       json& out) { out["rope_interleave"] = model.rope.interleaved; }}};
+                 &DeepseekV3Config::v_head_dim)};
 }
 
 ModelKeys routed_keys() {
@@ -195,6 +188,9 @@ ModelKeys training_keys() {
 ModelKeys deepseek_v3_keys() {
   ModelKeys keys = decoder_keys("deepseek_v3", "DeepseekV3ForCausalLM");
   set_member(keys, "attention_bias", &DeepseekV3Config::attention_bias);
+  ModelKey& pairs = row(keys, "rope_interleave");
+  pairs.read = [](const JsonReader& in, FamilyModel& model) { read_pairs(in, true, model); };
+  pairs.write = [](const FamilyModel& model, json& out) { out["rope_interleave"] = model.rope.interleaved; };
   append(keys, latent_keys());
   append(keys, routed_keys());
   append(keys, training_keys());
@@ -275,8 +271,7 @@ BlockCosts DeepseekV3Config::layer(std::int64_t index, int ranks) const {
   BlockCosts costs = latent_attention_costs(latent_attention(), ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
-  costs += is_sparse_layer(index) ? mixture_costs(moe(), ranks)
-                                  : swiglu_costs(hidden_size, intermediate_size, ranks);
+  costs += is_sparse_layer(index) ? mixture_costs(moe(), ranks) : swiglu_costs(feed_forward(), ranks);
   return costs;
 }
 

@@ -26,6 +26,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::int64_t num_nextn_predict_layers = 0;  // in the folder, whether they train or not
 
   LatentAttentionOptions latent_attention() const;
+  HeadWidths head_widths() const override { return {qk_nope_head_dim + qk_rope_head_dim, v_head_dim}; }
   MoeOptions moe() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
@@ -36,6 +37,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::vector<std::string> tensors_outside_mlp(std::int64_t /*layer*/) const override;
   std::vector<std::string> tensors_beside_experts() const override;
   std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const override;
+  bool transformers_turns_pairs() const override { return true; }
 
   bool operator==(const DeepseekV3Config&) const = default;
 };

@@ -37,8 +37,9 @@ void read_ropes(const JsonReader& in, FamilyModel& config) {
 
 void write_ropes(const FamilyModel& config, json& out) {
   json windows;
-  write_rope(*config.window_rope, windows);
-  write_rope(config.rope, out);
+  const std::int64_t dim = config.attention().turning_dim();
+  write_rope(*config.window_rope, dim, windows);
+  write_rope(config.rope, dim, out);
   out["rope_parameters"] = {{"full_attention", out["rope_parameters"]},
                             {"sliding_attention", windows["rope_parameters"]}};
   out["rope_local_base_freq"] = config.window_rope->theta;
@@ -155,6 +156,12 @@ AttentionOptions Gemma3TextConfig::attention() const {
   options.qk_norm = options.zero_centered_norm = true;
   options.scale = 1.0 / std::sqrt(query_pre_attn_scalar);
   options.qkv_bias = options.output_bias = attention_bias;
+  return options;
+}
+
+SwiGluOptions Gemma3TextConfig::feed_forward() const {
+  SwiGluOptions options = DenseDecoder::feed_forward();
+  options.activation = Activation::gelu;
   return options;
 }
 

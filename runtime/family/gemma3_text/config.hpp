@@ -14,6 +14,7 @@ struct Gemma3TextConfig final : DenseDecoder {
   bool attention_bias = false;         // on all four projections
 
   AttentionOptions attention() const override;
+  SwiGluOptions feed_forward() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   std::unique_ptr<StageModule> build_stage(StagePosition position,
                                            const BuildOptions& options) const override;

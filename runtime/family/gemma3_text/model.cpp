@@ -16,7 +16,7 @@ class Gemma3TextLayer final : public DecoderLayer {
     self_attn_ = make.child<GroupedQueryAttention>(*this, "self_attn", config.attention_of(index));
     attended_norm_ = norm("post_attention_layernorm");
     post_attention_layernorm_ = norm("pre_feedforward_layernorm");
-    mlp_ = make.child<SwiGlu>(*this, "mlp", config.hidden_size, config.intermediate_size, Activation::gelu);
+    mlp_ = make.child<SwiGlu>(*this, "mlp", config.feed_forward());
     fed_norm_ = norm("post_feedforward_layernorm");
     window_rope_ = config.windows.slides(index);
   }

@@ -18,10 +18,16 @@ struct LlamaConfig final : DenseDecoder {
   }
 
   bool attention_bias = false;  // biases on q, k, v and o projections
+  bool mlp_bias = false;        // biases on gate, up and down projections
 
   AttentionOptions attention() const override {
     AttentionOptions options = DenseDecoder::attention();
     options.qkv_bias = options.output_bias = attention_bias;
+    return options;
+  }
+  SwiGluOptions feed_forward() const override {
+    SwiGluOptions options = DenseDecoder::feed_forward();
+    options.bias = mlp_bias;
     return options;
   }
   const ModelKeys& keys() const override;
@@ -30,11 +36,8 @@ struct LlamaConfig final : DenseDecoder {
 ModelKeys llama_keys() {
   ModelKeys keys = decoder_keys("llama", "LlamaForCausalLM");
   set_member(keys, "attention_bias", &LlamaConfig::attention_bias);
-  ModelKey mlp_bias{{"mlp_bias", "", "only false"}};
-  never_true(mlp_bias,
-             "biases of the feed-forward layers are not supported; use a model with mlp_bias false");
-  mlp_bias.write = [](const FamilyModel&, nlohmann::json& out) { out["mlp_bias"] = false; };
-  keys.push_back(std::move(mlp_bias));
+  keys.push_back(member({"mlp_bias", "", "biases on the gate, up and down projections; null: false"},
+                        &LlamaConfig::mlp_bias));
   keys.push_back({{"pretraining_tp", "", "a key of config.json", config::optional, config::any_number(),
                    "it is only a note"}});
   return keys;

@@ -144,8 +144,7 @@ BlockCosts Qwen3NextConfig::layer(std::int64_t index, int ranks) const {
       is_linear_layer(index) ? delta_net_costs(delta_net(), ranks) : attention_costs(attention(), ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
-  costs += is_sparse_layer(index) ? mixture_costs(moe(), ranks)
-                                  : swiglu_costs(hidden_size, intermediate_size, ranks);
+  costs += is_sparse_layer(index) ? mixture_costs(moe(), ranks) : swiglu_costs(feed_forward(), ranks);
   return costs;
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/host_port.hpp"
 #include "runtime/base/host/network.hpp"
+#include "runtime/job/rule/backend_rules.hpp"
 #include "runtime/job/rule/context_rules.hpp"
 #include "runtime/job/rule/data_rules.hpp"
 #include "runtime/job/rule/evaluation_rules.hpp"
@@ -375,6 +376,8 @@ std::vector<JobIssue> validate(const JobConfig& job, const FamilyModel* model) {
   check_length(job, issues);
   for (JobIssue& issue : data_issues(job, model)) issues.push_back(std::move(issue));
   for (JobIssue& issue : evaluation_issues(job, model)) issues.push_back(std::move(issue));
+  const kernels::Backends backends{job.node.attention, job.node.grouped_product};
+  for (JobIssue& issue : backend_issues(backends, job, model)) issues.push_back(std::move(issue));
   check_network(job, issues);
   check_names(job, issues);
   return issues;

@@ -10,8 +10,14 @@
 #include <optional>
 #include <string>
 
+#include "kernels/ops/backend.hpp"
 #include "runtime/base/config/keys.hpp"
 #include "runtime/job/section/process_count.hpp"
+
+namespace d9d::kernels {
+BOOST_DESCRIBE_ENUM(AttentionBackend, auto_, own, library, composed)
+BOOST_DESCRIBE_ENUM(GroupedBackend, auto_, own, library, expert_by_expert)
+}  // namespace d9d::kernels
 
 namespace d9d {
 
@@ -42,6 +48,8 @@ struct NodeConfig {
   DeviceKind device = DeviceKind::cpu;
   std::optional<std::int64_t> devices;
   std::optional<CollectivesKind> collectives;
+  kernels::AttentionBackend attention = kernels::AttentionBackend::auto_;
+  kernels::GroupedBackend grouped_product = kernels::GroupedBackend::auto_;
   std::optional<std::string> listen;
   std::optional<std::string> advertise;
   bool insecure = false;
@@ -56,9 +64,9 @@ struct NodeConfig {
   std::int64_t stop_grace = 25;
 };
 BOOST_DESCRIBE_STRUCT(NodeConfig, (),
-                      (ranks, processes, threads_per_rank, device, devices, collectives, listen, advertise,
-                       insecure, tls, clear_collectives, job_token, job_token_file, status, heartbeat_ms,
-                       trace, disk_timeout, join_timeout, stop_grace))
+                      (ranks, processes, threads_per_rank, device, devices, collectives, attention,
+                       grouped_product, listen, advertise, insecure, tls, clear_collectives, job_token,
+                       job_token_file, status, heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
 constexpr auto keys_of(config::Tag<NodeConfig>) {
   using namespace config;
   return std::array{
@@ -81,6 +89,14 @@ constexpr auto keys_of(config::Tag<NodeConfig>) {
           "how ranks with devices sum and exchange: `nccl`, which takes one rank for each device, or "
           "`local`, copies and sums on the devices of this process; null: nccl between nodes, and on cuda "
           "where each rank has a device and the order of actions is static, else local"},
+      Key{"attention", "",
+          "which code computes attention (kernels/ops/README.md says what each can do): `own` loops or the "
+          "`library`'s on CPUs, the `library`'s or `composed` products on cuda; auto: what the variable "
+          "D9D_ATTENTION says, else the fastest that can"},
+      Key{"grouped_product", "",
+          "which code computes the products of experts: `own` loops on CPUs, the `library`'s grouped product "
+          "on cuda, or `expert_by_expert`; auto: what the variable D9D_GROUPED_PRODUCT says, else the "
+          "fastest that can"},
       Key{"listen", "",
           "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
           "null: 127.0.0.1:0"},

@@ -28,8 +28,10 @@ GatedDeltaNet::GatedDeltaNet(ParameterMaker& make, const DeltaNetOptions& option
   in_proj_qkvz_ = make.child<Linear>(*this, "in_proj_qkvz", hidden, 2 * (keys + values));
   in_proj_ba_ = make.child<Linear>(*this, "in_proj_ba", hidden, 2 * options.num_value_heads);
   conv1d_ = make.child<ShortConvolution>(*this, "conv1d", 2 * keys + values, options.taps);
-  dt_bias_ = make.constant(*this, "dt_bias", {options.num_value_heads}, 1.0F);
-  log_rate_ = make.log_uniform(*this, "A_log", {options.num_value_heads}, 16.0F);
+  if (options.gate == DecayGate::mamba) {
+    dt_bias_ = make.constant(*this, "dt_bias", {options.num_value_heads}, 1.0F);
+    log_rate_ = make.log_uniform(*this, "A_log", {options.num_value_heads}, 16.0F);
+  }
   norm_ = make.child<RmsNorm>(*this, "norm", options.value_head_dim, options.norm_eps);
   out_proj_ = make.child<Linear>(*this, "out_proj", values, hidden);
 }
@@ -41,8 +43,8 @@ void GatedDeltaNet::shard(TensorParallel& tensor, const ActivationShards& tokens
   first_key_head_ = tensor.rank() * key_heads_;
   tensor.column(in_proj_qkvz_->weight);
   tensor.column(in_proj_ba_->weight);
-  tensor.shard(dt_bias_, 0);
-  tensor.shard(log_rate_, 0);
+  for (const at::Tensor& of_heads : {dt_bias_, log_rate_})
+    if (of_heads.defined()) tensor.shard(of_heads, 0);
   tensor.row(out_proj_->weight);
 }
 
@@ -67,7 +69,10 @@ GatedDeltaNet::DeltaInputs GatedDeltaNet::delta_inputs(const std::vector<at::Ten
   const at::Tensor q = convolve(0, qkv[0], first_key), k = convolve(1, qkv[1], keys + first_key);
   const at::Tensor v = convolve(2, qkv[2], first_value).flatten(2).unflatten(-1, {num_heads(), -1});
   const auto ba = gates.split_with_sizes({group_, group_}, -1);
-  const at::Tensor decay = kernels::decay_gate(ba[1].flatten(2), log_rate_, dt_bias_);
+  const at::Tensor a = ba[1].flatten(2);
+  const at::Tensor decay = options_.gate == DecayGate::mamba
+                               ? kernels::decay_gate(a, log_rate_, dt_bias_)
+                               : kernels::logsigmoid_gate(a, options_.gate_normalizer);
   return {q, k, v, decay, at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()))};
 }
 

@@ -7,6 +7,7 @@
 //   in_proj_ba   [.., H]  per key head: b (beta before its sigmoid) of its value heads, then a (of the decay)
 //   conv1d [C, 1, K]      C: all queries, all keys, all values
 //   A_log, dt_bias [value heads], norm [value head dim], out_proj [H, values]
+// With DecayGate::logsigmoid there are no A_log and dt_bias (gated linear attention; not of transformers).
 // States and convolution start from zeros at each sequence of the batch, and at each document of a row that
 // holds several. They do not use positions.
 
@@ -64,7 +65,7 @@ class GatedDeltaNet final : public Attention {
   std::shared_ptr<Linear> in_proj_qkvz_, in_proj_ba_, out_proj_;
   std::shared_ptr<ShortConvolution> conv1d_;
   std::shared_ptr<RmsNorm> norm_;
-  at::Tensor dt_bias_, log_rate_;
+  at::Tensor dt_bias_, log_rate_;  // undefined with DecayGate::logsigmoid
   ActivationShards tokens_;
 };
 

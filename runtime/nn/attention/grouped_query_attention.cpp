@@ -56,9 +56,10 @@ std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tens
                                                                   const at::Tensor& cos,
                                                                   const at::Tensor& sin) const {
   const at::Tensor k = key_heads(keys, options_.head_dim);
-  if (!options_.qk_norm) return kernels::rope(q, k, cos, sin);
-  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin,
-                               kernels::RopeStyle::half, options_.zero_centered_norm);
+  const auto style = options_.interleaved ? kernels::RopeStyle::interleaved : kernels::RopeStyle::half;
+  if (!options_.qk_norm) return kernels::rope(q, k, cos, sin, style);
+  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin, style,
+                               options_.zero_centered_norm);
 }
 
 at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,

@@ -62,11 +62,11 @@ std::int64_t stretch_of(const RopeOptions& rope, std::int64_t length) {
 }
 
 double theta_of(const RopeOptions& rope, std::int64_t head_dim, std::int64_t length) {
+  if (rope.type == RopeOptions::Type::ntk) return rope.stretched_theta(rope.factor, head_dim);
   if (rope.type != RopeOptions::Type::dynamic || stretch_of(rope, length) == 0) return rope.theta;
-  const auto dim = static_cast<double>(head_dim);
   const double times =
       static_cast<double>(length) / static_cast<double>(rope.original_max_position_embeddings);
-  return rope.theta * std::pow(rope.factor * times - (rope.factor - 1.0), dim / (dim - 2.0));
+  return rope.stretched_theta(rope.factor * times - (rope.factor - 1.0), head_dim);
 }
 
 at::Tensor longrope(const RopeOptions& rope, const at::Tensor& plain, std::int64_t length) {
@@ -143,6 +143,7 @@ at::Tensor inverse_frequencies(const RopeOptions& rope, std::int64_t head_dim, s
     case Type::longrope:
       return longrope(rope, plain, length);
     case Type::plain:
+    case Type::ntk:
     case Type::dynamic:
       break;
   }

@@ -57,7 +57,8 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   const std::int64_t keys = key_heads * dk, values = heads * dv, hidden = options.hidden_size;
   BlockCosts costs;
   costs.products = hidden * (2 * keys + 3 * values + 2 * heads);
-  costs.active = costs.products + (2 * options.keys() + options.values()) * options.taps + 2 * heads + dv;
+  const std::int64_t gate = options.gate == DecayGate::mamba ? 2 * heads : 0;
+  costs.active = costs.products + (2 * options.keys() + options.values()) * options.taps + gate + dv;
   costs.parameters = costs.active;
   costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
   costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;
@@ -88,13 +89,11 @@ BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ran
 }
 
 // Kept: the gathered input, gate, up and their product.
-BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks) {
-  const std::int64_t width = (intermediate_size + ranks - 1) / ranks;
-  const std::int64_t weights = 3 * hidden_size * width;
-  return {.parameters = weights,
-          .active = weights,
-          .products = weights,
-          .kept_gathered = hidden_size + 3 * width};
+BlockCosts swiglu_costs(const SwiGluOptions& options, int ranks) {
+  const std::int64_t width = (options.intermediate_size + ranks - 1) / ranks, hidden = options.hidden_size;
+  const std::int64_t weights = 3 * hidden * width;
+  const std::int64_t all = weights + (options.bias ? 2 * width + hidden : 0);
+  return {.parameters = all, .active = all, .products = weights, .kept_gathered = hidden + 3 * width};
 }
 
 // Kept: the input, gate and up of the chosen experts; router probabilities and routes.
@@ -109,7 +108,7 @@ BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
                    .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
                    .side_own = 4 * options.num_experts + 32 * options.top_k};
   if (options.shared_intermediate_size == 0) return costs;
-  costs += swiglu_costs(options.hidden_size, options.shared_intermediate_size, ranks);
+  costs += swiglu_costs({options.hidden_size, options.shared_intermediate_size}, ranks);
   if (ranks == 1) costs.kept_gathered -= options.hidden_size;  // the input is the router's too
   if (!options.shared_gate) return costs;
   // Kept: the shared expert's result and the gate's.

@@ -32,7 +32,7 @@ BlockCosts norm_costs(std::int64_t width);
 BlockCosts attention_costs(const AttentionOptions& options, int ranks = 1);
 BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ranks = 1);
 BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks = 1);
-BlockCosts swiglu_costs(std::int64_t hidden_size, std::int64_t intermediate_size, int ranks = 1);
+BlockCosts swiglu_costs(const SwiGluOptions& options, int ranks = 1);
 BlockCosts mixture_costs(const MoeOptions& options, int ranks = 1);
 
 }  // namespace d9d

@@ -16,6 +16,7 @@ struct AttentionOptions {
   bool qk_norm = false;             // RMS norm of each query and key head before rotary embedding
   bool zero_centered_norm = false;  // the norm's weight is stored minus 1
   std::int64_t rotary_dim = 0;      // leading dimensions of a head that RoPE turns; even; 0: all
+  bool interleaved = false;         // RoPE turns pairs (2i, 2i + 1) instead of (i, i + turning_dim() / 2)
   // The query projection has a gate after each head. The attention's output is multiplied with its sigmoid.
   bool output_gate = false;
   std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own
@@ -28,6 +29,18 @@ struct AttentionOptions {
 // The activation of a feed-forward block. gelu is its tanh approximation.
 enum class Activation { silu, gelu };
 
+// A feed-forward block of three linears (SwiGlu in feed_forward.hpp).
+struct SwiGluOptions {
+  std::int64_t hidden_size = 0;
+  std::int64_t intermediate_size = 0;
+  Activation activation = Activation::silu;
+  bool bias = false;  // on all three
+};
+
+// How a delta net's head forgets (kernels/attention/decay_gate.hpp). mamba has two parameters for each head,
+// logsigmoid none.
+enum class DecayGate { mamba, logsigmoid };
+
 // A gated delta net (gated_delta_net.hpp).
 struct DeltaNetOptions {
   std::int64_t hidden_size = 0;
@@ -37,6 +50,8 @@ struct DeltaNetOptions {
   std::int64_t value_head_dim = 0;
   std::int64_t taps = 0;  // tokens that the short convolution reads
   double norm_eps = 0;
+  DecayGate gate = DecayGate::mamba;
+  double gate_normalizer = 16;  // logsigmoid is divided by it
 
   std::int64_t keys() const { return num_key_heads * key_head_dim; }
   std::int64_t values() const { return num_value_heads * value_head_dim; }

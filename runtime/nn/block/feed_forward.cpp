@@ -72,18 +72,22 @@ at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts, const at
 
 }  // namespace
 
-SwiGlu::SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size,
-               Activation activation)
-    : activation_(activation) {
-  gate_proj_ = make.child<Linear>(*this, "gate_proj", hidden_size, intermediate_size);
-  up_proj_ = make.child<Linear>(*this, "up_proj", hidden_size, intermediate_size);
-  down_proj_ = make.child<Linear>(*this, "down_proj", intermediate_size, hidden_size);
+SwiGlu::SwiGlu(ParameterMaker& make, const SwiGluOptions& options) : activation_(options.activation) {
+  const std::int64_t hidden = options.hidden_size, inner = options.intermediate_size;
+  gate_proj_ = make.child<Linear>(*this, "gate_proj", hidden, inner);
+  up_proj_ = make.child<Linear>(*this, "up_proj", hidden, inner);
+  if (options.bias) {
+    gate_proj_->add_bias(make, "gate_proj");
+    up_proj_->add_bias(make, "up_proj");
+  }
+  down_proj_ = make.child<Linear>(*this, "down_proj", inner, hidden);
+  if (options.bias) down_proj_->add_bias(make, "down_proj");
 }
 
 void SwiGlu::shard(TensorParallel& tensor, const ActivationShards& tokens) {
   require_divisible_width(gate_proj_->weight.size(0), tensor.size());
-  tensor.column(gate_proj_->weight);
-  tensor.column(up_proj_->weight);
+  tensor.column(gate_proj_->weight, gate_proj_->bias);
+  tensor.column(up_proj_->weight, up_proj_->bias);
   tensor.row(down_proj_->weight);
   tokens_ = tokens;
 }
@@ -113,7 +117,7 @@ MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& optio
   });
   if (options.shared_intermediate_size > 0) {
     shared_expert_ = make.child<SwiGlu>(*this, options.shared_gate ? "shared_expert" : "shared_experts",
-                                        options.hidden_size, options.shared_intermediate_size);
+                                        SwiGluOptions{options.hidden_size, options.shared_intermediate_size});
     if (options.shared_gate)
       shared_expert_gate_ = make.child<Linear>(*this, "shared_expert_gate", options.hidden_size, 1);
   }

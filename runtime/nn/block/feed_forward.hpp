@@ -25,13 +25,13 @@ class FeedForward : public torch::nn::Module {
   virtual ExpertBlock* experts() { return nullptr; }
 };
 
-// down(silu(gate(x)) * up(x)), or with gelu instead of silu (GeGLU). No bias.
+// down(silu(gate(x)) * up(x)), or with gelu instead of silu (GeGLU).
 class SwiGlu final : public FeedForward {
  public:
-  SwiGlu(ParameterMaker& make, std::int64_t hidden_size, std::int64_t intermediate_size,
-         Activation activation = Activation::silu);
+  SwiGlu(ParameterMaker& make, const SwiGluOptions& options);
   at::Tensor forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask = {}) override;
-  // Shards over the intermediate dimension: the rows of gate and up, the columns of down.
+  // Shards over the intermediate dimension: the rows of gate and up with their biases, the columns of down.
+  // Its bias stays whole: it is added once, to the sum over ranks.
   void shard(TensorParallel& tensor, const ActivationShards& tokens) override;
 
  private:

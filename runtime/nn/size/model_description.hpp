@@ -24,6 +24,11 @@ struct BalanceOptions {
   std::int64_t top_k = 1;   // experts of a token
 };
 
+// Of what attention multiplies for one head.
+struct HeadWidths {
+  std::int64_t keys = 0, values = 0;
+};
+
 struct ModelDescription {
   std::int64_t vocab_size = 0;
   // In the order of token ids; empty: one table for all words. No key of Hugging Face's.
@@ -66,6 +71,7 @@ struct ModelDescription {
   std::int64_t head_parameters(int ranks = 1) const;
 
   virtual AttentionOptions attention() const = 0;
+  virtual HeadWidths head_widths() const { return {attention().head_dim, attention().value_head_dim}; }
   // The number of experts of a sparse layer; 0 for a dense model.
   virtual std::int64_t experts_per_layer() const { return 0; }
   virtual BalanceOptions balance() const { return {}; }

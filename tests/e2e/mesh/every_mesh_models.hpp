@@ -32,6 +32,24 @@ inline constexpr const char* llama_model = R"(    intermediate_size: 10_KV_HEADS
     rope_parameters: {rope_type: llama3, factor: 8.0, original_max_position_embeddings: 16}
   name: llama
 )";
+// Biases wherever the family can have them (MOD-41), and neighbours that turn (MOD-36).
+inline constexpr const char* llama_biases_model = R"(    intermediate_size: 10_KV_HEADS
+    attention_bias: true
+    mlp_bias: true
+    rope_interleave: true
+    rope_parameters: {rope_type: ntk, factor: 2.0}
+  name: llama
+)";
+// Beside adapters of the same linears the biases stay as they are.
+inline constexpr const char* llama_biases_with_adapters = R"(    intermediate_size: 10_KV_HEADS
+    mlp_bias: true
+  peft:
+    kind: stack
+    methods:
+      - {kind: lora, module_name_pattern: ".*mlp.*_proj", params: {r: 4, alpha: 8}}
+      - {kind: full_tune, module_name_pattern: ".*norm"}
+  name: llama
+)";
 inline constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEADS
     num_experts: EXPERTS
     num_experts_per_tok: 2

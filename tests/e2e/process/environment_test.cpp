@@ -75,6 +75,27 @@ TEST_F(Environments, TheLogLiesInTheRunsFolder) {
     EXPECT_THAT(line, MatchesRegex("20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9:.]+ [a-z]+ .*"));
 }
 
+// MOD-31 and MOD-54: the job file, else the environment; the log says what runs.
+TEST_F(Environments, ChooseWhichCodeComputes) {
+  const Environment library{{"D9D_ATTENTION", "library"}};
+  const auto by_variable = job_.start({}, library);
+  EXPECT_EQ(by_variable->wait(), 0) << by_variable->err();
+  EXPECT_THAT(text("logs/node-0.log"), HasSubstr("attention: library"));
+  const std::vector<double> losses = job_.losses("tiny");
+
+  const auto by_key = job_.start(set("node.attention", "library") + set("trainer.run.name", "other"),
+                                 Environment{{"D9D_ATTENTION", "composed"}});
+  EXPECT_EQ(by_key->wait(), 0) << by_key->err();
+  EXPECT_EQ(job_.losses("other"), losses);
+
+  for (const auto& [word, reason] : {std::pair{"composed", "D9D_ATTENTION: composed is for cuda alone"},
+                                     {"eager", "expected one of auto, own, library, composed"}}) {
+    const Outcome outcome = within(R"("$0" check "$@")", {}, Environment{{"D9D_ATTENTION", word}});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr(reason));
+  }
+}
+
 TEST_F(Environments, AStartThatIsRefusedLeavesNoLog) {
   const Outcome outcome = job_.run(set("trainer.batching.global_batch_size", "3") + mesh(1, 2));
 

@@ -34,6 +34,9 @@ CASES = {
     "llama_bias_tied": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=2, length=13,
                             options=dict(attention_bias=True, tie_word_embeddings=True, num_key_value_heads=None,
                                          pad_token_id=3, rms_norm_eps=1e-3, rope_parameters=PLAIN)),
+    # biases in the feed-forward blocks
+    "llama_mlp_bias": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=2, length=13,
+                           options=dict(mlp_bias=True, head_dim=8, rope_parameters=PLAIN)),
     # biases on q, k and v
     "qwen2": dict(config=Qwen2Config, model=Qwen2ForCausalLM, batch=2, length=37,
                   options=dict(rope_parameters=dict(rope_type="default", rope_theta=1000000.0))),

@@ -52,6 +52,7 @@ CASES = {
 ROPES = {
     "default": dict(rope_type="default", rope_theta=10000.0),
     "linear": dict(rope_type="linear", rope_theta=10000.0, factor=2.5),
+    "ntk": dict(rope_type="ntk", rope_theta=10000.0, factor=2.5),
     "dynamic": dict(rope_type="dynamic", rope_theta=10000.0, factor=2.0),
     "yarn": YARN,
     "yarn_options": dict(rope_type="yarn", rope_theta=1e6, factor=8.0, original_max_position_embeddings=1024,
@@ -153,6 +154,13 @@ def make_rope():
     """Inverse frequencies and the scale of cos and sin for every supported rope_type, and for long sequences."""
     expect = {}
     for name, parameters in ROPES.items():
+        if name == "ntk":  # what transformers' dynamic NTK is at factor times the model's length
+            length = int(parameters["factor"] * COMMON["max_position_embeddings"])
+            config = Qwen3Config(**{**COMMON, "head_dim": 32, "num_hidden_layers": 1}, intermediate_size=8,
+                                 rope_parameters=dict(parameters, rope_type="dynamic", factor=1.0))
+            inverse, scale = ROPE_INIT_FUNCTIONS["dynamic"](config, seq_len=length)
+            expect["ntk"], expect["ntk.scale"] = numpy_of(inverse.float()), np.array([scale], dtype=np.float32)
+            continue
         config = Qwen3Config(**{**COMMON, "head_dim": 32, "num_hidden_layers": 1},
                              intermediate_size=8, rope_parameters=dict(parameters))
         if name == "default":

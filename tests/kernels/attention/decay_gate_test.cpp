@@ -36,5 +36,24 @@ TEST(DecayGate, NamesTheShapesThatDoNotFit) {
   EXPECT_THROW(gate({values({4, 3}, 1), values({2}, 2), values({3}, 3)}), c10::Error);
 }
 
+// MOD-25.
+Tensors logsigmoid_of(const Tensors& in) {
+  return {kernels::logsigmoid_gate(in[0], 16)};
+}
+
+Tensors reference_logsigmoid(const Tensors& in) {
+  return {at::log_sigmoid(in[0]) / 16};
+}
+
+TEST(LogsigmoidGate, MatchesTheFormula) {
+  expect_matches_in_every_dtype(logsigmoid_of, reference_logsigmoid, {values({3, 200, 5}, 1) * 3});
+  expect_matches(logsigmoid_of, reference_logsigmoid, {(values({4, 3, 6}, 1) * 60).narrow(2, 3, 3)},
+                 at::kFloat);
+}
+
+TEST(LogsigmoidGate, GradientsMatchCentralDifferences) {
+  gradcheck(logsigmoid_of, {values({4, 3}, 1) * 2});
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -1,6 +1,8 @@
 // config.json of the dense families: defaults, refusals, and back again.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
@@ -37,6 +39,7 @@ TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
   EXPECT_EQ(llama->attention().num_kv_heads, 4);
   EXPECT_EQ(llama->attention().head_dim, 8);
   EXPECT_FALSE(llama->attention().qkv_bias);
+  EXPECT_EQ(nlohmann::json::parse(llama->config_json()).at("mlp_bias"), false);
   EXPECT_EQ(llama->eos_token_ids, std::vector<std::int64_t>{2});
   EXPECT_EQ(qwen2->attention().num_kv_heads, 4);
   EXPECT_TRUE(qwen2->attention().qkv_bias);
@@ -50,7 +53,6 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
   EXPECT_THAT(refusal_of(small("mistral"), {{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
   EXPECT_THAT(refusal_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
   EXPECT_THAT(refusal_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
-  EXPECT_THAT(refusal_of(small("llama"), {{"mlp_bias", true}}), HasSubstr("mlp_bias is true"));
   EXPECT_THAT(refusal_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
   const json longrope = {{"rope_type", "longrope"}, {"factor", 2.0}, {"short_factor", {1.0, 1.0, 1.0}}};
   EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", longrope}}),
@@ -63,8 +65,8 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
 }
 
 TEST(DenseFamilies, ReadBackWhatTheyWrite) {
-  for (const char* name : {"llama", "llama_bias_tied", "llama_longrope", "llama_dynamic", "qwen2", "mistral",
-                           "mistral_window", "qwen2_window", "qwen3_window"}) {
+  for (const char* name : {"llama", "llama_bias_tied", "llama_mlp_bias", "llama_longrope", "llama_dynamic",
+                           "qwen2", "mistral", "mistral_window", "qwen2_window", "qwen3_window"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("dense_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");
@@ -72,6 +74,23 @@ TEST(DenseFamilies, ReadBackWhatTheyWrite) {
     EXPECT_EQ(static_cast<const FamilyModel&>(*again), static_cast<const FamilyModel&>(*model)) << name;
     EXPECT_EQ(again->config_json(), model->config_json()) << name;
   }
+}
+
+// MOD-37: transformers has no type ntk, so config.json gets the theta that turns alike.
+TEST(DenseFamilies, ExportNtkAsTheThetaThatItIs) {
+  const json ntk = {{"rope_type", "ntk"}, {"rope_theta", 10000.0}, {"factor", 3.0}};
+  const auto model = parse(small("llama"), {{"head_dim", 8}, {"rope_parameters", ntk}});
+
+  const json written = json::parse(model->config_json());
+
+  EXPECT_EQ(written.at("rope_parameters").at("rope_type"), "default");
+  EXPECT_TRUE(written.at("rope_scaling").is_null());
+  EXPECT_DOUBLE_EQ(written.at("rope_theta").get<double>(), 10000.0 * std::pow(3.0, 8.0 / 6.0));
+  EXPECT_EQ(parse_hugging_face_config(written.dump(), "again")->config_json(), model->config_json());
+  EXPECT_THAT(refusal_of(small("llama"), {{"head_dim", 2}, {"rope_parameters", ntk}}),
+              HasSubstr("rope_type ntk needs heads that turn in more than 2 dimensions"));
+  EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", {{"rope_type", "ntk"}}}}),
+              HasSubstr("rope_type ntk needs `factor`"));
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ ModelSection read_llama_section(const char* text, config::Problems& problems) {
 
 TEST(ModelSection, HasTheKeysGivenAndNullForTheOthers) {
   config::Problems problems;
-  const auto keys = read_llama_section("{hidden_size: 8, mlp_bias: false}", problems).keys;
+  const auto keys = read_llama_section("{hidden_size: 8, mlp_bias: true}", problems).keys;
   problems.throw_if_any();
 
   EXPECT_EQ(keys["hidden_size"], 8);
-  EXPECT_EQ(keys["mlp_bias"], false);
+  EXPECT_EQ(keys["mlp_bias"], true);
   EXPECT_TRUE(keys.contains("vocab_size") && keys["vocab_size"].is_null());
   EXPECT_EQ(keys.begin().key(), "hidden_size");
-  EXPECT_EQ(keys.size(), 38U) << "36 of all families, mlp_bias, pretraining_tp";
+  EXPECT_EQ(keys.size(), 39U) << "37 of all families, mlp_bias, pretraining_tp";
 }
 
 TEST(ModelSection, SaysWhatIsWrongWithAKey) {
@@ -53,7 +53,8 @@ TEST(ModelSection, IsOneTableOfAllFamiliesInTheReference) {
   EXPECT_THAT(
       text, HasSubstr("| `model.hidden_size` | int or null, >= 1 | `null` |  | width of the residual stream; "
                       "required without `from` |"));
-  EXPECT_THAT(text, HasSubstr("| `model.mlp_bias` | any or null | `null` |  | only false (llama) |"));
+  EXPECT_THAT(text, HasSubstr("| `model.mlp_bias` | bool or null | `null` |  | biases on the gate, up and "
+                              "down projections; null: false (llama) |"));
   EXPECT_THAT(text, HasSubstr("## `model.layer with name: qwen3_moe`"));
   EXPECT_EQ(text.find("`model.hidden_size`"), text.rfind("`model.hidden_size`"));
 }

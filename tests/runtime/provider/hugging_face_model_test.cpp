@@ -27,12 +27,12 @@ class HuggingFaceModel : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Cases, HuggingFaceModel,
                          testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
                                          "dense_families/llama", "dense_families/llama_bias_tied",
-                                         "dense_families/qwen2", "dense_families/mistral",
-                                         "dense_families/mistral_window", "sparse_families/mixtral",
-                                         "sparse_families/mixtral_fused", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
-                                         "latent_families/deepseek_v3_yarn", "gemma3_text/published",
-                                         "gemma3_text/capped"),
+                                         "dense_families/llama_mlp_bias", "dense_families/qwen2",
+                                         "dense_families/mistral", "dense_families/mistral_window",
+                                         "sparse_families/mixtral", "sparse_families/mixtral_fused",
+                                         "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
+                                         "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",
+                                         "gemma3_text/published", "gemma3_text/capped"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TensorMap parameters_of(StageModule& stage) {

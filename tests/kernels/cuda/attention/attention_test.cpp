@@ -1,6 +1,7 @@
 // The merge of blocks of attention against the CPU's.
 #include <limits>
 
+#include "kernels/ops/backend.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"
 
@@ -27,6 +28,25 @@ TEST_F(CudaOps, SmallBlocksOfAttentionAreMergedAsByTheCpu) {
     expect_close(merged.out, block(0).out, 0, "a block that has seen nothing changes nothing");
     expect_close(merged.lse, block(0).lse, 0, "a block that has seen nothing changes nothing");
   }
+}
+
+// MOD-31.
+TEST_F(CudaOps, SmallAttentionTakesTheBackendThatWasChosen) {
+  using kernels::AttentionBackend;
+  const auto attend = [](AttentionBackend backend) {
+    const auto heads = [](std::uint64_t seed) { return there(values({1, 9, 2, 8}, seed, at::kFloat)); };
+    kernels::choose_backends({.attention = backend});
+    return table_under_test().attention_block.function()(heads(1), heads(2), heads(3), kernels::causal_mask,
+                                                         0.3, at::kFloat, {});
+  };
+  const AttentionBlock expected = attend(AttentionBackend::auto_);
+
+  const AttentionBlock composed = attend(AttentionBackend::composed);
+
+  expect_close(composed.out, expected.out.cpu(), 1, "composed");
+  EXPECT_THROW(attend(AttentionBackend::library), c10::Error) << "it has no kernels of float32";
+  EXPECT_THROW(attend(AttentionBackend::own), c10::Error);
+  kernels::choose_backends({});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "kernels/ops/backend.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"
 
@@ -29,6 +30,22 @@ TEST_F(CudaOps, SmallGroupedProductsEqualTheCpus) {
       expect_same_as_cpu(&OpTable::grouped_dw, far, values({4, n, k}, 3, at::kFloat), grad, in, offsets, 1);
     }
   }
+}
+
+// MOD-54.
+TEST_F(CudaOps, SmallGroupedProductsTakeTheBackendThatWasChosen) {
+  using kernels::GroupedBackend;
+  const at::Tensor offsets = at::tensor({0, 5, 5, 6, 20}, at::kLong),
+                   into = at::full({20, 24}, 0.0, at::kBFloat16),
+                   weight = values({4, 24, 16}, 0, at::kBFloat16), in = values({20, 16}, 1, at::kBFloat16);
+
+  kernels::choose_backends({.grouped_product = GroupedBackend::expert_by_expert});
+  expect_same_as_cpu(&OpTable::grouped_product, 1, into, in, weight, offsets, true);
+
+  kernels::choose_backends({.grouped_product = GroupedBackend::own});
+  const auto product = table_under_test().grouped_product.function();
+  EXPECT_THROW(product(there(into), there(in), there(weight), there(offsets), true), c10::Error);
+  kernels::choose_backends({});
 }
 
 }  // namespace

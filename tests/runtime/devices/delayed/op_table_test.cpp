@@ -273,6 +273,12 @@ TEST_F(DelayedOps, OfRecurrentMixersGiveTheBitsOfTheCpu) {
        numbers({4}, 5), numbers({2, 5, 4, 6}, 6)});
 }
 
+// MOD-25.
+TEST_F(DelayedOps, OfGatesOfLogsigmoidsGiveTheBitsOfTheCpu) {
+  expect_same_bits([](const Tensors& in) -> Tensors { return {kernels::logsigmoid_gate(in[0], 16)}; },
+                   {numbers({2, 5, 4}, 3)});
+}
+
 TEST_F(DelayedOps, OfOptimizersGiveTheBitsOfTheCpu) {
   expect_same_bits(
       [](const Tensors& in) -> Tensors {

@@ -21,9 +21,11 @@ const DeltaNetOptions tiny_delta_net{.hidden_size = 10,
 
 struct MadeDeltaNet {
   ParameterMaker make{at::kDouble, at::kCPU, 0.5F};
-  GatedDeltaNet block{make, tiny_delta_net};
+  GatedDeltaNet block;
 
-  MadeDeltaNet() { draw_initial_weights(make.parameters(), 3); }
+  explicit MadeDeltaNet(const DeltaNetOptions& options = tiny_delta_net) : block(make, options) {
+    draw_initial_weights(make.parameters(), 3);
+  }
   at::Tensor operator()(const at::Tensor& x) const { return block.forward(x, {}, {}); }
   at::Tensor weight(const std::string& name) const {
     for (const StageParameter& parameter : make.parameters()) {
@@ -53,8 +55,9 @@ at::Tensor reference_delta_net(const MadeDeltaNet& made, const at::Tensor& x) {
   };
   const at::Tensor q = unit(convolved[0]) / 2, k = unit(convolved[1]);  // 2 is the root of dk
   const at::Tensor v = convolved[2].unflatten(-1, {heads, dv});
-  const at::Tensor kept =
-      (made.weight("A_log").exp().neg() * at::softplus(ba[1].flatten(2) + made.weight("dt_bias"))).exp();
+  const at::Tensor a = ba[1].flatten(2), rate = made.weight("A_log");
+  const at::Tensor kept = rate.defined() ? (rate.exp().neg() * at::softplus(a + made.weight("dt_bias"))).exp()
+                                         : a.sigmoid().pow(1.0 / 16);  // exp(logsigmoid(a) / 16)
   const at::Tensor beta = ba[0].flatten(2).sigmoid();
   at::Tensor state = at::zeros({x.size(0), heads, dk, dv}, at::kDouble);
   std::vector<at::Tensor> out;
@@ -77,6 +80,22 @@ TEST(GatedDeltaNet, IsTheRecurrence) {
   const at::Tensor x = values({2, 70, 10}, 1);
 
   EXPECT_LT(relative_difference(made(x), reference_delta_net(made, x)), 1e-10);
+}
+
+// MOD-25.
+TEST(GatedDeltaNet, KeepsBySigmoidsWithoutParametersOfItsGate) {
+  DeltaNetOptions options = tiny_delta_net;
+  options.gate = DecayGate::logsigmoid;
+  const MadeDeltaNet made(options), other;
+  const at::Tensor x = values({2, 70, 10}, 1).requires_grad_();
+
+  const at::Tensor y = made(x);
+
+  EXPECT_EQ(made.make.parameters().size() + 2, other.make.parameters().size());
+  EXPECT_LT(relative_difference(y, reference_delta_net(made, x)), 1e-10);
+  std::int64_t built = 0;
+  for (const StageParameter& parameter : made.make.parameters()) built += parameter.tensor.numel();
+  EXPECT_EQ(delta_net_costs(options).parameters, built);
 }
 
 TEST(GatedDeltaNet, IsCausal) {

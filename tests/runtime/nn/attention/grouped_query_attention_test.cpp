@@ -34,7 +34,7 @@ struct MadeAttention {
     for (const StageParameter& parameter : make.parameters()) {
       if (parameter.name.ends_with("norm.weight")) parameter.tensor.detach().add_(values({width}, 8));
     }
-    RotaryTable table({}, given.turning_dim());
+    RotaryTable table({.interleaved = given.interleaved}, given.turning_dim());
     std::tie(cos, sin) = table.at_positions(at::arange(length, at::kLong).view({1, length}));
   }
   at::Tensor weight(const std::string& name) const {
@@ -49,10 +49,20 @@ struct MadeAttention {
     const at::Tensor factor = weight(name + ".weight") + (options.zero_centered_norm ? 1 : 0);
     return x * (x.square().mean(-1, true) + 1e-6).rsqrt() * factor;
   }
+  // Neighbours are the parts of a complex number, and the angle of pair i at position t is t * 10000^(-2i/turning).
+  static at::Tensor turned_as_complex(const at::Tensor& x) {
+    const std::int64_t pairs = x.size(-1) / 2;
+    const at::Tensor speed =
+        at::pow(10000.0, at::arange(pairs, at::kDouble).div(-static_cast<double>(pairs)));
+    const at::Tensor angle = at::outer(at::arange(length, at::kDouble), speed).unsqueeze(1);
+    const at::Tensor numbers = at::view_as_complex(x.contiguous().unflatten(-1, {pairs, 2}));
+    return at::view_as_real(numbers * at::polar(at::ones_like(angle), angle)).flatten(-2);
+  }
   // [B, S, heads, width]: the first dimensions turn.
   at::Tensor turned(const at::Tensor& x) const {
     const std::int64_t turning = options.turning_dim();
     const at::Tensor first = x.narrow(-1, 0, turning), rest = x.narrow(-1, turning, width - turning);
+    if (options.interleaved) return at::cat({turned_as_complex(first), rest}, -1);
     const auto halves = first.chunk(2, -1);
     const at::Tensor half = at::cat({-halves[1], halves[0]}, -1);
     const auto by_head = [](const at::Tensor& table) { return table.to(at::kDouble).unsqueeze(1); };
@@ -106,6 +116,16 @@ TEST(GroupedQueryAttention, TurnsTheFirstDimensionsOnly) {
   options.rotary_dim = 4;
   expect_reference(options);
   options.rotary_dim = 2;
+  expect_reference(options);
+}
+
+// MOD-36.
+TEST(GroupedQueryAttention, TurnsNeighboursWhereItIsInterleaved) {
+  AttentionOptions options = attention_options();
+  options.interleaved = true;
+  expect_reference(options);
+  options.qk_norm = options.output_gate = true;
+  options.rotary_dim = 4;
   expect_reference(options);
 }
 

@@ -28,10 +28,11 @@ RopeOptions golden_rope(const std::string& name) {
   return parse_hugging_face_config(config.dump(), name)->rope;
 }
 
+// ntk: MOD-37.
 class GoldenRope : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Types, GoldenRope,
-                         testing::Values("default", "linear", "dynamic", "yarn", "yarn_options", "llama3",
-                                         "longrope", "longrope_derived"),
+                         testing::Values("default", "linear", "ntk", "dynamic", "yarn", "yarn_options",
+                                         "llama3", "longrope", "longrope_derived"),
                          [](const auto& info) { return info.param; });
 
 TEST_P(GoldenRope, HasTheFrequenciesOfTransformers) {

@@ -18,7 +18,7 @@ TEST(BlockCosts, OfAttentionAreItsProjections) {
 
 TEST(BlockCosts, OfALayerAreThoseOfItsBlocksButTheWindowOfItsAttention) {
   BlockCosts layer = attention_costs(wide);
-  layer += swiglu_costs(8, 10);
+  layer += swiglu_costs({8, 10});
 
   EXPECT_EQ(layer.products, attention_costs(wide).products + 3 * 8 * 10);
   EXPECT_EQ(layer.window, 5);

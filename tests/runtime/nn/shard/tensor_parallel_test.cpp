@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/hugging_face_config.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/parameter_text.hpp"
 
@@ -83,6 +84,21 @@ TEST(TensorParallel, TrainsBiasesWhenTheBackwardIsSplit) {
                          .batch = tiny_batch(model),
                          .schedule = OneFOneBSchedule{1, true},
                          .microbatches = 4});
+}
+
+// MOD-41: a whole bias after the sum, sliced ones before it.
+TEST(TensorParallel, TrainsBiasesOfFeedForwardBlocks) {
+  const auto model =
+      read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/dense_families/llama_mlp_bias");
+  for (const DeviceMeshParameters& mesh :
+       {DeviceMeshParameters{.tensor_parallel = 2},
+        DeviceMeshParameters{.data_parallel_shard = 2, .tensor_parallel = 2},
+        DeviceMeshParameters{.pipeline_parallel = 2, .tensor_parallel = 4}})
+    expect_equal_training({.mesh = mesh,
+                           .other = model,
+                           .batch = tiny_batch(*model),
+                           .schedule = OneFOneBSchedule{1, true},
+                           .microbatches = 2});
 }
 
 TEST(TensorParallel, RefusesHeadsThatItCannotShare) {
