@@ -12,7 +12,7 @@ kernels::AttentionMask mask_of(const AttentionRule& rule) {
 
 at::Tensor LocalAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionRule& rule) const {
-  return kernels::attention(q, k, v, mask_of(rule), rule.scale, rule.document_starts);
+  return kernels::attention(q, k, v, mask_of(rule), rule.scale, {rule.document_starts});
 }
 
 }  // namespace d9d

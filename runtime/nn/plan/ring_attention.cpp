@@ -25,7 +25,7 @@ using torch::autograd::variable_list;
 
 // A block in which each query sees only the keys of its own document.
 struct DocumentBlock : VisibleBlock {
-  kernels::FirstKeys first_keys;
+  kernels::VisibleKeys visible;
 };
 
 enum Tag : int { forward_keys, backward_keys, key_gradients };
@@ -68,7 +68,7 @@ struct Ring {
     group->end_exchange(coming, previous(), tag).wait();
     return coming;
   }
-  kernels::FirstKeys first_keys_of(const VisibleBlock& block, int owner) const {
+  at::Tensor first_keys_of(const VisibleBlock& block, int owner) const {
     if (!starts.defined()) return {};
     const auto theirs = tokens_of(order, owner, size(), rule.document_starts.size(1));
     const at::Tensor first_keys = tokens(starts, block.queries).clone(at::MemoryFormat::Contiguous);
@@ -83,11 +83,11 @@ struct Ring {
     std::vector<DocumentBlock> blocks;
     for (const VisibleBlock& block :
          visible_blocks(order, group->rank(), owner(step), size(), count, rule.window)) {
-      kernels::FirstKeys first_keys = first_keys_of(block, owner(step));
+      at::Tensor first_keys = first_keys_of(block, owner(step));
       const bool hidden = first_keys.defined() && first_keys.min().item<std::int64_t>() == block.keys.count;
       if (hidden) continue;
       if (first_keys.defined()) first_keys = upload(first_keys, device_of(rule.document_starts.device()));
-      blocks.push_back({block, std::move(first_keys)});
+      blocks.push_back({block, {std::move(first_keys)}});
     }
     return blocks;
   }
@@ -140,7 +140,7 @@ AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Ten
     for (const DocumentBlock& block : blocks) {
       const AttentionBlock part = kernels::attention_block(
           tokens(q, block.queries), tokens(kv[0], block.keys), tokens(kv[1], block.keys), block.mask,
-          ring.rule.scale, wide(q), block.first_keys);
+          ring.rule.scale, wide(q), block.visible);
       if (step == 0 && block.queries == block.keys) {
         start(sum, part, block.queries, q.size(1));  // with each query's own key
       } else {
@@ -163,7 +163,7 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
       const auto part = kernels::attention_block_backward(
           tokens(grad, block.queries), tokens(q, block.queries), tokens(kv[0], block.keys),
           tokens(kv[1], block.keys), rows(forward, block.queries), block.mask, ring.rule.scale, wide(q),
-          block.first_keys);
+          block.visible);
       if (!dq.defined() && block.queries.count == q.size(1)) {
         dq = part.dq;
         dkv = at::stack({part.dk, part.dv});
