@@ -16,6 +16,8 @@ namespace d9d {
 // `type` is the model_type, `architecture` the only one of `architectures` that is not refused. Biases and windows
 // have rows of the job file alone: a family that has them says how they are read and written.
 ModelKeys decoder_keys(const std::string& type, const std::string& architecture);
+// Refuses is_causal false.
+void only_causal(ModelKeys& keys);
 // Refuse what a model does not compute. `reason` ends the text: "but this family has no biases; remove the key".
 void never_true(ModelKey& key, const std::string& reason);
 void never_given(ModelKey& key, const std::string& reason);

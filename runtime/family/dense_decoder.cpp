@@ -29,7 +29,8 @@ AttentionOptions DenseDecoder::attention() const {
           .num_kv_heads = num_key_value_heads,
           .head_dim = head_dim,
           .value_head_dim = head_dim,
-          .norm_eps = rms_norm_eps};
+          .norm_eps = rms_norm_eps,
+          .causal = causal};
 }
 
 BlockCosts DenseDecoder::layer(std::int64_t index, int ranks) const {

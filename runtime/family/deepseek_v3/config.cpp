@@ -194,6 +194,7 @@ ModelKeys training_keys() {
 
 ModelKeys deepseek_v3_keys() {
   ModelKeys keys = decoder_keys("deepseek_v3", "DeepseekV3ForCausalLM");
+  only_causal(keys);
   set_member(keys, "attention_bias", &DeepseekV3Config::attention_bias);
   append(keys, latent_keys());
   append(keys, routed_keys());

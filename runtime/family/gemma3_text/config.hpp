@@ -12,8 +12,11 @@ struct Gemma3TextConfig final : DenseDecoder {
 
   double query_pre_attn_scalar = 256;  // its inverse root is the scale of the scores
   bool attention_bias = false;         // on all four projections
+  // As is_causal false, but half of a window reaches to either side.
+  bool use_bidirectional_attention = false;
 
   AttentionOptions attention() const override;
+  AttentionOptions attention_of(std::int64_t layer) const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   std::unique_ptr<StageModule> build_stage(StagePosition position,
                                            const BuildOptions& options) const override;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/attention/rope.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/nn/attention/key_value_cache.hpp"
 
 namespace d9d {
@@ -73,7 +74,7 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
-                                       {scale, options_.window, document_starts});
+                                       {scale, options_.window, document_starts, options_.causal});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
   return o_proj_->forward_shared(gated.flatten(2), tokens_);
 }
@@ -84,6 +85,10 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
 }
 
 std::unique_ptr<BlockCache> GroupedQueryAttention::make_cache(const CacheSize& size) const {
+  D9D_REQUIRE(
+      options_.causal,
+      "tokens of this model see those after them (is_causal false), so it cannot generate a text token by "
+      "token; take it for embeddings or classification, or a model with is_causal true");
   return std::make_unique<KeyValueCache>(size);
 }
 

@@ -12,6 +12,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   attended += other.attended;
   carried += other.carried;
   window = std::max(window, other.window);  // a layer has one attention
+  causal = causal && other.causal;
   kept_own += other.kept_own;
   kept_gathered += other.kept_gathered;
   side_own += other.side_own;
@@ -40,6 +41,7 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);
   costs.parameters = costs.active;
   costs.attended = queries + mixed;
+  costs.causal = options.causal;
   costs.window = options.window;
   // Norms keep their input; RoPE does not.
   costs.kept_gathered = hidden + (options.qk_norm ? 2 : 1) * (queries + keys) + mixed + values;

@@ -18,7 +18,8 @@ struct AttentionOptions {
   std::int64_t rotary_dim = 0;      // leading dimensions of a head that RoPE turns; even; 0: all
   // The query projection has a gate after each head. The attention's output is multiplied with its sigmoid.
   bool output_gate = false;
-  std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own
+  bool causal = true;       // else a token sees those after it, too
+  std::int64_t window = 0;  // as in AttentionRule (attention_core.hpp)
   bool qkv_bias = false;
   bool output_bias = false;
 

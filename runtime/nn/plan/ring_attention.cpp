@@ -34,22 +34,26 @@ at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
   return x.narrow(1, range.first, range.count);
 }
 
-// The starts of the documents of this rank's tokens, [B, S], on the host;
+// Where the documents of this rank's tokens begin, and if needed end, in the whole rows, [B, S], on the host;
 // undefined when each row is one document.
-at::Tensor own_starts(const at::Tensor& of_all, TokenOrder order, const Communicator& group) {
-  if (!of_all.defined()) return {};
-  const at::Tensor known = kernels::fetch_host_values(of_all);
-  std::vector<at::Tensor> parts;
-  for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), known.size(1)))
-    parts.push_back(tokens(known, range));
-  return at::cat(parts, 1);
+kernels::VisibleKeys own_documents(AttentionRule rule, TokenOrder order, const Communicator& group) {
+  if (!rule.document_starts.defined()) return {};
+  rule.document_starts = kernels::fetch_host_values(rule.document_starts);
+  const auto own = [&](const at::Tensor& of_all) {
+    std::vector<at::Tensor> parts;
+    for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), of_all.size(1)))
+      parts.push_back(tokens(of_all, range));
+    return at::cat(parts, 1);
+  };
+  const auto [first, end] = visible_keys(rule);
+  return {own(first), end.defined() ? own(end) : at::Tensor()};
 }
 
 struct Ring {
   SharedCommunicator group;
   TokenOrder order;
   AttentionRule rule;
-  at::Tensor starts = own_starts(rule.document_starts, order, *group);
+  kernels::VisibleKeys documents = own_documents(rule, order, *group);
 
   int size() const { return group->size(); }
   int next() const { return (group->rank() + 1) % size(); }
@@ -68,26 +72,31 @@ struct Ring {
     group->end_exchange(coming, previous(), tag).wait();
     return coming;
   }
-  at::Tensor first_keys_of(const VisibleBlock& block, int owner) const {
-    if (!starts.defined()) return {};
+  // The keys of a block before the positions `limits` of whole rows; undefined without limits.
+  at::Tensor keys_up_to(const at::Tensor& limits, const VisibleBlock& block, int owner) const {
+    if (!limits.defined()) return {};
     const auto theirs = tokens_of(order, owner, size(), rule.document_starts.size(1));
-    const at::Tensor first_keys = tokens(starts, block.queries).clone(at::MemoryFormat::Contiguous);
-    auto* const key = first_keys.mutable_data_ptr<std::int64_t>();
-    for (std::int64_t i = 0; i < first_keys.numel(); ++i) key[i] = keys_before(theirs, block.keys, key[i]);
-    return first_keys;
+    const at::Tensor keys = tokens(limits, block.queries).clone(at::MemoryFormat::Contiguous);
+    auto* const key = keys.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < keys.numel(); ++i) key[i] = keys_before(theirs, block.keys, key[i]);
+    return keys;
   }
   // The visible blocks of the keys that are here after `step` steps. Blocks are left out when
-  // all their keys are of earlier documents than the queries. Of a rank's own keys, the first
+  // all their keys are of other documents than the queries. Of a rank's own keys, the first
   // blocks hold each query's own key.
   std::vector<DocumentBlock> blocks_at(int step, std::int64_t count) const {
     std::vector<DocumentBlock> blocks;
     for (const VisibleBlock& block :
-         visible_blocks(order, group->rank(), owner(step), size(), count, rule.window)) {
-      at::Tensor first_keys = first_keys_of(block, owner(step));
-      const bool hidden = first_keys.defined() && first_keys.min().item<std::int64_t>() == block.keys.count;
+         visible_blocks(order, group->rank(), owner(step), size(), count, {rule.window, rule.causal})) {
+      const at::Tensor first = keys_up_to(documents.first, block, owner(step));
+      const at::Tensor end = keys_up_to(documents.end, block, owner(step));
+      const bool hidden =
+          first.defined() && !(end.defined() ? first.lt(end) : first.lt(block.keys.count)).any().item<bool>();
       if (hidden) continue;
-      if (first_keys.defined()) first_keys = upload(first_keys, device_of(rule.document_starts.device()));
-      blocks.push_back({block, {std::move(first_keys)}});
+      const auto there = [this](const at::Tensor& limits) {
+        return limits.defined() ? upload(limits, device_of(rule.document_starts.device())) : limits;
+      };
+      blocks.push_back({block, {there(first), there(end)}});
     }
     return blocks;
   }

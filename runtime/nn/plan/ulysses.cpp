@@ -82,7 +82,7 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
   const auto heads =
       to_heads(joint.flatten(heads_dim, heads_dim + 1)).split_with_sizes({queries, keys, keys}, heads_dim);
   const at::Tensor mixed =
-      kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale, {rule.document_starts});
+      kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale, visible_keys(rule));
   return to_tokens(mixed);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/meshes.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/parameter_text.hpp"
 
@@ -113,7 +114,7 @@ TEST(ContextParallelMesh, WindowsThatDifferByLayerReachOverRanks) {
 }
 
 // Documents that end within chunks, at their ends, and reach over several ranks.
-TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
+void expect_packed_documents(bool causal) {
   for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
     for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
       for (const std::int64_t width : {0, 3}) {
@@ -121,6 +122,7 @@ TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
         ParallelCase given =
             shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
         if (width > 0) given.model.windows = {width, {false, true}};
+        given.model.causal = causal;
         const at::Tensor starts = at::zeros({8, 16}, at::kLong);
         for (std::int64_t sample = 0; sample < 7; ++sample) {
           starts[sample].narrow(0, 2 * sample + 1, 15 - 2 * sample).fill_(2 * sample + 1);
@@ -131,6 +133,42 @@ TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
         given.enable_checkpointing = width > 0;
         expect_equal_training(given);
       }
+    }
+  }
+}
+
+TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
+  expect_packed_documents(/*causal=*/true);
+}
+
+TEST(ContextParallelMesh, Mod10PackedDocumentsSeeThemselvesInBothDirectionsOverRanks) {
+  expect_packed_documents(/*causal=*/false);
+}
+
+TEST(ContextParallelMesh, Mod10WindowsReachToBothSidesOverRanks) {
+  for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
+    for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
+      for (const std::int64_t width : {1, 3, 6, 15}) {
+        SCOPED_TRACE(width);
+        ParallelCase given =
+            shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
+        given.model.windows = {width, {false, true}};
+        given.model.causal = false;
+        expect_equal_training(given);
+      }
+    }
+  }
+}
+
+TEST(ContextParallelMesh, Mod10EveryMeshOfTwoRanksTrainsBothWaysAsOneRankDoes) {
+  for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+    for (const DeviceMeshParameters& mesh :
+         meshes_of(2, {.pipeline = 2, .tensor = 2, .experts = family == Qwen3Kind::moe ? 2 : 0})) {
+      SCOPED_TRACE(text_of(mesh));
+      ParallelCase given = shared_sequences(mesh, ring_zigzag, family);
+      given.model.causal = false;
+      given.model.windows = {5, {false, true}};
+      expect_equal_training(given);
     }
   }
 }
