@@ -13,7 +13,8 @@ namespace d9d::kernels {
 // al. 2022, algorithm 1).
 // `visible`: see VisibleKeys (attention_ops.hpp); for documents in one row, padding, and prefixes that are seen
 // whole (a full mask, with ends of keys). The result of a query that sees no key is 0.
+// `sinks`: of sink_logits() (sinks.hpp), undefined without.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                     double scale, const VisibleKeys& visible = {});
+                     double scale, const VisibleKeys& visible = {}, const at::Tensor& sinks = {});
 
 }  // namespace d9d::kernels

@@ -21,7 +21,7 @@ kernels::VisibleKeys visible_keys(const AttentionRule& rule) {
 
 at::Tensor LocalAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionRule& rule) const {
-  return kernels::attention(q, k, v, mask_of(rule), rule.scale, visible_keys(rule));
+  return kernels::attention(q, k, v, mask_of(rule), rule.scale, visible_keys(rule), rule.sinks);
 }
 
 }  // namespace d9d

@@ -18,6 +18,8 @@ struct AttentionRule {
   // document of each token begins. No token sees another document. Undefined: a row is one document.
   at::Tensor document_starts = {};
   bool causal = true;  // else a token sees those after it, too
+  // Logits [Hq] of q's heads that take mass in the softmax, from kernels::sink_logits(); undefined: none.
+  at::Tensor sinks = {};
 };
 
 class AttentionCore {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/attention/rope.hpp"
+#include "kernels/attention/sinks.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/attention/key_value_cache.hpp"
 
@@ -25,6 +26,7 @@ GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const Attenti
   }
   o_proj_ = make.child<Linear>(*this, "o_proj", options.num_heads * options.value_head_dim, hidden);
   if (options.output_bias) o_proj_->add_bias(make, "o_proj");
+  if (options.sinks) sinks_ = make.normal(*this, "sinks", {options.num_heads});
   if (!options.qk_norm) return;
   const auto norm = [&](const char* name) {
     return make.child<RmsNorm>(*this, name, options.head_dim, options.norm_eps, options.zero_centered_norm);
@@ -39,6 +41,7 @@ void GroupedQueryAttention::shard(TensorParallel& tensor, const ActivationShards
   num_heads_ = options_.num_heads / tensor.size();
   tensor.column(q_proj_->weight, q_proj_->bias);
   tensor.row(o_proj_->weight);
+  if (sinks_.defined()) tensor.shard(sinks_, 0);
   if (options_.num_kv_heads % tensor.size() != 0) {
     key_head_ = tensor.rank() * options_.num_kv_heads / tensor.size();
     return;
@@ -74,7 +77,8 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
-                                       {scale, options_.window, document_starts, options_.causal});
+                                       {scale, options_.window, document_starts, options_.causal,
+                                        sinks_.defined() ? kernels::sink_logits(sinks_) : sinks_});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
   return o_proj_->forward_shared(gated.flatten(2), tokens_);
 }

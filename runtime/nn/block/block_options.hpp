@@ -22,6 +22,7 @@ struct AttentionOptions {
   std::int64_t window = 0;  // as in AttentionRule (attention_core.hpp)
   bool qkv_bias = false;
   bool output_bias = false;
+  bool sinks = false;  // each query head has a learned logit that takes mass in its softmax: parameter sinks
 
   std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };

@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include "kernels/attention/attention_block.hpp"
+#include "kernels/attention/sinks.hpp"
 #include "kernels/graph/node_pointer.hpp"
 #include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
@@ -157,6 +158,7 @@ AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Ten
       }
     }
   });
+  if (ring.rule.sinks.defined()) kernels::add_sinks(sum, ring.rule.sinks);
   return {sum.out.to(q.scalar_type()), sum.lse};
 }
 
@@ -193,12 +195,13 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
   return {dq.to(q.scalar_type()), dkv[0], dkv[1]};
 }
 
-// Inputs: q, k, v.
+// Inputs: q, k, v, sinks.
 class RingNode final : public torch::autograd::Node {
  public:
   RingNode(Ring ring, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, AttentionBlock forward)
       : ring_(std::move(ring)), q_(q.detach()), k_(k.detach()), v_(v.detach()), forward_(std::move(forward)) {
-    set_next_edges(torch::autograd::collect_next_edges(q, k, v));
+    set_next_edges(torch::autograd::collect_next_edges(q, k, v, ring_.rule.sinks));
+    ring_.rule.sinks = ring_.rule.sinks.defined() ? ring_.rule.sinks.detach() : at::Tensor();
   }
   std::string name() const override { return "d9d::ring_attention"; }
   void release_variables() override {
@@ -213,10 +216,11 @@ class RingNode final : public torch::autograd::Node {
               "ring attention was run backward twice; its inputs are gone after the first time");
     const at::NoGradGuard off;
     const auto [dq, dk, dv] = ring_backward(ring_, grads[0], q_, k_, v_, forward_);
-    return {dq, dk, dv};
+    const at::Tensor& sinks = ring_.rule.sinks;
+    return {dq, dk, dv, sinks.defined() ? kernels::sink_gradient(grads[0], forward_, sinks) : at::Tensor()};
   }
 
-  const Ring ring_;
+  Ring ring_;
   at::Tensor q_, k_, v_;
   AttentionBlock forward_;
 };
@@ -237,7 +241,8 @@ at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const
     const at::NoGradGuard off;
     forward = ring_forward(ring, q.detach(), k.detach(), v.detach());
   }
-  const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad();
+  const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad() ||
+                      (rule.sinks.defined() && rule.sinks.requires_grad());
   if (!at::GradMode::is_enabled() || !wanted) return forward.out;
   // The node keeps forward.out. The result has to be another tensor over the same memory: a node that holds
   // its own output is a cycle and would never be freed.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/model_key.hpp"
+#include "tests/runtime/rank/delayed_case.hpp"
 #include "tests/support/meshes.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/parameter_text.hpp"
@@ -170,6 +172,48 @@ TEST(ContextParallelMesh, Mod10EveryMeshOfTwoRanksTrainsBothWaysAsOneRankDoes) {
       given.model.windows = {5, {false, true}};
       expect_equal_training(given);
     }
+  }
+}
+
+struct WithSinks final : DenseDecoder {
+  WithSinks() : DenseDecoder(tiny_qwen3(Qwen3Kind::dense)) { windows = {5, {false, true}}; }
+  AttentionOptions attention() const override {
+    AttentionOptions options = DenseDecoder::attention();
+    options.sinks = true;
+    return options;
+  }
+  const ModelKeys& keys() const override {
+    static const ModelKeys none;
+    return none;
+  }
+};
+
+TEST(ContextParallelMesh, Mod32EveryMeshOfTwoRanksTrainsSinksAsOneRankDoes) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
+    for (const DeviceMeshParameters& mesh : meshes_of(2, {.pipeline = 2, .tensor = 2})) {
+      SCOPED_TRACE(text_of(mesh));
+      ParallelCase given = shared_sequences(mesh, choice, Qwen3Kind::dense);
+      given.other = std::make_shared<WithSinks>();
+      expect_equal_training(given);
+    }
+  }
+}
+
+// Packed documents that see themselves in both directions.
+TEST(ContextParallelMesh, Mod10Mod32DelayedDevicesGiveTheBitsOfTheCpu) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
+    ParallelCase given = shared_sequences({.context_parallel_shard = 2}, choice, Qwen3Kind::dense);
+    const auto model = std::make_shared<WithSinks>();
+    model->causal = false;
+    given.other = model;
+    const at::Tensor starts = at::zeros({8, 16}, at::kLong);
+    starts.narrow(1, 5, 11).fill_(5);
+    given.batch["document_starts"] = starts;
+    given.batch["position_ids"] = at::arange(16, at::kLong) - starts;
+    const Trained expected = train_once(given);
+    given.delayed = true;
+
+    expect_same_bits(train_once(given), expected);
   }
 }
 
