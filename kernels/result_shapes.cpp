@@ -57,13 +57,14 @@ void add_attention(OpTable& table) {
   table.rope_backward = [](T dy, T, T weight, double, T, const RopeAngles&, RopeStyle) {
     return RopeGradients{like(dy, dy.sizes()), weight.defined() ? sums(dy, weight.sizes()) : at::Tensor()};
   };
-  table.attention_block = [](T q, T, T v, const AttentionMask&, double, at::ScalarType dtype, T) {
+  table.attention_block = [](T q, T, T v, const AttentionMask&, double, at::ScalarType dtype,
+                             const VisibleKeys&) {
     return AttentionBlock{at::empty({q.size(0), q.size(1), q.size(2), v.size(3)},
                                     q.options().requires_grad(false).dtype(dtype)),
                           sums(q, {q.size(0), q.size(2), q.size(1)})};
   };
   table.attention_block_backward = [](T, T q, T k, T v, const AttentionBlock&, const AttentionMask&, double,
-                                      at::ScalarType, T) {
+                                      at::ScalarType, const VisibleKeys&) {
     return AttentionBlockGradients{like(q, q.sizes()), like(k, k.sizes()), like(v, v.sizes())};
   };
   table.merge_attention_block = [](const AttentionBlock&, const AttentionBlock&) {};

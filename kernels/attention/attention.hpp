@@ -11,9 +11,10 @@ namespace d9d::kernels {
 // -> [B, S, Hq, Dv]. `mask` says which keys a query sees. Scores of other keys are computed only
 // where the queries of the same tile need them. Never stores S x S scores (online softmax, Dao et
 // al. 2022, algorithm 1).
-// `first_keys`: see FirstKeys (attention_ops.hpp); for several documents in one row. Every query
-// must see a key.
+// `visible`: see VisibleKeys (attention_ops.hpp); for documents in one row, padding, and prefixes that are seen
+// whole (a full mask, with ends of keys). The result of a query that sees no key is 0.
+// `sinks`: of sink_logits() (sinks.hpp), undefined without.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                     double scale, const FirstKeys& first_keys = {});
+                     double scale, const VisibleKeys& visible = {}, const at::Tensor& sinks = {});
 
 }  // namespace d9d::kernels

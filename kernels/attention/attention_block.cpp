@@ -12,7 +12,7 @@ bool every_query_sees(const AttentionMask& mask, int64_t queries, int64_t keys) 
 }
 
 void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                 const FirstKeys& first_keys) {
+                 const VisibleKeys& visible) {
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 &&
                   k.sizes().slice(0, 3) == v.sizes().slice(0, 3) && q.size(0) == k.size(0) &&
                   q.size(3) == k.size(3) && q.size(2) % k.size(2) == 0,
@@ -21,29 +21,31 @@ void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
   TORCH_CHECK(every_query_sees(mask, q.size(1), k.size(1)), "attention of ", q.size(1), " queries to ",
               k.size(1), " keys, ", mask.before, " before and ", mask.after, " after, from key ", mask.offset,
               " on: a query sees no key");
-  TORCH_CHECK(!first_keys.defined() ||
-                  (first_keys.sizes() == q.sizes().slice(0, 2) && first_keys.scalar_type() == at::kLong &&
-                   first_keys.is_contiguous() && first_keys.device() == q.device()),
-              "the first keys of the queries ", q.sizes(), " are ", first_keys.sizes(),
-              ", expected int64 [B, S], contiguous, on their device");
+  for (const at::Tensor& limits : {visible.first, visible.end}) {
+    TORCH_CHECK(
+        !limits.defined() || (limits.sizes() == q.sizes().slice(0, 2) && limits.scalar_type() == at::kLong &&
+                              limits.is_contiguous() && limits.device() == q.device()),
+        "the first keys, or their ends, of the queries ", q.sizes(), " are ", limits.sizes(),
+        ", expected int64 [B, S], contiguous, on their device");
+  }
 }
 
 }  // namespace
 
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const FirstKeys& first_keys) {
-  check_block(q, k, v, mask, first_keys);
-  return run_op(&OpTable::attention_block, q, k, v, mask, scale, dtype, first_keys);
+                               const VisibleKeys& visible) {
+  check_block(q, k, v, mask, visible);
+  return run_op(&OpTable::attention_block, q, k, v, mask, scale, dtype, visible);
 }
 
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
-                                                 const FirstKeys& first_keys) {
-  check_block(q, k, v, mask, first_keys);
-  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, mask, scale, dtype, first_keys);
+                                                 const VisibleKeys& visible) {
+  check_block(q, k, v, mask, visible);
+  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, mask, scale, dtype, visible);
 }
 
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block) {

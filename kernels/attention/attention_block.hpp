@@ -12,11 +12,11 @@ namespace d9d::kernels {
 
 // Softmax attention of q [B, Sq, Hq, D] over k [B, Sk, Hkv, D] and v [B, Sk, Hkv, Dv]. `out` has `dtype`:
 // q's, or fp32 if blocks are to be merged.
-// Every query must see at least one key of `mask`. With `first_keys` it may see none: then out is
+// Every query must see at least one key of `mask`. With visible keys (VisibleKeys) it may see none: then out is
 // 0 and lse -inf.
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const FirstKeys& first_keys = {});
+                               const VisibleKeys& visible = {});
 
 // Returns this block's share of the gradients, in `dtype`. `forward` is the merged result over all
 // blocks. The gradient of a query or a key is the sum of the shares of its blocks. `grad` and forward.out
@@ -25,7 +25,7 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
-                                                 const FirstKeys& first_keys = {});
+                                                 const VisibleKeys& visible = {});
 
 // into := attention over the keys of both blocks. Tensors may be views. out and lse have one dtype, fp32
 // or fp64. In `into` every query must have seen a key.

@@ -76,27 +76,33 @@ void for_key_heads(const at::Tensor& k, F&& f) {
   });
 }
 
-// What the queries of a sequence see. `batch` is needed only for its first keys.
+// The limits of the keys that the queries of a sequence see; null when there are none.
+const int64_t* limits_of(const at::Tensor& of_all, int64_t batch) {
+  return of_all.defined() ? of_all.const_data_ptr<int64_t>() + batch * of_all.size(1) : nullptr;
+}
+
+// What the queries of a sequence see. `batch` is needed only for the limits of its keys.
 AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const AttentionMask& mask, double scale,
-                        const FirstKeys& first_keys, int64_t batch) {
+                        const VisibleKeys& visible, int64_t batch) {
   return {q.size(1),
           k.size(1),
           q.size(3),
           q.size(2) / k.size(2),
           mask,
           static_cast<float>(scale),
-          first_keys.defined() ? first_keys.const_data_ptr<int64_t>() + batch * q.size(1) : nullptr};
+          limits_of(visible.first, batch),
+          limits_of(visible.end, batch)};
 }
 
 AttentionBlock blocked_forward(const at::Tensor& queries, const at::Tensor& keys, const at::Tensor& values,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const FirstKeys& first_keys) {
+                               const VisibleKeys& visible) {
   const at::Tensor q = with_dense_dim(queries), k = with_dense_dim(keys), v = with_dense_dim(values);
   const auto options = q.options().requires_grad(false);
   AttentionBlock result{at::empty(q.sizes(), options.dtype(dtype)),
                         at::empty({q.size(0), q.size(2), q.size(1)}, options.dtype(at::kFloat))};
   for_key_heads(k, [&](int64_t batch, int64_t head) {
-    const auto shape = shape_of(q, k, mask, scale, first_keys, batch);
+    const auto shape = shape_of(q, k, mask, scale, visible, batch);
     const auto group = group_of(q, batch, head, shape.group);
     attention_avx512(shape, {group.data(), head_of(k, batch, head), head_of(v, batch, head)},
                      output_group_of(result.out, batch, head, shape.group).data(),
@@ -108,7 +114,7 @@ AttentionBlock blocked_forward(const at::Tensor& queries, const at::Tensor& keys
 AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tensor& queries,
                                          const at::Tensor& keys, const at::Tensor& values,
                                          const AttentionBlock& forward, const AttentionMask& mask,
-                                         double scale, at::ScalarType dtype, const FirstKeys& first_keys) {
+                                         double scale, at::ScalarType dtype, const VisibleKeys& visible) {
   const at::Tensor q = with_dense_dim(queries), k = with_dense_dim(keys), v = with_dense_dim(values);
   const at::Tensor dout = with_dense_dim(grad);
   const at::Tensor out = with_dense_dim(forward.out);
@@ -116,7 +122,7 @@ AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tenso
   AttentionBlockGradients result{at::empty(q.sizes(), options), at::empty(k.sizes(), options),
                                  at::empty(k.sizes(), options)};
   for_key_heads(k, [&](int64_t batch, int64_t head) {
-    const auto shape = shape_of(q, k, mask, scale, first_keys, batch);
+    const auto shape = shape_of(q, k, mask, scale, visible, batch);
     const auto q_group = group_of(q, batch, head, shape.group),
                dout_group = group_of(dout, batch, head, shape.group);
     const auto out_group = group_of(out, batch, head, shape.group);
@@ -137,12 +143,12 @@ at::Tensor widened(const at::Tensor& x, int64_t width) {
 
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const FirstKeys& first_keys) {
+                               const VisibleKeys& visible) {
   const auto run = takes_blocks(q, v) ? blocked_forward : attention_portable;
-  if (q.size(3) == v.size(3)) return run(q, k, v, mask, scale, dtype, first_keys);
+  if (q.size(3) == v.size(3)) return run(q, k, v, mask, scale, dtype, visible);
   const int64_t width = std::max(q.size(3), v.size(3));
   const AttentionBlock even =
-      run(widened(q, width), widened(k, width), widened(v, width), mask, scale, dtype, first_keys);
+      run(widened(q, width), widened(k, width), widened(v, width), mask, scale, dtype, visible);
   return {even.out.narrow(3, 0, v.size(3)).contiguous(), even.lse};
 }
 
@@ -150,13 +156,13 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
-                                                 const FirstKeys& first_keys) {
+                                                 const VisibleKeys& visible) {
   const auto run = takes_blocks(q, v) ? blocked_backward : attention_backward_portable;
-  if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, mask, scale, dtype, first_keys);
+  if (q.size(3) == v.size(3)) return run(grad, q, k, v, forward, mask, scale, dtype, visible);
   const int64_t width = std::max(q.size(3), v.size(3));
   const AttentionBlockGradients even =
       run(widened(grad, width), widened(q, width), widened(k, width), widened(v, width),
-          {widened(forward.out, width), forward.lse}, mask, scale, dtype, first_keys);
+          {widened(forward.out, width), forward.lse}, mask, scale, dtype, visible);
   const auto cut = [](const at::Tensor& x, const at::Tensor& like) { return x.narrow(3, 0, like.size(3)); };
   return {cut(even.dq, q), cut(even.dk, k), cut(even.dv, v)};
 }

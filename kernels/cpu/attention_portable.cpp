@@ -35,17 +35,22 @@ bool is_plain(const AttentionMask& mask, const at::Tensor& q, const at::Tensor& 
   return mask == full_mask || (mask == causal_mask && q.size(1) == k.size(1));
 }
 
-// What the queries of a sequence see: the keys of the mask, from the first keys on (null:
-// all of the mask's).
+// What the queries of a sequence see: the keys of the mask that are in [first_keys, key_ends); null: no such limit.
 struct Seen {
   AttentionMask mask;
-  const int64_t* first_keys;
   int64_t keys;
+  const int64_t* first_keys = nullptr;
+  const int64_t* key_ends = nullptr;
 
   int64_t first(int64_t i) const {
-    return first_keys ? std::max(first_key(mask, i), first_keys[i]) : first_key(mask, i);
+    const int64_t of_mask = first_key(mask, i);
+    return first_keys ? std::max(of_mask, first_keys[i]) : of_mask;
   }
-  int64_t end(int64_t i) const { return end_of_keys(mask, i, keys); }
+  int64_t end(int64_t i) const {
+    const int64_t of_mask = end_of_keys(mask, i, keys);
+    return key_ends ? std::min(of_mask, key_ends[i]) : of_mask;
+  }
+  bool may_be_nothing() const { return first_keys || key_ends; }
 };
 
 // Some adjacent queries, and the range of keys that at least one of them sees. Scores and biases exist
@@ -59,7 +64,7 @@ std::vector<Rectangle> rectangles_of(const Seen& seen, int64_t all) {
   std::vector<Rectangle> rectangles;
   for (int64_t first = 0; first < all; first += queries_at_once) {
     const int64_t queries = std::min(queries_at_once, all - first);
-    const int64_t end = seen.end(first + queries - 1);
+    const int64_t end = std::max<int64_t>(seen.end(first + queries - 1), 1);
     const int64_t key = std::min(seen.first(first), end - 1);
     rectangles.push_back({first, queries, key, end - key});
   }
@@ -128,7 +133,7 @@ AttentionBlock banded_forward(const at::Tensor& q, const at::Tensor& k, const at
   for (const Rectangle& at : rectangles_of(seen, q.size(1))) {
     const AttentionBlock part = forward_of(queries_of(q, at), keys_of(k, at), keys_of(v, at), false,
                                            biases_of(seen, at, q), scale, dtype);
-    if (seen.first_keys) clear_blind(part, seen, at);
+    if (seen.may_be_nothing()) clear_blind(part, seen, at);
     outs.push_back(part.out);
     lses.push_back(part.lse);
   }
@@ -143,7 +148,10 @@ AttentionBlockGradients banded_backward(const at::Tensor& grad, const at::Tensor
   std::vector<at::Tensor> dqs;
   const at::Tensor dk = at::zeros(k.sizes(), sums), dv = at::zeros(v.sizes(), sums);
   for (const Rectangle& at : rectangles_of(seen, q.size(1))) {
-    const AttentionBlock whole{queries_of(forward.out, at), forward.lse.narrow(2, at.first, at.queries)};
+    at::Tensor lse = forward.lse.narrow(2, at.first, at.queries);
+    // Of a query that sees no key at all it is -infinity, as the biases are, and exp(-inf + inf) is NaN.
+    if (seen.may_be_nothing()) lse = lse.masked_fill(lse == -std::numeric_limits<double>::infinity(), 0);
+    const AttentionBlock whole{queries_of(forward.out, at), lse};
     const auto part = backward_of(queries_of(grad, at), queries_of(q, at), keys_of(k, at), keys_of(v, at),
                                   whole, false, biases_of(seen, at, q), scale, sums.dtype().toScalarType());
     dqs.push_back(part.dq.to(dtype));
@@ -155,10 +163,13 @@ AttentionBlockGradients banded_backward(const at::Tensor& grad, const at::Tensor
 
 // Calls f(part of a tensor [B, ..], what its queries see) for each sequence, because their bands differ.
 template <class F>
-void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const FirstKeys& first_keys, F&& f) {
+void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const VisibleKeys& visible, F&& f) {
+  const auto limits = [](const at::Tensor& of_all, int64_t b) {
+    return of_all.defined() ? of_all.const_data_ptr<int64_t>() + b * of_all.size(1) : nullptr;
+  };
   for (int64_t b = 0; b < k.size(0); ++b) {
     const auto sequence = [b](const at::Tensor& x) { return x.narrow(0, b, 1); };
-    f(sequence, Seen{mask, first_keys.const_data_ptr<int64_t>() + b * first_keys.size(1), k.size(1)});
+    f(sequence, Seen{mask, k.size(1), limits(visible.first, b), limits(visible.end, b)});
   }
 }
 
@@ -166,13 +177,13 @@ void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const Fir
 
 AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionMask& mask, double scale, at::ScalarType dtype,
-                                  const FirstKeys& first_keys) {
-  if (!first_keys.defined()) {
+                                  const VisibleKeys& visible) {
+  if (!visible.any()) {
     if (is_plain(mask, q, k)) return forward_of(q, k, v, mask == causal_mask, {}, scale, dtype);
-    return banded_forward(q, k, v, {mask, nullptr, k.size(1)}, scale, dtype);
+    return banded_forward(q, k, v, {mask, k.size(1)}, scale, dtype);
   }
   std::vector<at::Tensor> outs, lses;
-  for_each_sequence(mask, k, first_keys, [&](const auto& of, const Seen& seen) {
+  for_each_sequence(mask, k, visible, [&](const auto& of, const Seen& seen) {
     const AttentionBlock part = banded_forward(of(q), of(k), of(v), seen, scale, dtype);
     outs.push_back(part.out);
     lses.push_back(part.lse);
@@ -184,15 +195,15 @@ AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, cons
                                                     const at::Tensor& k, const at::Tensor& v,
                                                     const AttentionBlock& forward, const AttentionMask& mask,
                                                     double scale, at::ScalarType dtype,
-                                                    const FirstKeys& first_keys) {
-  if (!first_keys.defined()) {
+                                                    const VisibleKeys& visible) {
+  if (!visible.any()) {
     if (is_plain(mask, q, k)) {
       return backward_of(grad, q, k, v, forward, mask == causal_mask, {}, scale, dtype);
     }
-    return banded_backward(grad, q, k, v, forward, {mask, nullptr, k.size(1)}, scale, dtype);
+    return banded_backward(grad, q, k, v, forward, {mask, k.size(1)}, scale, dtype);
   }
   std::vector<at::Tensor> dqs, dks, dvs;
-  for_each_sequence(mask, k, first_keys, [&](const auto& of, const Seen& seen) {
+  for_each_sequence(mask, k, visible, [&](const auto& of, const Seen& seen) {
     const auto part = banded_backward(of(grad), of(q), of(k), of(v), {of(forward.out), of(forward.lse)}, seen,
                                       scale, dtype);
     dqs.push_back(part.dq);

@@ -9,11 +9,11 @@ namespace d9d::kernels::cpu {
 // The same as the entries of the op table, but all heads must be equally wide.
 AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionMask& mask, double scale, at::ScalarType dtype,
-                                  const FirstKeys& first_keys = {});
+                                  const VisibleKeys& visible = {});
 AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, const at::Tensor& q,
                                                     const at::Tensor& k, const at::Tensor& v,
                                                     const AttentionBlock& forward, const AttentionMask& mask,
                                                     double scale, at::ScalarType dtype,
-                                                    const FirstKeys& first_keys = {});
+                                                    const VisibleKeys& visible = {});
 
 }  // namespace d9d::kernels::cpu

@@ -32,9 +32,15 @@ struct AttentionBlock {
   at::Tensor lse;  // log of the softmax's denominator, [B, Hq, Sq], fp64 for fp64 inputs, else fp32
 };
 
-// int64 [B, Sq], ascending in each row. Query i of sequence b sees only the keys of the mask from [b, i]
-// on, so that documents in one row do not see each other. Undefined: all keys of the mask.
-using FirstKeys = at::Tensor;
+// Limits the keys that each query sees, so that documents in one row do not see each other, and no query sees
+// padding. Query i of sequence b sees those keys of the mask that are in [first[b, i], end[b, i]). Both int64 [B,
+// Sq], contiguous, at least 0, ascending in each row. Undefined: no such limit.
+struct VisibleKeys {
+  at::Tensor first = {};
+  at::Tensor end = {};
+
+  bool any() const { return first.defined() || end.defined(); }
+};
 
 struct AttentionBlockGradients {
   at::Tensor dq, dk, dv;
@@ -51,14 +57,14 @@ struct AttentionOps {
                    const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 
-  // Every query sees at least one key of the mask. With first_keys it may see none: then out is
-  // 0 and lse -inf.
+  // Every query sees at least one key of the mask. With visible keys it may see none: then out is
+  // 0, lse -inf, and dq 0.
   Op<AttentionBlock(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                    double scale, at::ScalarType dtype, const FirstKeys& first_keys)>
+                    double scale, at::ScalarType dtype, const VisibleKeys& visible)>
       attention_block{"attention_block"};
   Op<AttentionBlockGradients(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
                              const at::Tensor& v, const AttentionBlock& forward, const AttentionMask& mask,
-                             double scale, at::ScalarType dtype, const FirstKeys& first_keys)>
+                             double scale, at::ScalarType dtype, const VisibleKeys& visible)>
       attention_block_backward{"attention_block_backward"};
   // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64. In `into`
   // every query has seen a key.

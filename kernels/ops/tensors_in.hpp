@@ -27,6 +27,8 @@ void for_tensors(T& value, F&& f) {
     each(value.dx, value.dweight);
   } else if constexpr (is.template operator()<AttentionBlock>()) {
     each(value.out, value.lse);
+  } else if constexpr (is.template operator()<VisibleKeys>()) {
+    each(value.first, value.end);
   } else if constexpr (is.template operator()<AttentionBlockGradients>()) {
     each(value.dq, value.dk, value.dv);
   } else if constexpr (is.template operator()<ValidTokens>()) {

@@ -141,9 +141,18 @@ void refuse_dropout(const JsonReader& in) {
   const double dropout = in.number("attention_dropout", 0.0);
   D9D_REQUIRE(dropout == 0.0, "{}: attention_dropout is {}, dropout is not supported; set it to 0.0",
               in.where(), dropout);
-  D9D_REQUIRE(in.flag("is_causal", true),
-              "{}: is_causal is false, only causal attention is supported; set it to true, or remove it",
-              in.where());
+}
+
+ModelKey causal_key() {
+  ModelKey key = member(
+      {"is_causal", "",
+       "false: tokens see those after them, too, as in models for embeddings; windows then reach so far "
+       "on both sides; null: true"},
+      &FamilyModel::causal);
+  key.write = [](const FamilyModel& model, json& out) {
+    if (!model.causal) out["is_causal"] = false;  // transformers writes no true
+  };
+  return key;
 }
 
 ModelKeys attention_keys() {
@@ -151,6 +160,7 @@ ModelKeys attention_keys() {
   only_activation(activation, {"silu", "swish"});
   return {
       std::move(activation),
+      causal_key(),
       {.key = {"attention_dropout", "", "only 0"},
        .refuse = refuse_dropout,
        .write = [](const FamilyModel&, json& out) { out["attention_dropout"] = 0.0; }},
@@ -215,6 +225,15 @@ ModelKeys decoder_keys(const std::string& type, const std::string& architecture)
 void read_pairs(const JsonReader& in, bool absent, FamilyModel& model) {
   model.rope.interleaved = in.flag("rope_interleave", absent);
   if (model.window_rope) model.window_rope->interleaved = model.rope.interleaved;
+}
+
+void only_causal(ModelKeys& keys) {
+  row(keys, "is_causal").refuse = [](const JsonReader& in) {
+    D9D_REQUIRE(in.flag("is_causal", true),
+                "{}: is_causal is false, only causal attention is supported in this family; set it to true, "
+                "or remove it",
+                in.where());
+  };
 }
 
 void never_true(ModelKey& key, const std::string& reason) {

@@ -18,6 +18,8 @@ namespace d9d {
 ModelKeys decoder_keys(const std::string& type, const std::string& architecture);
 // rope_interleave, for both ropes of a model; to be read after them.
 void read_pairs(const JsonReader& in, bool absent, FamilyModel& model);
+// Refuses is_causal false.
+void only_causal(ModelKeys& keys);
 // Refuse what a model does not compute. `reason` ends the text: "but this family has no biases; remove the key".
 void never_true(ModelKey& key, const std::string& reason);
 void never_given(ModelKey& key, const std::string& reason);

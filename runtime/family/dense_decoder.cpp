@@ -31,7 +31,8 @@ AttentionOptions DenseDecoder::attention() const {
           .head_dim = head_dim,
           .value_head_dim = head_dim,
           .norm_eps = rms_norm_eps,
-          .interleaved = rope.interleaved};
+          .interleaved = rope.interleaved,
+          .causal = causal};
 }
 
 SwiGluOptions DenseDecoder::feed_forward() const {
@@ -68,6 +69,7 @@ std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& at
     names.insert(names.end(), {"self_attn.q_proj.bias", "self_attn.k_proj.bias", "self_attn.v_proj.bias"});
   }
   if (attention.output_bias) names.emplace_back("self_attn.o_proj.bias");
+  if (attention.sinks) names.emplace_back("self_attn.sinks");
   return names;
 }
 

@@ -36,7 +36,7 @@ struct FamilyModel : ModelDescription {
   LayerWindows windows;
 
   // attention(), with the window of this layer.
-  AttentionOptions attention_of(std::int64_t layer) const;
+  virtual AttentionOptions attention_of(std::int64_t layer) const;
 
   // Parameters are uninitialised (see initial_weights.hpp). Input error for impossible
   // options and for more stages than layers.

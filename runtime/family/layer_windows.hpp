@@ -11,7 +11,7 @@ namespace d9d {
 class JsonReader;
 
 struct LayerWindows {
-  std::int64_t width = 0;      // keys that a query sees, its own the last of them
+  std::int64_t width = 0;      // AttentionRule::window
   std::vector<bool> of_layer;  // a layer that is not listed has full attention
 
   bool slides(std::int64_t layer) const;

@@ -86,6 +86,10 @@ Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels, const ScoreOptions& options) {
   check_ids(tokens, "the array of tokens", model.config->vocab_size, false);
   require_positions(*model.config, tokens.size(1), "a sequence of the tokens", "give shorter ones");
+  D9D_REQUIRE(
+      labels || model.config->causal,
+      "tokens of this model see those after them (is_causal false), so that the loss of the next token says "
+      "nothing; give labels (--labels), such as those of tokens that are masked out");
   const at::Tensor targets = labels ? *labels : next_tokens(tokens);
   check_ids(targets, "the array of labels", model.config->vocab_size, true);
   D9D_REQUIRE(targets.sizes() == tokens.sizes(),

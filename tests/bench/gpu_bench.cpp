@@ -18,6 +18,7 @@ namespace {
 
 using d9d::kernels::OpTable;
 using d9d::kernels::run_op;
+using d9d::kernels::VisibleKeys;
 using Call = std::function<void()>;
 
 constexpr int64_t num_tokens = 16384, hidden_size = 2048;
@@ -168,15 +169,15 @@ void attention(Bench& bench, const at::TensorOptions& bf16) {
   const at::Tensor wide_q = heads_of(q), wide_k = heads_of(k), wide_v = heads_of(v);
   bench.line(
       "attention (torch: cuDNN)", 0, flops,
-      [&] { run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, at::Tensor()); },
+      [&] { run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, VisibleKeys()); },
       [&] {
         at::_scaled_dot_product_cudnn_attention(wide_q, wide_k, wide_v, {}, true, 0, true, false, 0.088);
       });
-  const auto forward = run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, at::Tensor());
+  const auto forward = run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, VisibleKeys());
   bench.line("attention, backward", 0, 2.5 * flops,
              [&] {
                run_op(&OpTable::attention_block_backward, q, q, k, v, forward, mask, 0.088, at::kBFloat16,
-                      at::Tensor());
+                      VisibleKeys());
              },
              {});
 }

@@ -57,7 +57,7 @@ void expect_packed(const Packing& packing, std::int64_t heads, std::int64_t key_
   SCOPED_TRACE(::testing::Message() << "S " << length << ", heads " << heads << "/" << key_heads << ", D "
                                     << dim << ", before " << mask.before);
   test::expect_matches_in_every_dtype(
-      [=](const Tensors& in) -> Tensors { return {attention(in[0], in[1], in[2], mask, scale, starts)}; },
+      [=](const Tensors& in) -> Tensors { return {attention(in[0], in[1], in[2], mask, scale, {starts})}; },
       [=](const Tensors& in) -> Tensors { return {one_by_one(in, packing, mask, scale)}; },
       {values({batch, length, heads, dim}, 1) * 3, values({batch, length, key_heads, dim}, 2) * 3,
        values({batch, length, key_heads, dim}, 3)});
@@ -76,7 +76,7 @@ TEST(PackedAttention, IsThatOfEachDocumentAlone) {
 TEST(PackedAttention, ARowOfOneDocumentHasTheSameBitsAsWithoutStarts) {
   const auto q = values({2, 90, 4, 16}, 1).to(at::kFloat), k = values({2, 90, 2, 16}, 2).to(at::kFloat);
 
-  const at::Tensor packed = attention(q, k, k, causal_mask, 0.25, at::zeros({2, 90}, at::kLong));
+  const at::Tensor packed = attention(q, k, k, causal_mask, 0.25, {at::zeros({2, 90}, at::kLong)});
 
   EXPECT_TRUE(packed.equal(attention(q, k, k, causal_mask, 0.25)));
 }
@@ -87,15 +87,15 @@ TEST(PackedAttention, BlocksOfKeysOfWhichQueriesSeeNoneMergeToTheWhole) {
   const at::Tensor starts = starts_of({{90, 35, 75}, {40, 60, 100}});
   const auto late = [](const at::Tensor& x) { return x.narrow(1, 100, 100); };
   const auto early = [](const at::Tensor& x) { return x.narrow(1, 0, 100); };
-  const FirstKeys of_early = late(starts).clamp(0, 100).contiguous(),
-                  of_late = (late(starts) - 100).clamp(0, 100).contiguous();
+  const VisibleKeys of_early{late(starts).clamp(0, 100).contiguous()},
+      of_late{(late(starts) - 100).clamp(0, 100).contiguous()};
   for (const at::ScalarType dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
     const auto wide = dtype == at::kDouble ? at::kDouble : at::kFloat;
     const double tolerance = dtype == at::kDouble ? 1e-12 : dtype == at::kFloat ? 1e-5 : 1e-2;
     const auto q = values({2, 200, 4, 16}, 1).to(dtype), k = values({2, 200, 2, 16}, 2).to(dtype),
                v = values({2, 200, 2, 16}, 3).to(dtype), grad = values({2, 200, 4, 16}, 4).to(wide);
-    const auto whole = attention_block(q, k, v, causal_mask, 0.25, wide, starts);
-    const auto expected = attention_block_backward(grad, q, k, v, whole, causal_mask, 0.25, wide, starts);
+    const auto whole = attention_block(q, k, v, causal_mask, 0.25, wide, {starts});
+    const auto expected = attention_block_backward(grad, q, k, v, whole, causal_mask, 0.25, wide, {starts});
 
     const auto merged = attention_block(late(q), late(k), late(v), causal_mask, 0.25, wide, of_late);
     const auto before = attention_block(late(q), early(k), early(v), full_mask, 0.25, wide, of_early);
@@ -122,8 +122,8 @@ TEST(PackedAttention, BlocksOfKeysOfWhichQueriesSeeNoneMergeToTheWhole) {
 TEST(PackedAttention, RefusesFirstKeysThatAreNotOfItsQueries) {
   const auto q = values({1, 6, 1, 4}, 1);
 
-  EXPECT_ANY_THROW(attention(q, q, q, causal_mask, 1, at::zeros({1, 5}, at::kLong)));
-  EXPECT_ANY_THROW(attention(q, q, q, causal_mask, 1, at::zeros({1, 6}, at::kInt)));
+  EXPECT_ANY_THROW(attention(q, q, q, causal_mask, 1, {at::zeros({1, 5}, at::kLong)}));
+  EXPECT_ANY_THROW(attention(q, q, q, causal_mask, 1, {at::zeros({1, 6}, at::kInt)}));
 }
 
 }  // namespace

@@ -205,9 +205,9 @@ struct Span {
 };
 
 KeyRange keys_of_row(const AttentionShape& shape, int64_t position) {
-  const int64_t of_mask = first_key(shape.mask, position);
-  return {shape.first_keys ? std::max(of_mask, shape.first_keys[position]) : of_mask,
-          end_of_keys(shape.mask, position, shape.keys)};
+  const int64_t first = first_key(shape.mask, position), end = end_of_keys(shape.mask, position, shape.keys);
+  return {shape.first_keys ? std::max(first, shape.first_keys[position]) : first,
+          shape.key_ends ? std::min(end, shape.key_ends[position]) : end};
 }
 KeyRange keys_of_rows(const AttentionShape& shape, int64_t first, int64_t rows) {
   return {keys_of_row(shape, first).first / tile_columns * tile_columns,

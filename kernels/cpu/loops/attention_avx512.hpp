@@ -16,8 +16,9 @@ struct AttentionShape {
   int64_t group;  // query heads that share the key head
   AttentionMask mask;
   float scale;
-  const int64_t* first_keys =
-      nullptr;  // [queries], ascending: no key before it is seen; null: the mask's alone
+  // [queries], ascending: of the mask's keys those in [first_keys, key_ends) are seen. Null: no such limit.
+  const int64_t* first_keys = nullptr;
+  const int64_t* key_ends = nullptr;
 };
 
 // One key head and its query heads; storage row i is token i.

@@ -17,7 +17,7 @@ namespace {
 using kernels::AttentionBlock;
 using kernels::AttentionBlockGradients;
 using kernels::AttentionMask;
-using kernels::FirstKeys;
+using kernels::VisibleKeys;
 
 bool limits_nothing(const AttentionMask& mask) {
   return mask.before == AttentionMask::unlimited && mask.after == AttentionMask::unlimited;
@@ -31,24 +31,24 @@ bool has_packs(const at::Tensor& heads) {
 
 // It takes bfloat16 heads of up to 256 elements, and bands whose last query stands at the last key.
 bool is_for_flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                  const FirstKeys& first_keys) {
-  return q.is_cuda() && q.scalar_type() == at::kBFloat16 && !first_keys.defined() && q.size(3) == v.size(3) &&
+                  const VisibleKeys& visible) {
+  return q.is_cuda() && q.scalar_type() == at::kBFloat16 && !visible.any() && q.size(3) == v.size(3) &&
          q.size(3) % 8 == 0 && q.size(3) <= 256 && q.numel() > 0 && k.numel() > 0 && has_packs(q) &&
          has_packs(k) && has_packs(v) && (limits_nothing(mask) || mask.offset == k.size(1) - q.size(1));
 }
 
 // Whether FlashAttention computes it. c10::Error where the job asks for what cannot be.
 bool takes_flash(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                 const FirstKeys& first_keys) {
+                 const VisibleKeys& visible) {
   using kernels::AttentionBackend;
-  const bool possible = is_for_flash(q, k, v, mask, first_keys);
+  const bool possible = is_for_flash(q, k, v, mask, visible);
   const AttentionBackend chosen = kernels::backends().attention;
   TORCH_CHECK(chosen != AttentionBackend::own,
               "attention: CUDA has no backend `own`; choose library, composed or auto (node.attention, "
               "D9D_ATTENTION)");
   TORCH_CHECK(chosen != AttentionBackend::library || possible || q.numel() == 0, "attention of ",
               q.scalar_type(), " heads of ", q.size(3), " and values of ", v.size(3),
-              first_keys.defined() ? ", several documents" : "",
+              visible.any() ? ", documents or padding" : "",
               ": the backend `library` needs bfloat16, rows of one document, masks that end with the last "
               "key, and both widths equal, a multiple of 8 and at most 256; choose composed or auto "
               "(node.attention, D9D_ATTENTION)");
@@ -66,10 +66,10 @@ bool is_causal(const AttentionMask& mask) {
 
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const FirstKeys& first_keys) {
+                               const VisibleKeys& visible) {
   const c10::DeviceGuard guard(q.device());
-  if (!takes_flash(q, k, v, mask, first_keys))
-    return composed_attention(q, k, v, mask, scale, dtype, first_keys);
+  if (!takes_flash(q, k, v, mask, visible))
+    return composed_attention(q, k, v, mask, scale, dtype, visible);
   const auto result = at::_flash_attention_forward(q, k, v, {}, {}, q.size(1), k.size(1), /*dropout_p=*/0,
                                                    is_causal(mask), /*return_debug_mask=*/false, scale,
                                                    window(mask.before), window(mask.after));
@@ -80,10 +80,10 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
-                                                 const FirstKeys& first_keys) {
+                                                 const VisibleKeys& visible) {
   const c10::DeviceGuard guard(q.device());
-  if (!takes_flash(q, k, v, mask, first_keys))
-    return composed_attention_backward(grad, q, k, v, forward, mask, scale, dtype, first_keys);
+  if (!takes_flash(q, k, v, mask, visible))
+    return composed_attention_backward(grad, q, k, v, forward, mask, scale, dtype, visible);
   const auto of_type = [&](const at::Tensor& x) { return x.to(q.scalar_type()); };
   const at::Tensor unused = at::empty({2}, q.options().dtype(at::kUInt64));  // the state of a dropout of 0
   const auto result = at::_flash_attention_backward(

@@ -16,8 +16,8 @@ namespace d9d::cuda {
 namespace {
 
 using kernels::AttentionMask;
-using kernels::FirstKeys;
 using kernels::sum_dtype;
+using kernels::VisibleKeys;
 
 constexpr int64_t queries_at_once = 256;
 
@@ -57,8 +57,7 @@ at::Tensor keys_of(const at::Tensor& x, const Part& part, at::ScalarType dtype) 
 }
 
 // scores [B, Hkv, group * count, keys] := -infinity where a query does not see a key.
-void hide(const at::Tensor& scores, const Part& part, const AttentionMask& mask,
-          const FirstKeys& first_keys) {
+void hide(const at::Tensor& scores, const Part& part, const AttentionMask& mask, const VisibleKeys& visible) {
   const auto options = at::TensorOptions(at::kLong).device(scores.device());
   const at::Tensor key = at::arange(part.key, part.key + part.keys, options);
   const at::Tensor position =
@@ -67,9 +66,12 @@ void hide(const at::Tensor& scores, const Part& part, const AttentionMask& mask,
   const double hidden = -std::numeric_limits<double>::infinity();
   if (mask.before != AttentionMask::unlimited) grouped.masked_fill_(key < position - mask.before, hidden);
   if (mask.after != AttentionMask::unlimited) grouped.masked_fill_(key > position + mask.after, hidden);
-  if (!first_keys.defined()) return;
-  const at::Tensor first = first_keys.narrow(1, part.first, part.count).unsqueeze(2);
-  grouped.masked_fill_((key < first).unsqueeze(1).unsqueeze(1), hidden);
+  // [B, 1, 1, count, 1]
+  const auto limits = [&](const at::Tensor& of_all) {
+    return of_all.narrow(1, part.first, part.count).unsqueeze(2).unsqueeze(1).unsqueeze(1);
+  };
+  if (visible.first.defined()) grouped.masked_fill_(key < limits(visible.first), hidden);
+  if (visible.end.defined()) grouped.masked_fill_(key >= limits(visible.end), hidden);
 }
 
 // The lse of the queries of a part, [B, Hkv, group * count, 1], finite where a query sees nothing.
@@ -81,7 +83,7 @@ at::Tensor shift_of(const at::Tensor& lse) {
 
 kernels::AttentionBlock composed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                            const AttentionMask& mask, double scale, at::ScalarType dtype,
-                                           const FirstKeys& first_keys) {
+                                           const VisibleKeys& visible) {
   const at::ScalarType sums = sum_dtype(q.scalar_type());
   const int64_t batch = q.size(0), key_heads = k.size(2), group = q.size(2) / key_heads;
   const auto options = q.options().requires_grad(false);
@@ -92,7 +94,7 @@ kernels::AttentionBlock composed_attention(const at::Tensor& q, const at::Tensor
     at::Tensor scores =
         at::matmul(by_key_head(q, part, key_heads, sums), keys_of(k, part, sums).transpose(2, 3));
     scores.mul_(scale);
-    hide(scores, part, mask, first_keys);
+    hide(scores, part, mask, visible);
     const at::Tensor total = at::logsumexp(scores, 3);
     put_back(result.out, at::matmul(scores.sub_(shift_of(total)).exp_(), keys_of(v, part, sums)), part);
     lse.narrow(3, part.first, part.count).copy_(total.unflatten(2, {group, part.count}));
@@ -105,7 +107,7 @@ kernels::AttentionBlockGradients composed_attention_backward(const at::Tensor& g
                                                              const kernels::AttentionBlock& forward,
                                                              const AttentionMask& mask, double scale,
                                                              at::ScalarType dtype,
-                                                             const FirstKeys& first_keys) {
+                                                             const VisibleKeys& visible) {
   const at::ScalarType sums = sum_dtype(q.scalar_type());
   const int64_t key_heads = k.size(2), group = q.size(2) / key_heads;
   const auto options = q.options().requires_grad(false);
@@ -119,7 +121,7 @@ kernels::AttentionBlockGradients composed_attention_backward(const at::Tensor& g
     const at::Tensor out = by_key_head(forward.out, part, key_heads, sums);
     const at::Tensor keys = keys_of(k, part, sums), values = keys_of(v, part, sums);
     at::Tensor probabilities = at::matmul(queries, keys.transpose(2, 3)).mul_(scale);
-    hide(probabilities, part, mask, first_keys);
+    hide(probabilities, part, mask, visible);
     probabilities.sub_(shift_of(lse.narrow(3, part.first, part.count).flatten(2, 3))).exp_();
     // d scores = p * (dp - sum of dout * out)
     at::Tensor dscores = at::matmul(dout, values.transpose(2, 3)).sub_((dout * out).sum(3, /*keepdim=*/true));

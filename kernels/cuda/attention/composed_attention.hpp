@@ -9,12 +9,12 @@ namespace d9d::cuda {
 // See kernels/ops/attention_ops.hpp.
 kernels::AttentionBlock composed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                            const kernels::AttentionMask& mask, double scale,
-                                           at::ScalarType dtype, const kernels::FirstKeys& first_keys);
+                                           at::ScalarType dtype, const kernels::VisibleKeys& visible);
 kernels::AttentionBlockGradients composed_attention_backward(const at::Tensor& grad, const at::Tensor& q,
                                                              const at::Tensor& k, const at::Tensor& v,
                                                              const kernels::AttentionBlock& forward,
                                                              const kernels::AttentionMask& mask, double scale,
                                                              at::ScalarType dtype,
-                                                             const kernels::FirstKeys& first_keys);
+                                                             const kernels::VisibleKeys& visible);
 
 }  // namespace d9d::cuda

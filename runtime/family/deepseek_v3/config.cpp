@@ -187,6 +187,7 @@ ModelKeys training_keys() {
 
 ModelKeys deepseek_v3_keys() {
   ModelKeys keys = decoder_keys("deepseek_v3", "DeepseekV3ForCausalLM");
+  only_causal(keys);
   set_member(keys, "attention_bias", &DeepseekV3Config::attention_bias);
   ModelKey& pairs = row(keys, "rope_interleave");
   pairs.read = [](const JsonReader& in, FamilyModel& model) { read_pairs(in, true, model); };

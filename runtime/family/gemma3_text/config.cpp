@@ -95,8 +95,23 @@ ModelKeys own_gemma3_text_keys() {
   ModelKey score_cap{{"attn_logit_softcapping", "", "only null"}};
   never_given(score_cap, "but scores have no softcap here; set it to null");
   score_cap.write = [](const FamilyModel&, json& out) { out["attn_logit_softcapping"] = nullptr; };
-  ModelKey both_ways{{"use_bidirectional_attention", "", "only false"}};
-  never_true(both_ways, "only causal attention is supported; set it to false");
+  ModelKey both_ways =
+      member({"use_bidirectional_attention", "",
+              "tokens see those after them, too; half of a window reaches to either side; null: false"},
+             &Gemma3TextConfig::use_bidirectional_attention);
+  both_ways.refuse = [](const JsonReader& in) {
+    D9D_REQUIRE(
+        in.flag("is_causal", true) || !in.flag("use_bidirectional_attention", false),
+        "{}: use_bidirectional_attention is true and is_causal false, but windows reach by the first half as "
+        "far as by the second; give one of them",
+        in.where());
+  };
+  both_ways.write = [](const FamilyModel& model, json& out) {
+    if (static_cast<const Gemma3TextConfig&>(model).use_bidirectional_attention) {
+      out["use_bidirectional_attention"] = true;
+      out.erase("is_causal");
+    }
+  };
   return {std::move(scalar),
           {{"rope_local_base_freq", "", "base of the rotary frequencies of layers with a window; null: 10000",
             optional, above(1)},
@@ -148,6 +163,7 @@ const ModelKeys& Gemma3TextConfig::keys() const {
 }
 
 void Gemma3TextConfig::settle() {
+  if (use_bidirectional_attention) causal = false;
   embedding_scale = std::sqrt(static_cast<double>(hidden_size));
 }
 
@@ -162,6 +178,12 @@ AttentionOptions Gemma3TextConfig::attention() const {
 SwiGluOptions Gemma3TextConfig::feed_forward() const {
   SwiGluOptions options = DenseDecoder::feed_forward();
   options.activation = Activation::gelu;
+  return options;
+}
+
+AttentionOptions Gemma3TextConfig::attention_of(std::int64_t layer) const {
+  AttentionOptions options = DenseDecoder::attention_of(layer);
+  if (use_bidirectional_attention) options.window /= 2;
   return options;
 }
 
@@ -187,6 +209,8 @@ void Gemma3TextConfig::validate(const std::string& where) const {
               where, logit_softcap);
   D9D_REQUIRE(window_rope->theta > 1, "{}: rope_local_base_freq is {}, expected a number above 1", where,
               window_rope->theta);
+  D9D_REQUIRE(!use_bidirectional_attention || !windows.any() || windows.width > 1,
+              "{}: sliding_window is 1, of which no half reaches to either side; give 2 or more", where);
   DenseDecoder::validate(where);
 }
 

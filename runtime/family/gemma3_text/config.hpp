@@ -12,9 +12,12 @@ struct Gemma3TextConfig final : DenseDecoder {
 
   double query_pre_attn_scalar = 256;  // its inverse root is the scale of the scores
   bool attention_bias = false;         // on all four projections
+  // As is_causal false, but half of a window reaches to either side.
+  bool use_bidirectional_attention = false;
 
   AttentionOptions attention() const override;
   SwiGluOptions feed_forward() const override;
+  AttentionOptions attention_of(std::int64_t layer) const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   std::unique_ptr<StageModule> build_stage(StagePosition position,
                                            const BuildOptions& options) const override;

@@ -64,6 +64,7 @@ ModelKeys delta_net_keys() {
 
 ModelKeys qwen3_next_keys() {
   ModelKeys keys = decoder_keys("qwen3_next", "Qwen3NextForCausalLM");
+  only_causal(keys);
   set_member(keys, "attention_bias", &Qwen3NextConfig::attention_bias);
   row(keys, "rope_theta").read = read_next_rope;
   never_true(row(keys, "use_sliding_window"), "but this family has no windows; remove the key");

@@ -72,6 +72,13 @@ std::vector<JobIssue> generation_issues(const JobConfig& job, const FamilyModel*
                       "generation reads the logits of all words, which model_provider.head and heads replace",
                       "leave head and heads out"});
   }
+  if (!model->causal) {
+    issues.push_back(
+        {"task",
+         "generation makes a text token by token, but tokens of this model see those after them: "
+         "is_causal is false",
+         "choose the task embedding or classification, or a causal model"});
+  }
   check_prompt_room(job, *task, *model, issues);
   return issues;
 }

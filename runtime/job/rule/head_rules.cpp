@@ -84,6 +84,11 @@ void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) 
     issues.push_back({"task",
                       "causal_lm reads the loss of tokens, which model_provider.head and heads replace",
                       "set `task: {name: classification}` for a classifier, else a task of a plugin"});
+  } else if (std::holds_alternative<CausalLmConfig>(job.task) && !model.causal) {
+    issues.push_back(
+        {"task", "causal_lm learns the token after each, which tokens of this model see: is_causal is false",
+         "give the model a head for classes or vectors (model_provider.head) and its task, a task of a "
+         "plugin for words that are left out, or model_provider.model.is_causal: true"});
   }
   if (std::holds_alternative<ClassificationConfig>(job.task) && !has_head<ClassificationHead>(model)) {
     issues.push_back({"task", "classification, but the model does not classify",

@@ -1,18 +1,27 @@
 #include "runtime/nn/attention/attention_core.hpp"
 
+#include <ATen/ops/searchsorted.h>
+
 #include "kernels/attention/attention.hpp"
 
 namespace d9d {
 
 kernels::AttentionMask mask_of(const AttentionRule& rule) {
-  kernels::AttentionMask mask = kernels::causal_mask;
-  if (rule.window > 0) mask.before = rule.window - 1;
-  return mask;
+  if (rule.causal)
+    return rule.window > 0 ? kernels::AttentionMask{rule.window - 1, 0, 0} : kernels::causal_mask;
+  return rule.window > 0 ? kernels::AttentionMask{rule.window, rule.window, 0} : kernels::full_mask;
+}
+
+kernels::VisibleKeys visible_keys(const AttentionRule& rule) {
+  const at::Tensor& starts = rule.document_starts;
+  if (rule.causal || !starts.defined()) return {starts};
+  // A document ends before the first token with a later start: starts ascend in each row.
+  return {starts, at::searchsorted(starts, starts, /*out_int32=*/false, /*right=*/true)};
 }
 
 at::Tensor LocalAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionRule& rule) const {
-  return kernels::attention(q, k, v, mask_of(rule), rule.scale, rule.document_starts);
+  return kernels::attention(q, k, v, mask_of(rule), rule.scale, visible_keys(rule), rule.sinks);
 }
 
 }  // namespace d9d

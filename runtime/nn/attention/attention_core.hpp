@@ -6,30 +6,35 @@
 
 #include <cstdint>
 
-#include "kernels/attention/attention_mask.hpp"
+#include "kernels/ops/attention_ops.hpp"
 
 namespace d9d {
 
 struct AttentionRule {
-  double scale = 1;         // of the scores
-  std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own
+  double scale = 1;  // of the scores
+  // Number of keys that a query sees, ending with its own; in both directions: on each side of its own. 0: all.
+  std::int64_t window = 0;
   // int64 [B, whole S], the same on all ranks that share the sequences: the position in its row at which the
   // document of each token begins. No token sees another document. Undefined: a row is one document.
   at::Tensor document_starts = {};
+  bool causal = true;  // else a token sees those after it, too
+  // Logits [Hq] of q's heads that take mass in the softmax, from kernels::sink_logits(); undefined: none.
+  at::Tensor sinks = {};
 };
 
 class AttentionCore {
  public:
   virtual ~AttentionCore() = default;
-  // Causal attention: each of this rank's S tokens attends to itself and to the earlier tokens of
-  // the sequence that are in the window. q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] ->
+  // Each of this rank's S tokens attends to itself and to the earlier tokens of the sequence, and unless the rule
+  // is causal to the later ones, that are in the window. q [B, S, Hq, D], k [B, S, Hkv, D], v [B, S, Hkv, Dv] ->
   // [B, S, Hq, Dv]. Differentiable.
   virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const AttentionRule& rule) const = 0;
 };
 
-// The rule's mask for whole sequences.
+// The rule's mask for whole sequences, and within it the keys of each token's document.
 kernels::AttentionMask mask_of(const AttentionRule& rule);
+kernels::VisibleKeys visible_keys(const AttentionRule& rule);
 
 // For a rank that holds whole sequences.
 class LocalAttention final : public AttentionCore {

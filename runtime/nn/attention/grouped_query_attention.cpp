@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "kernels/attention/rope.hpp"
+#include "kernels/attention/sinks.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/nn/attention/key_value_cache.hpp"
 
 namespace d9d {
@@ -24,6 +26,7 @@ GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const Attenti
   }
   o_proj_ = make.child<Linear>(*this, "o_proj", options.num_heads * options.value_head_dim, hidden);
   if (options.output_bias) o_proj_->add_bias(make, "o_proj");
+  if (options.sinks) sinks_ = make.normal(*this, "sinks", {options.num_heads});
   if (!options.qk_norm) return;
   const auto norm = [&](const char* name) {
     return make.child<RmsNorm>(*this, name, options.head_dim, options.norm_eps, options.zero_centered_norm);
@@ -38,6 +41,7 @@ void GroupedQueryAttention::shard(TensorParallel& tensor, const ActivationShards
   num_heads_ = options_.num_heads / tensor.size();
   tensor.column(q_proj_->weight, q_proj_->bias);
   tensor.row(o_proj_->weight);
+  if (sinks_.defined()) tensor.shard(sinks_, 0);
   if (options_.num_kv_heads % tensor.size() != 0) {
     key_head_ = tensor.rank() * options_.num_kv_heads / tensor.size();
     return;
@@ -74,7 +78,8 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
-                                       {scale, options_.window, document_starts});
+                                       {scale, options_.window, document_starts, options_.causal,
+                                        sinks_.defined() ? kernels::sink_logits(sinks_) : sinks_});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
   return o_proj_->forward_shared(gated.flatten(2), tokens_);
 }
@@ -85,6 +90,10 @@ at::Tensor GroupedQueryAttention::forward(const at::Tensor& x, const at::Tensor&
 }
 
 std::unique_ptr<BlockCache> GroupedQueryAttention::make_cache(const CacheSize& size) const {
+  D9D_REQUIRE(
+      options_.causal,
+      "tokens of this model see those after them (is_causal false), so it cannot generate a text token by "
+      "token; take it for embeddings or classification, or a model with is_causal true");
   return std::make_unique<KeyValueCache>(size);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Causal grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with rotary embedding. Options add
-// an RMS norm of queries and keys before the embedding, another scale than head_dim^-1/2, and an output gate
-// (Qiu et al. 2025, arXiv 2505.06708). With a gate q_proj is twice as wide: each head's query is followed by
+// Grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with rotary embedding. Options add
+// an RMS norm of queries and keys before the embedding, another scale than head_dim^-1/2, sinks
+// (kernels/attention/sinks.hpp), and an output gate (Qiu et al. 2025, arXiv 2505.06708). With a gate q_proj is twice as wide: each head's query is followed by
 // its gate, and the head's output is multiplied with the sigmoid of the gate before o_proj.
 
 #include <optional>
@@ -38,6 +38,7 @@ class GroupedQueryAttention final : public Attention {
   AttentionOptions options_;
   std::int64_t num_heads_;
   std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
+  at::Tensor sinks_;                          // [heads of this rank]; may be undefined
   std::shared_ptr<RmsNorm> q_norm_, k_norm_;  // null without qk_norm
   std::shared_ptr<const AttentionCore> core_ = std::make_shared<LocalAttention>();
   ActivationShards tokens_;

@@ -46,7 +46,7 @@ at::Tensor KeyValueCache::whole_stretch(const at::Tensor& q, const kernels::Cach
   };
   kernels::AttentionMask mask = mask_of(rule);
   mask.offset = stretch.past;
-  return kernels::attention(q, seen(keys_), seen(values_), mask, rule.scale);
+  return kernels::attention(q, seen(keys_), seen(values_), mask, rule.scale, {}, rule.sinks);
 }
 
 at::Tensor KeyValueCache::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -61,13 +61,17 @@ at::Tensor KeyValueCache::attend(const at::Tensor& q, const at::Tensor& k, const
   const auto one_by_one = [&](const at::Tensor& rows, const kernels::CacheStretches& of) {
     return kernels::cached_attention(rows[0], keys_, values_, of, rule.window, rule.scale).unsqueeze(0);
   };
-  if (std::none_of(stretches.begin(), stretches.end(), has_many)) return one_by_one(q, stretches);
+  // Attention of single tokens has no sinks.
+  const auto in_blocks = [&](const kernels::CacheStretch& stretch) {
+    return has_many(stretch) || (rule.sinks.defined() && stretch.count > 0);
+  };
+  if (std::none_of(stretches.begin(), stretches.end(), in_blocks)) return one_by_one(q, stretches);
   const at::Tensor out = at::zeros({1, q.size(1), q.size(2), v.size(3)}, q.options().requires_grad(false));
   std::int64_t first = 0;
   for (const kernels::CacheStretch& stretch : stretches) {
     const at::Tensor rows = q.narrow(1, first, stretch.count);
     out.narrow(1, first, stretch.count)
-        .copy_(has_many(stretch) ? whole_stretch(rows, stretch, rule) : one_by_one(rows, {stretch}));
+        .copy_(in_blocks(stretch) ? whole_stretch(rows, stretch, rule) : one_by_one(rows, {stretch}));
     first += stretch.count;
   }
   return out;

@@ -12,6 +12,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   attended += other.attended;
   carried += other.carried;
   window = std::max(window, other.window);  // a layer has one attention
+  causal = causal && other.causal;
   kept_own += other.kept_own;
   kept_gathered += other.kept_gathered;
   side_own += other.side_own;
@@ -33,13 +34,14 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   const std::int64_t queries = heads * options.head_dim, keys = kv_heads * options.head_dim;
   const std::int64_t values = kv_heads * options.value_head_dim, mixed = heads * options.value_head_dim;
   const std::int64_t gates = options.output_gate ? queries : 0;
-  const std::int64_t biases =
-      (options.qkv_bias ? queries + gates + keys + values : 0) + (options.output_bias ? hidden : 0);
+  const std::int64_t biases = (options.qkv_bias ? queries + gates + keys + values : 0) +
+                              (options.output_bias ? hidden : 0) + (options.sinks ? heads : 0);
   BlockCosts costs;
   costs.products = hidden * (queries + gates + keys + values + mixed);
   costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);
   costs.parameters = costs.active;
   costs.attended = queries + mixed;
+  costs.causal = options.causal;
   costs.window = options.window;
   // Norms keep their input; RoPE does not.
   costs.kept_gathered = hidden + (options.qk_norm ? 2 : 1) * (queries + keys) + mixed + values;

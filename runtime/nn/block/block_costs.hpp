@@ -17,7 +17,8 @@ struct BlockCosts {
   std::int64_t products = 0;  // active weights that multiply a vector: no norms, no biases
   std::int64_t attended = 0;  // multiply-adds per key that a query sees
   std::int64_t carried = 0;   // multiply-adds per token for a state that is carried along the sequence
-  std::int64_t window = 0;    // most keys that a query sees; 0: all before it
+  bool causal = true;         // else a query sees the keys after its own, too
+  std::int64_t window = 0;    // as in AttentionRule
   std::int64_t kept_own = 0;  // elements of the model's dtype
   std::int64_t kept_gathered = 0;
   std::int64_t side_own = 0;  // bytes of fp32 and int64 values: norm factors, log-sum-exp, routes

@@ -19,9 +19,11 @@ struct AttentionOptions {
   bool interleaved = false;         // RoPE turns pairs (2i, 2i + 1) instead of (i, i + turning_dim() / 2)
   // The query projection has a gate after each head. The attention's output is multiplied with its sigmoid.
   bool output_gate = false;
-  std::int64_t window = 0;  // number of keys that a query sees, ending with its own; 0: all up to its own
+  bool causal = true;       // else a token sees those after it, too
+  std::int64_t window = 0;  // as in AttentionRule (attention_core.hpp)
   bool qkv_bias = false;
   bool output_bias = false;
+  bool sinks = false;  // each query head has a learned logit that takes mass in its softmax: parameter sinks
 
   std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };

@@ -172,7 +172,8 @@ LayerContext CausalLm::angles(const TensorMap& shared, const at::Tensor& hidden)
   const bool says_length = shares_sequences_ || shared.contains("sequence_length");
   const at::Tensor length = says_length && by_length ? whole_length(shared) : at::Tensor();
   const auto [cos, sin] = rotary_.front().at_positions(ids, length);
-  const at::Tensor starts = document_starts(shared, ids, shares_sequences_);
+  at::Tensor starts = document_starts(shared, ids, shares_sequences_);
+  if (!causal_) starts = starts_without_filling(starts, shared, ids, shares_sequences_);
   if (rotary_.size() == 1) return {cos, sin, {}, {}, starts};
   const auto [window_cos, window_sin] = rotary_.back().at_positions(ids, length);
   return {cos, sin, window_cos, window_sin, starts};

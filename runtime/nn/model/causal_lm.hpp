@@ -1,5 +1,6 @@
 #pragma once
-// One pipeline stage of a causal language model whose decoder layers a family builds.
+// One pipeline stage of a language model whose decoder layers a family builds. Tokens see those before them, and in
+// a model that is not causal those after them, but no token that fills a row up.
 //
 // Parameters have the names Hugging Face gives them (model.embed_tokens, model.layers.N, model.norm,
 // lm_head); the experts of a layer are stacked:
@@ -84,7 +85,7 @@ class CausalLm final : public torch::nn::Module,
   double embedding_scale_;                  // in the model's dtype
   HiddenStateSummary summary_;
   RouterBalance balance_;
-  bool has_experts_, shares_sequences_ = false;
+  bool has_experts_, causal_, shares_sequences_ = false;
   std::shared_ptr<Embedding> embed_tokens_;  // first stage, and the last one where it needs a copy
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
   std::shared_ptr<RmsNorm> norm_;                     // last stage

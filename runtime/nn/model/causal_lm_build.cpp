@@ -83,7 +83,8 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
       embedding_scale_(rounded(model.embedding_scale, options.dtype)),
       summary_(model.hidden_states),
       balance_(model.balance()),
-      has_experts_(model.experts_per_layer() > 0) {
+      has_experts_(model.experts_per_layer() > 0),
+      causal_(model.causal) {
   check_position(position);
   check_heads(model, balance_);
   check_dtype(options.dtype);

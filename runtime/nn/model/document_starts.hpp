@@ -14,4 +14,10 @@ namespace d9d {
 // this rank]: only the shape is used.
 at::Tensor document_starts(const TensorMap& shared, const at::Tensor& position_ids, bool shares_sequences);
 
+// The same for tokens that see those after them: what fills a row up, by the shared input token_mask, is a document of
+// its own. `starts`: document_starts(). Input error where ranks share sequences that are filled up: each has the mask of
+// its own tokens.
+at::Tensor starts_without_filling(const at::Tensor& starts, const TensorMap& shared,
+                                  const at::Tensor& position_ids, bool shares_sequences);
+
 }  // namespace d9d

@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/functions/utils.h>
 
 #include "kernels/attention/attention_block.hpp"
+#include "kernels/attention/sinks.hpp"
 #include "kernels/graph/node_pointer.hpp"
 #include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
@@ -25,7 +26,7 @@ using torch::autograd::variable_list;
 
 // A block in which each query sees only the keys of its own document.
 struct DocumentBlock : VisibleBlock {
-  kernels::FirstKeys first_keys;
+  kernels::VisibleKeys visible;
 };
 
 enum Tag : int { forward_keys, backward_keys, key_gradients };
@@ -34,22 +35,26 @@ at::Tensor tokens(const at::Tensor& x, const TokenRange& range) {
   return x.narrow(1, range.first, range.count);
 }
 
-// The starts of the documents of this rank's tokens, [B, S], on the host;
+// Where the documents of this rank's tokens begin, and if needed end, in the whole rows, [B, S], on the host;
 // undefined when each row is one document.
-at::Tensor own_starts(const at::Tensor& of_all, TokenOrder order, const Communicator& group) {
-  if (!of_all.defined()) return {};
-  const at::Tensor known = kernels::fetch_host_values(of_all);
-  std::vector<at::Tensor> parts;
-  for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), known.size(1)))
-    parts.push_back(tokens(known, range));
-  return at::cat(parts, 1);
+kernels::VisibleKeys own_documents(AttentionRule rule, TokenOrder order, const Communicator& group) {
+  if (!rule.document_starts.defined()) return {};
+  rule.document_starts = kernels::fetch_host_values(rule.document_starts);
+  const auto own = [&](const at::Tensor& of_all) {
+    std::vector<at::Tensor> parts;
+    for (const TokenRange& range : tokens_of(order, group.rank(), group.size(), of_all.size(1)))
+      parts.push_back(tokens(of_all, range));
+    return at::cat(parts, 1);
+  };
+  const auto [first, end] = visible_keys(rule);
+  return {own(first), end.defined() ? own(end) : at::Tensor()};
 }
 
 struct Ring {
   SharedCommunicator group;
   TokenOrder order;
   AttentionRule rule;
-  at::Tensor starts = own_starts(rule.document_starts, order, *group);
+  kernels::VisibleKeys documents = own_documents(rule, order, *group);
 
   int size() const { return group->size(); }
   int next() const { return (group->rank() + 1) % size(); }
@@ -68,26 +73,31 @@ struct Ring {
     group->end_exchange(coming, previous(), tag).wait();
     return coming;
   }
-  kernels::FirstKeys first_keys_of(const VisibleBlock& block, int owner) const {
-    if (!starts.defined()) return {};
+  // The keys of a block before the positions `limits` of whole rows; undefined without limits.
+  at::Tensor keys_up_to(const at::Tensor& limits, const VisibleBlock& block, int owner) const {
+    if (!limits.defined()) return {};
     const auto theirs = tokens_of(order, owner, size(), rule.document_starts.size(1));
-    const at::Tensor first_keys = tokens(starts, block.queries).clone(at::MemoryFormat::Contiguous);
-    auto* const key = first_keys.mutable_data_ptr<std::int64_t>();
-    for (std::int64_t i = 0; i < first_keys.numel(); ++i) key[i] = keys_before(theirs, block.keys, key[i]);
-    return first_keys;
+    const at::Tensor keys = tokens(limits, block.queries).clone(at::MemoryFormat::Contiguous);
+    auto* const key = keys.mutable_data_ptr<std::int64_t>();
+    for (std::int64_t i = 0; i < keys.numel(); ++i) key[i] = keys_before(theirs, block.keys, key[i]);
+    return keys;
   }
   // The visible blocks of the keys that are here after `step` steps. Blocks are left out when
-  // all their keys are of earlier documents than the queries. Of a rank's own keys, the first
+  // all their keys are of other documents than the queries. Of a rank's own keys, the first
   // blocks hold each query's own key.
   std::vector<DocumentBlock> blocks_at(int step, std::int64_t count) const {
     std::vector<DocumentBlock> blocks;
     for (const VisibleBlock& block :
-         visible_blocks(order, group->rank(), owner(step), size(), count, rule.window)) {
-      kernels::FirstKeys first_keys = first_keys_of(block, owner(step));
-      const bool hidden = first_keys.defined() && first_keys.min().item<std::int64_t>() == block.keys.count;
+         visible_blocks(order, group->rank(), owner(step), size(), count, {rule.window, rule.causal})) {
+      const at::Tensor first = keys_up_to(documents.first, block, owner(step));
+      const at::Tensor end = keys_up_to(documents.end, block, owner(step));
+      const bool hidden =
+          first.defined() && !(end.defined() ? first.lt(end) : first.lt(block.keys.count)).any().item<bool>();
       if (hidden) continue;
-      if (first_keys.defined()) first_keys = upload(first_keys, device_of(rule.document_starts.device()));
-      blocks.push_back({block, std::move(first_keys)});
+      const auto there = [this](const at::Tensor& limits) {
+        return limits.defined() ? upload(limits, device_of(rule.document_starts.device())) : limits;
+      };
+      blocks.push_back({block, {there(first), there(end)}});
     }
     return blocks;
   }
@@ -140,7 +150,7 @@ AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Ten
     for (const DocumentBlock& block : blocks) {
       const AttentionBlock part = kernels::attention_block(
           tokens(q, block.queries), tokens(kv[0], block.keys), tokens(kv[1], block.keys), block.mask,
-          ring.rule.scale, wide(q), block.first_keys);
+          ring.rule.scale, wide(q), block.visible);
       if (step == 0 && block.queries == block.keys) {
         start(sum, part, block.queries, q.size(1));  // with each query's own key
       } else {
@@ -148,6 +158,7 @@ AttentionBlock ring_forward(const Ring& ring, const at::Tensor& q, const at::Ten
       }
     }
   });
+  if (ring.rule.sinks.defined()) kernels::add_sinks(sum, ring.rule.sinks);
   return {sum.out.to(q.scalar_type()), sum.lse};
 }
 
@@ -163,7 +174,7 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
       const auto part = kernels::attention_block_backward(
           tokens(grad, block.queries), tokens(q, block.queries), tokens(kv[0], block.keys),
           tokens(kv[1], block.keys), rows(forward, block.queries), block.mask, ring.rule.scale, wide(q),
-          block.first_keys);
+          block.visible);
       if (!dq.defined() && block.queries.count == q.size(1)) {
         dq = part.dq;
         dkv = at::stack({part.dk, part.dv});
@@ -184,12 +195,13 @@ kernels::AttentionBlockGradients ring_backward(const Ring& ring, const at::Tenso
   return {dq.to(q.scalar_type()), dkv[0], dkv[1]};
 }
 
-// Inputs: q, k, v.
+// Inputs: q, k, v, sinks.
 class RingNode final : public torch::autograd::Node {
  public:
   RingNode(Ring ring, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, AttentionBlock forward)
       : ring_(std::move(ring)), q_(q.detach()), k_(k.detach()), v_(v.detach()), forward_(std::move(forward)) {
-    set_next_edges(torch::autograd::collect_next_edges(q, k, v));
+    set_next_edges(torch::autograd::collect_next_edges(q, k, v, ring_.rule.sinks));
+    ring_.rule.sinks = ring_.rule.sinks.defined() ? ring_.rule.sinks.detach() : at::Tensor();
   }
   std::string name() const override { return "d9d::ring_attention"; }
   void release_variables() override {
@@ -204,10 +216,11 @@ class RingNode final : public torch::autograd::Node {
               "ring attention was run backward twice; its inputs are gone after the first time");
     const at::NoGradGuard off;
     const auto [dq, dk, dv] = ring_backward(ring_, grads[0], q_, k_, v_, forward_);
-    return {dq, dk, dv};
+    const at::Tensor& sinks = ring_.rule.sinks;
+    return {dq, dk, dv, sinks.defined() ? kernels::sink_gradient(grads[0], forward_, sinks) : at::Tensor()};
   }
 
-  const Ring ring_;
+  Ring ring_;
   at::Tensor q_, k_, v_;
   AttentionBlock forward_;
 };
@@ -228,7 +241,8 @@ at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const
     const at::NoGradGuard off;
     forward = ring_forward(ring, q.detach(), k.detach(), v.detach());
   }
-  const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad();
+  const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad() ||
+                      (rule.sinks.defined() && rule.sinks.requires_grad());
   if (!at::GradMode::is_enabled() || !wanted) return forward.out;
   // The node keeps forward.out. The result has to be another tensor over the same memory: a node that holds
   // its own output is a cycle and would never be freed.

@@ -2,8 +2,8 @@
 // Ring attention (Liu et al. 2023, arXiv 2310.01889). Each rank keeps its queries; keys and values travel
 // from rank to rank. A rank sends a block on while it computes with it. The results of the blocks are merged
 // by the logarithms of their softmax denominators. Backward sends keys, values and the sums of their
-// gradients round the ring once more. A rank does not compute with a block whose keys all come later than
-// its queries, or are out of reach of the window; it only passes the block on.
+// gradients round the ring once more. A rank does not compute with a block whose keys its queries do not see (under
+// a causal rule all later ones, those out of reach of the window); it only passes the block on.
 
 #include "runtime/nn/attention/attention_core.hpp"
 #include "runtime/nn/shard/collectives.hpp"

@@ -81,8 +81,10 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
   const std::int64_t queries = q.size(heads_dim) / ranks, keys = key_heads * times / ranks;
   const auto heads =
       to_heads(joint.flatten(heads_dim, heads_dim + 1)).split_with_sizes({queries, keys, keys}, heads_dim);
+  const at::Tensor sinks =
+      rule.sinks.defined() ? rule.sinks.narrow(0, group_->rank() * queries, queries) : at::Tensor();
   const at::Tensor mixed =
-      kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale, rule.document_starts);
+      kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale, visible_keys(rule), sinks);
   return to_tokens(mixed);
 }
 

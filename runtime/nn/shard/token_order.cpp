@@ -1,6 +1,7 @@
 #include "runtime/nn/shard/token_order.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "runtime/base/error.hpp"
@@ -58,18 +59,39 @@ std::optional<VisibleBlock> chunk_block(const TokenRange& queries, const TokenRa
   return block;
 }
 
+// The same where queries see `window` keys on each side of their own; keys that come after have a negative
+// distance. Query i sees keys from i + distance - window to i + distance + window.
+std::optional<VisibleBlock> chunk_block_both_ways(const TokenRange& queries, const TokenRange& keys,
+                                                  std::int64_t distance, std::int64_t window) {
+  const std::int64_t count = queries.count, apart = std::abs(distance);
+  if (apart - (count - 1) > window) return std::nullopt;
+  const auto seen = [&](const TokenRange& all, std::int64_t to) {
+    const std::int64_t first = std::max<std::int64_t>(0, to - window);
+    return TokenRange{all.first + first, std::min(count, count + to + window) - first};
+  };
+  VisibleBlock block{seen(queries, -distance), seen(keys, distance), kernels::full_mask};
+  const std::int64_t offset =
+      distance + (block.queries.first - queries.first) - (block.keys.first - keys.first);
+  if (apart + count - 1 > window) block.mask = {window, window, offset};
+  return block;
+}
+
 }  // namespace
 
 std::vector<VisibleBlock> visible_blocks(TokenOrder order, int rank, int owner, int ranks, std::int64_t count,
-                                         std::int64_t window) {
+                                         const Reach& reach) {
+  const std::int64_t window = reach.window;
   std::vector<VisibleBlock> blocks;
   const auto add = [&](const std::optional<VisibleBlock>& block, bool first) {
     if (block) blocks.insert(first ? blocks.begin() : blocks.end(), *block);
   };
   if (window == 0 || window >= count * ranks) {
-    add(visible_block(order, rank, owner, count), true);
+    const TokenRange all{0, count};
+    add(reach.causal ? visible_block(order, rank, owner, count) : VisibleBlock{all, all, kernels::full_mask},
+        true);
     return blocks;
   }
+  const auto block_of = reach.causal ? chunk_block : chunk_block_both_ways;
   const auto ours = tokens_of(order, rank, ranks, count * ranks);
   const auto theirs = tokens_of(order, owner, ranks, count * ranks);
   const std::int64_t chunk = ours.front().count;
@@ -78,7 +100,7 @@ std::vector<VisibleBlock> visible_blocks(TokenOrder order, int rank, int owner, 
       const TokenRange queries{static_cast<std::int64_t>(i) * chunk, chunk};
       const TokenRange keys{static_cast<std::int64_t>(j) * chunk, chunk};
       const std::int64_t distance = ours[i].first - theirs[j].first;
-      add(chunk_block(queries, keys, distance, window), distance == 0);
+      add(block_of(queries, keys, distance, window), distance == 0);
     }
   }
   return blocks;

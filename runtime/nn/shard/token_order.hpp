@@ -1,6 +1,6 @@
 #pragma once
 // How context parallelism splits a sequence over ranks: which tokens each rank holds, and to which keys of
-// another rank its queries attend under a causal mask. Pure integers.
+// another rank its queries attend. Pure integers.
 
 #include <cstdint>
 #include <vector>
@@ -38,11 +38,15 @@ struct VisibleBlock {
   TokenRange queries, keys;
   kernels::AttentionMask mask;
 };
-// Returns the keys of `owner` to which queries of `rank` attend under a causal mask, and with a
-// window of `window` keys (0: no window). Without a window it is one rectangle in either order, or
-// nothing when all keys come later. When `rank` is the owner, the first blocks hold each query's
+// What a query sees of a whole sequence, as AttentionRule says it.
+struct Reach {
+  std::int64_t window = 0;
+  bool causal = true;
+};
+// Returns the keys of `owner` to which queries of `rank` attend. Without a window it is one rectangle in either
+// order, or nothing when no key is seen. When `rank` is the owner, the first blocks hold each query's
 // own key. `count`: tokens per rank.
 std::vector<VisibleBlock> visible_blocks(TokenOrder order, int rank, int owner, int ranks, std::int64_t count,
-                                         std::int64_t window);
+                                         const Reach& reach);
 
 }  // namespace d9d

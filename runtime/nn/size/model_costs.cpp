@@ -17,10 +17,16 @@ std::int64_t kept_bytes(const BlockCosts& layer, std::int64_t tokens, int bytes_
 }
 
 // The number of keys that a query of a sequence sees on average.
-double keys_seen(std::int64_t length, std::int64_t window) {
-  if (window == 0 || window >= length) return static_cast<double>(length + 1) / 2.0;
-  return static_cast<double>(window) -
-         static_cast<double>(window * (window - 1)) / (2.0 * static_cast<double>(length));
+double keys_seen(std::int64_t length, const BlockCosts& layer) {
+  // Up to and with its own, of which there are `most` or fewer.
+  const auto up_to_own = [length](std::int64_t most) {
+    if (most == length) return static_cast<double>(length + 1) / 2.0;
+    return static_cast<double>(most) -
+           static_cast<double>(most * (most - 1)) / (2.0 * static_cast<double>(length));
+  };
+  const bool limited = layer.window > 0 && layer.window < length;
+  if (layer.causal) return up_to_own(limited ? layer.window : length);
+  return 2 * up_to_own(limited ? layer.window + 1 : length) - 1;
 }
 
 }  // namespace
@@ -74,7 +80,7 @@ ParameterCounts count_parameters(const ModelDescription& model) {
 LayerCosts layer_costs(const ModelDescription& model, std::int64_t length) {
   const auto cost_of = [&](std::int64_t index) {
     const BlockCosts layer = model.layer(index);
-    const double attention = 2.0 * keys_seen(length, layer.window) * static_cast<double>(layer.attended);
+    const double attention = 2.0 * keys_seen(length, layer) * static_cast<double>(layer.attended);
     return 3.0 * (2.0 * static_cast<double>(layer.products + layer.carried) + attention);
   };
   LayerCosts costs;

@@ -44,6 +44,7 @@ struct ModelDescription {
   double embedding_scale = 1;              // multiplies the embedding's output
   double logit_softcap = 0;                // logits x are softcap * tanh(x / softcap); 0: x
   std::optional<RopeOptions> window_rope;  // of layers with a window, when it differs from the others'
+  bool causal = true;                      // else tokens see those after them, too
   bool tie_word_embeddings = false;
   std::string dtype = "float32";  // float32, bfloat16 or float16: the dtype that the folder suggests
   std::optional<std::int64_t> pad_token_id;  // its embedding row gets no gradient from the embedding

@@ -64,6 +64,17 @@ CASES = {
                          options=dict(num_hidden_layers=3, head_dim=8, use_sliding_window=True, sliding_window=12,
                                       layer_types=["sliding_attention", "full_attention", "sliding_attention"],
                                       rope_parameters=PLAIN)),
+    # attention in both directions, and in windows that reach to both sides
+    "llama_both_ways": dict(config=LlamaConfig, model=LlamaForCausalLM, batch=2, length=37,
+                            options=dict(is_causal=False, head_dim=10, rope_parameters=PLAIN)),
+    "mistral_window_both_ways": dict(config=MistralConfig, model=MistralForCausalLM, batch=1, length=37,
+                                     options=dict(is_causal=False, sliding_window=5, head_dim=8,
+                                                  rope_parameters=PLAIN)),
+    "qwen2_window_both_ways": dict(config=Qwen2Config, model=Qwen2ForCausalLM, batch=2, length=29,
+                                   options=dict(is_causal=False, use_sliding_window=True, sliding_window=7,
+                                                max_window_layers=1, rope_parameters=PLAIN)),
+    "qwen3_both_ways": dict(config=Qwen3Config, model=Qwen3ForCausalLM, batch=2, length=29,
+                            options=dict(is_causal=False, head_dim=8, rope_parameters=PLAIN)),
 }
 
 

@@ -47,6 +47,11 @@ CASES = {
                                 num_key_value_heads=1, pad_token_id=None, rms_norm_eps=1e-3,
                                 **rope(500.0, rope_type="default"),
                                 layer_types=["sliding_attention", "full_attention"] * 2)),
+    # attention in both directions by the key of this family, which halves the window for either side
+    "both_ways": dict(config=Gemma3TextConfig, model=Gemma3ForCausalLM, batch=1, length=29,
+                      options=dict(head_dim=8, query_pre_attn_scalar=10, sliding_window=9,
+                                   use_bidirectional_attention=True, **rope(500.0, rope_type="default"),
+                                   layer_types=["sliding_attention", "full_attention"])),
 }
 
 

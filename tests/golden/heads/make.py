@@ -1,5 +1,5 @@
-"""Writes the golden files of tests/golden/heads: a tiny Qwen3 classifier, one of one label, and a tiny Qwen3 without
-a head, run by Hugging Face transformers in fp32.
+"""Writes the golden files of tests/golden/heads: a tiny Qwen3 classifier, one of one label, and two tiny Qwen3
+without a head, run by Hugging Face transformers in fp32.
 
 Usage: python make.py   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
@@ -85,10 +85,10 @@ def regressor(rng):
         loss=numpy_of(output.loss.reshape(1))))
 
 
-def embedding(rng):
+def embedding(rng, name="embedding", **more):
     """The normalised hidden state of the last token, as embedding models made from Qwen3 pool it, and means of the hidden
     states before the last layer over all tokens that are no padding."""
-    config = Qwen3Config(**{key: value for key, value in OPTIONS.items() if key != "num_labels"})
+    config = Qwen3Config(**{key: value for key, value in OPTIONS.items() if key != "num_labels"}, **more)
     model = Qwen3Model._from_config(config, attn_implementation="eager", dtype=torch.float32)
     draw_weights(model, rng)
     ids, mask, last = batch(rng)
@@ -99,7 +99,7 @@ def embedding(rng):
     factor = torch.from_numpy(rng.standard_normal(tuple(vectors.shape)).astype(np.float32))
     loss = (vectors * factor).sum() + means[1].square().sum()
     loss.backward()
-    write("embedding", config, model, dict(
+    write(name, config, model, dict(
         input_ids=ids, pooling_mask=last, hidden_states_agg_mask=mask, embeddings=numpy_of(vectors),
         means=numpy_of(means), factor=numpy_of(factor), loss=numpy_of(loss.reshape(1))))
 
@@ -110,3 +110,4 @@ if __name__ == "__main__":
     classifier(rng)
     embedding(rng)
     regressor(rng)
+    embedding(rng, "embedding_both_ways", is_causal=False)

@@ -56,9 +56,9 @@ TEST(AttentionPortable, OfPackedDocumentsIsThatOfEachAlone) {
     for (const at::ScalarType dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
       const auto as = [=](const at::Tensor& x) { return x.to(dtype); };
       const double tolerance = dtype == at::kDouble ? 1e-12 : dtype == at::kFloat ? 1e-5 : 2e-2;
-      const AttentionBlock got = attention_portable(as(q), as(k), as(v), mask, 0.25, dtype, starts);
+      const AttentionBlock got = attention_portable(as(q), as(k), as(v), mask, 0.25, dtype, {starts});
       const auto grads =
-          attention_backward_portable(as(grad), as(q), as(k), as(v), got, mask, 0.25, dtype, starts);
+          attention_backward_portable(as(grad), as(q), as(k), as(v), got, mask, 0.25, dtype, {starts});
       for (const auto& [row, first, count] :
            {std::array{0, 0, 70}, {0, 70, 30}, {0, 100, 100}, {1, 1, 129}, {1, 130, 70}}) {
         const auto alone = [&, row = row, first = first, count = count](const at::Tensor& x) {

@@ -113,12 +113,22 @@ TEST(HuggingFaceConfig, RefusesWhatItWouldComputeDifferently) {
   refused(false, {{"attention_dropout", 0.1}}, "attention_dropout");
   refused(true, {{"router_aux_loss_coef", -1.0}}, "router_aux_loss_coef");
   refused(true, {{"router_z_loss_coef", -1.0}}, "router_z_loss_coef");
-  refused(false, {{"is_causal", false}}, "is_causal is false");
   refused(false, {{"partial_rotary_factor", 0.5}}, "partial_rotary_factor");
   refused(false, {{"rope_scaling", {{"rope_type", "proportional"}, {"factor", 2.0}}}}, "'proportional'");
   refused(false, {{"rope_parameters", {{"full_attention", {{"rope_theta", 1.0}}}}}}, "layer type");
   refused(false, {{"architectures", {"Qwen3ForSequenceClassification"}}}, "Qwen3ForSequenceClassification");
   refused(false, {{"model_type", "falcon"}}, "falcon");
+}
+
+TEST(HuggingFaceConfig, Mod10ReadsAndWritesThatTokensSeeThoseAfterThem) {
+  json both_ways = small_config();
+  both_ways["is_causal"] = false;
+  const Qwen3Config model = parse_config(both_ways), causal = parse_config(small_config());
+
+  EXPECT_FALSE(model.causal || model.attention_of(0).causal);
+  EXPECT_EQ(json::parse(model.config_json())["is_causal"], false);
+  EXPECT_TRUE(causal.attention_of(0).causal);
+  EXPECT_FALSE(json::parse(causal.config_json()).contains("is_causal"));
 }
 
 TEST(HuggingFaceConfig, AcceptsSettingsWithoutEffect) {

@@ -1,5 +1,5 @@
 // Against Hugging Face transformers; see origin.md in tests/golden/qwen3,
-// qwen3_next, gemma3_text and tests/golden/*_families.
+// qwen3_next, gemma3_text and tests/golden/*_families. Cases with both_ways: Mod10, Mod30, Mod32.
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -17,7 +17,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "dense_families/qwen2", "dense_families/mistral", "dense_families/mistral_window",
                     "dense_families/qwen2_window", "dense_families/llama_longrope",
                     "dense_families/llama_longrope_short", "dense_families/llama_dynamic",
-                    "dense_families/qwen3_window", "sparse_families/mixtral", "sparse_families/mixtral_fused",
+                    "dense_families/qwen3_window",
+                    "dense_families/llama_both_ways", "dense_families/mistral_window_both_ways",
+                    "dense_families/qwen2_window_both_ways", "dense_families/qwen3_both_ways",
+                    "gemma3_text/both_ways", "sparse_families/mixtral", "sparse_families/mixtral_fused",
                     "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
                     "sparse_families/qwen2_moe_balanced", "sparse_families/mixtral_z_loss",
                     "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",

@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -47,6 +48,19 @@ TEST(ScoreTokens, MakesLabelsByShifting) {
 
   EXPECT_TRUE(bitwise_equal(implied.token_loss, given.token_loss));
   EXPECT_EQ(implied.token_loss[0][3].item<float>(), 0.0F);
+}
+
+TEST(ScoreTokens, Mod10NeedsLabelsOfAModelWhoseTokensSeeThoseAfterThem) {
+  const LoadedModel model = load("dense_families/llama_both_ways");
+  const at::Tensor tokens = at::tensor({5L, 9L, 2L, 7L}).unsqueeze(0);
+  const auto refusal = [](const auto& act) { return error_of(act, ErrorKind::input); };
+
+  EXPECT_EQ(score_tokens(model, tokens, tokens).counted, 4);
+  EXPECT_THAT(refusal([&] { score_tokens(model, tokens); }), testing::HasSubstr("give labels (--labels)"));
+  EXPECT_THAT(refusal([&] {
+                generate(model, {{5, 9}}, {.max_new_tokens = 4});
+              }),
+              testing::HasSubstr("cannot generate a text"));
 }
 
 TEST(ScoreTokens, DoesNotDependOnTheBatches) {

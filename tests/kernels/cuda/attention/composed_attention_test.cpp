@@ -11,6 +11,7 @@ namespace {
 using kernels::AttentionBlock;
 using kernels::AttentionMask;
 using kernels::OpTable;
+using kernels::VisibleKeys;
 
 struct Block {
   int64_t batch, queries, keys, heads, key_heads, dim, value_dim;
@@ -37,10 +38,10 @@ Inputs inputs_of(const Block& b, at::ScalarType dtype) {
           values({b.batch, b.queries, b.heads, b.value_dim}, 3, dtype)};
 }
 
-AttentionBlock forward_of(const Inputs& in, const Block& b, const at::Tensor& first_keys = {}) {
+AttentionBlock forward_of(const Inputs& in, const Block& b, const VisibleKeys& visible = {}) {
   static const at::Tensor here = values({1}, 0, at::kFloat);
   const auto& cpu = kernels::op_detail::table_of("test", &here);
-  return cpu.attention_block.function()(in.q, in.k, in.v, b.mask, 0.3, in.q.scalar_type(), first_keys);
+  return cpu.attention_block.function()(in.q, in.k, in.v, b.mask, 0.3, in.q.scalar_type(), visible);
 }
 
 // bf16: the CPU rounds probabilities to it, too. They sum to 1 and values are up to 1, so that an output, however
@@ -54,7 +55,7 @@ TEST_F(CudaOps, SmallAttentionsEqualTheCpus) {
     for (const Block& b : blocks) {
       const Inputs in = inputs_of(b, dtype);
       expect_same_as_cpu(&OpTable::attention_block, roundings(dtype), in.q, in.k, in.v, b.mask, 0.3, dtype,
-                         at::Tensor());
+                         VisibleKeys());
     }
   }
 }
@@ -63,19 +64,25 @@ TEST_F(CudaOps, SmallAttentionsGradientsEqualTheCpus) {
   for (const Block& b : blocks) {
     const Inputs in = inputs_of(b, at::kFloat);
     expect_same_as_cpu(&OpTable::attention_block_backward, 10, in.grad, in.q, in.k, in.v, forward_of(in, b),
-                       b.mask, 0.3, at::kFloat, at::Tensor());
+                       b.mask, 0.3, at::kFloat, VisibleKeys());
   }
 }
 
-// Documents of 5 tokens in each row of the batch.
+// Documents of 5 tokens in each row of the batch, in one direction and in both.
 TEST_F(CudaOps, SmallAttentionsOfPackedDocumentsEqualTheCpus) {
-  const Block b{2, 33, 33, 4, 2, 16, 16, {all, 0, 0}};
-  const Inputs in = inputs_of(b, at::kFloat);
   const at::Tensor first = at::arange(33).div(5, "floor").mul(5).expand({2, 33}).contiguous();
+  for (const auto& [mask, end] : {std::pair{AttentionMask{all, 0, 0}, at::Tensor()},
+                                  {AttentionMask{all, all, 0}, (first + 5).contiguous()},
+                                  {AttentionMask{3, 2, 0}, (first + 5).contiguous()},
+                                  {AttentionMask{all, all, 0}, first}}) {  // which hides all keys
+    const Block b{2, 33, 33, 4, 2, 16, 16, mask};
+    const Inputs in = inputs_of(b, at::kFloat);
+    const VisibleKeys visible{first, end};
 
-  expect_same_as_cpu(&OpTable::attention_block, 10, in.q, in.k, in.v, b.mask, 0.3, at::kFloat, first);
-  expect_same_as_cpu(&OpTable::attention_block_backward, 10, in.grad, in.q, in.k, in.v,
-                     forward_of(in, b, first), b.mask, 0.3, at::kFloat, first);
+    expect_same_as_cpu(&OpTable::attention_block, 10, in.q, in.k, in.v, b.mask, 0.3, at::kFloat, visible);
+    expect_same_as_cpu(&OpTable::attention_block_backward, 10, in.grad, in.q, in.k, in.v,
+                       forward_of(in, b, visible), b.mask, 0.3, at::kFloat, visible);
+  }
 }
 
 }  // namespace

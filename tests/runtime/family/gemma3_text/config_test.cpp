@@ -100,10 +100,24 @@ TEST(Gemma3TextConfig, WritesTheTensorsThatItReads) {
   }
 }
 
+TEST(Gemma3TextConfig, Mod10HalvesTheWindowThatReachesToBothSides) {
+  const auto model = read_hugging_face_config(golden_folder("gemma3_text/both_ways"));
+
+  EXPECT_FALSE(model->attention_of(0).causal);
+  EXPECT_EQ(model->attention_of(0).window, 4);
+  EXPECT_EQ(model->attention_of(1).window, 0);
+  const json written = json::parse(model->config_json());
+  EXPECT_EQ(written["use_bidirectional_attention"], true);
+  EXPECT_EQ(written["sliding_window"], 8);
+  EXPECT_FALSE(written.contains("is_causal"));
+}
+
 TEST(Gemma3TextConfig, RefusesByNameWhatItDoesNotCompute) {
   EXPECT_THAT(gemma3_text_error({{"attn_logit_softcapping", 50.0}}), HasSubstr("attn_logit_softcapping"));
-  EXPECT_THAT(gemma3_text_error({{"use_bidirectional_attention", true}}),
-              HasSubstr("use_bidirectional_attention"));
+  EXPECT_THAT(gemma3_text_error({{"use_bidirectional_attention", true}, {"is_causal", false}}),
+              HasSubstr("use_bidirectional_attention is true and is_causal false"));
+  EXPECT_THAT(gemma3_text_error({{"use_bidirectional_attention", true}, {"sliding_window", 1}}),
+              HasSubstr("sliding_window is 1"));
   EXPECT_THAT(gemma3_text_error({{"hidden_activation", "gelu"}}),
               HasSubstr("hidden_activation is 'gelu', only gelu_pytorch_tanh"));
   EXPECT_THAT(gemma3_text_error({{"hidden_act", "silu"}}), HasSubstr("hidden_act is 'silu'"));

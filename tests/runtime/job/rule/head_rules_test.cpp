@@ -36,6 +36,15 @@ TEST(HeadRules, RefuseATaskThatTheHeadDoesNotServe) {
               HasSubstr("set `model_provider.head: {kind: classification"));
 }
 
+TEST(HeadRules, Mod10RefuseTheNextTokenWhereTokensSeeThoseAfterThem) {
+  const std::string both_ways = "model_provider.model.is_causal=false";
+
+  EXPECT_THAT(error_of({both_ways}), HasSubstr("task: causal_lm learns the token after each"));
+  EXPECT_THAT(error_of({both_ways, "task={name: generation, max_new_tokens: 4}"}),
+              HasSubstr("task: generation makes a text token"));
+  EXPECT_FALSE(load({both_ways, classifies, classification}).model->causal);
+}
+
 TEST(HeadRules, RefuseHeadsThatContradictEachOther) {
   EXPECT_THAT(error_of({classifies, "model_provider.heads={a: {kind: causal_lm}}", classification}),
               HasSubstr("model_provider.head: given beside `heads`"));

@@ -83,10 +83,15 @@ struct MadeAttention {
     const at::Tensor turned_q = turned(normed(q, "q_norm")).transpose(1, 2);
     const at::Tensor k = spread(turned(normed(key("k_proj.weight"), "k_norm"))),
                      v = spread(key("v_proj.weight"));
-    const at::Tensor later = at::ones({length, length}, at::kBool).triu(1);
+    const at::Tensor later = at::ones({length, length}, at::kBool).triu(options.causal ? 1 : length);
     const at::Tensor scores =
         (turned_q.matmul(k.transpose(2, 3)) / std::sqrt(double{width})).masked_fill(later, -INFINITY);
-    at::Tensor mixed = scores.softmax(-1).matmul(v).transpose(1, 2);
+    const at::Tensor all =
+        options.sinks
+            ? at::cat({scores, weight("sinks").view({1, -1, 1, 1}).expand({scores.size(0), -1, length, 1})},
+                      -1)
+            : scores;
+    at::Tensor mixed = all.softmax(-1).narrow(-1, 0, length).matmul(v).transpose(1, 2);
     if (options.output_gate) mixed = mixed * gate.sigmoid();
     return at::linear(mixed.flatten(2), weight("o_proj.weight"));
   }
@@ -108,6 +113,14 @@ TEST(GroupedQueryAttention, IsTorchsWithoutOptions) {
 TEST(GroupedQueryAttention, MultipliesWithTheGateBehindEachHeadsQuery) {
   AttentionOptions options = attention_options();
   options.output_gate = true;
+  expect_reference(options);
+}
+
+TEST(GroupedQueryAttention, Mod10Mod32SeesBothSidesAndHasSinksByChoice) {
+  AttentionOptions options = attention_options();
+  options.sinks = true;
+  expect_reference(options);
+  options.causal = false;
   expect_reference(options);
 }
 

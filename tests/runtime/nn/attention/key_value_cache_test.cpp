@@ -20,10 +20,12 @@ struct Heads {
 
 // Long and short stretches in one pass, behind nothing and behind other tokens; then tokens of no sequence.
 TEST(KeyValueCache, AttendsAsOverWholeSequences) {
-  for (const std::int64_t window : {0, 3, 11}) {
+  for (const auto& [window, has_sinks] :
+       {std::pair{0, false}, {3, false}, {11, false}, {0, true}, {3, true}}) {
     SCOPED_TRACE(window);
     const Heads a(23, 1), b(12, 5);
-    const AttentionRule rule{0.7, window};
+    AttentionRule rule{0.7, window};
+    if (has_sinks) rule.sinks = values({4}, 9);
     const at::Tensor whole_a = LocalAttention().attend(a.q, a.k, a.v, rule),
                      whole_b = LocalAttention().attend(b.q, b.k, b.v, rule);
     KeyValueCache cache({4, 23});

@@ -1,10 +1,14 @@
 // Heads for classes and vectors; see tests/golden/heads/origin.md.
 #include "runtime/nn/block/pooled_heads.hpp"
 
+#include <ATen/TensorOperators.h>
+
 #include <set>
 
+#include "runtime/nn/model/generating_stage.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "tests/runtime/task/head_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -39,6 +43,33 @@ TEST_F(PooledHeads, SeveralShareOneBody) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("several heads"));
   }
+}
+
+// Mod10: padding at the end of a row is not seen.
+TEST_F(PooledHeads, ReadTokensThatSeeThoseAfterThemAsTransformersDoes) {
+  const std::string name = "heads/embedding_both_ways";
+  const TensorMap expect = read_safetensors(golden_folder(name) + "/expect.safetensors");
+  const auto model = model_with(name, normalised);
+  model->hidden_states = HiddenStateSummary::mean;
+  const auto stage = loaded(*model, name);
+
+  const TensorMap outputs =
+      stage->forward({{"input_ids", expect.at("input_ids")}},
+                     {{"pooling_mask", expect.at("pooling_mask")},
+                      {"hidden_states_agg_mask", expect.at("hidden_states_agg_mask")},
+                      {"token_mask", expect.at("hidden_states_agg_mask").to(at::kBool)}});
+  const at::Tensor& means = outputs.at("hidden_states_snapshot");
+  run_backward((outputs.at("embeddings") * expect.at("factor")).sum() + means[1].square().sum());
+
+  EXPECT_LT(relative_difference(outputs.at("embeddings"), expect.at("embeddings")), 1e-5);
+  EXPECT_LT(relative_difference(means.narrow(0, 0, 2), expect.at("means")), 1e-5);
+  expect_gradients(*stage, expect, "model.");
+  EXPECT_THAT(error_of(
+                  [&] {
+                    dynamic_cast<GeneratingStage&>(*stage).make_cache({1, 8});
+                  },
+                  ErrorKind::input),
+              HasSubstr("is_causal false"));
 }
 
 TEST_F(PooledHeads, DropTheirInputOnlyInTraining) {

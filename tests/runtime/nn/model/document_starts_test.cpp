@@ -5,6 +5,8 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
@@ -24,7 +26,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, PackedDocuments,
                                          "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed",
                                          "latent_families/deepseek_v3", "latent_families/deepseek_v3_plain",
                                          "qwen3_next/every_fourth", "gemma3_text/published",
-                                         "gemma3_text/capped", "multi_token_prediction/two_depths"),
+                                         "gemma3_text/capped", "dense_families/llama_both_ways",
+                                         "dense_families/mistral_window_both_ways", "gemma3_text/both_ways",
+                                         "multi_token_prediction/two_depths"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 // Where in a row of `length` tokens documents begin: three of different lengths, and one of a single token.
@@ -82,6 +86,27 @@ TEST(DocumentStarts, AreNoneWhereRowsAreOneDocument) {
   EXPECT_FALSE(document_starts({}, positions, false).defined());
   EXPECT_FALSE(
       document_starts({{"document_starts", at::zeros({2, 4}, at::kLong)}}, positions, false).defined());
+}
+
+// Rows of 2 + 3 tokens behind 1 and before 2 that fill the row up, and of 8.
+TEST(DocumentStarts, Mod10WhatFillsARowUpIsADocumentOfItsOwn) {
+  const at::Tensor positions = at::zeros({2, 8}, at::kLong);
+  const at::Tensor starts =
+      at::tensor({0, 0, 0, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0}, at::kLong).view({2, 8});
+  const at::Tensor mask = at::ones({2, 8}, at::kBool);
+
+  EXPECT_TRUE(starts_without_filling(starts, {{"token_mask", mask}}, positions, true).equal(starts));
+  EXPECT_FALSE(starts_without_filling({}, {}, positions, false).defined());
+  mask[0][0] = false;
+  mask[0].narrow(0, 6, 2).fill_(false);
+
+  const TensorMap shared{{"token_mask", mask}};
+  EXPECT_TRUE(starts_without_filling(starts, shared, positions, false)[0].equal(
+      at::tensor({0, 1, 1, 3, 3, 3, 6, 6}, at::kLong)));
+  EXPECT_TRUE(starts_without_filling({}, shared, positions, false)[0].equal(
+      at::tensor({0, 1, 1, 1, 1, 1, 6, 6}, at::kLong)));
+  EXPECT_THAT(error_of([&] { starts_without_filling({}, shared, positions, true); }, ErrorKind::input),
+              testing::HasSubstr("ranks that share sequences (mesh.context_parallel_shard"));
 }
 
 TEST(DocumentStarts, AreRefusedWhereTheyAreNone) {

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/model_key.hpp"
+#include "tests/runtime/rank/delayed_case.hpp"
+#include "tests/support/meshes.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/parameter_text.hpp"
 
@@ -113,7 +116,7 @@ TEST(ContextParallelMesh, WindowsThatDifferByLayerReachOverRanks) {
 }
 
 // Documents that end within chunks, at their ends, and reach over several ranks.
-TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
+void expect_packed_documents(bool causal) {
   for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
     for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
       for (const std::int64_t width : {0, 3}) {
@@ -121,6 +124,7 @@ TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
         ParallelCase given =
             shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
         if (width > 0) given.model.windows = {width, {false, true}};
+        given.model.causal = causal;
         const at::Tensor starts = at::zeros({8, 16}, at::kLong);
         for (std::int64_t sample = 0; sample < 7; ++sample) {
           starts[sample].narrow(0, 2 * sample + 1, 15 - 2 * sample).fill_(2 * sample + 1);
@@ -132,6 +136,84 @@ TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
         expect_equal_training(given);
       }
     }
+  }
+}
+
+TEST(ContextParallelMesh, PackedDocumentsReachOverRanks) {
+  expect_packed_documents(/*causal=*/true);
+}
+
+TEST(ContextParallelMesh, Mod10PackedDocumentsSeeThemselvesInBothDirectionsOverRanks) {
+  expect_packed_documents(/*causal=*/false);
+}
+
+TEST(ContextParallelMesh, Mod10WindowsReachToBothSidesOverRanks) {
+  for (const TokenOrder order : {TokenOrder::zigzag, TokenOrder::contiguous}) {
+    for (const ContextAttention attention : {ContextAttention::ring, ContextAttention::ulysses}) {
+      for (const std::int64_t width : {1, 3, 6, 15}) {
+        SCOPED_TRACE(width);
+        ParallelCase given =
+            shared_sequences({.context_parallel_shard = 4}, {attention, order}, Qwen3Kind::dense);
+        given.model.windows = {width, {false, true}};
+        given.model.causal = false;
+        expect_equal_training(given);
+      }
+    }
+  }
+}
+
+TEST(ContextParallelMesh, Mod10EveryMeshOfTwoRanksTrainsBothWaysAsOneRankDoes) {
+  for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
+    for (const DeviceMeshParameters& mesh :
+         meshes_of(2, {.pipeline = 2, .tensor = 2, .experts = family == Qwen3Kind::moe ? 2 : 0})) {
+      SCOPED_TRACE(text_of(mesh));
+      ParallelCase given = shared_sequences(mesh, ring_zigzag, family);
+      given.model.causal = false;
+      given.model.windows = {5, {false, true}};
+      expect_equal_training(given);
+    }
+  }
+}
+
+struct WithSinks final : DenseDecoder {
+  WithSinks() : DenseDecoder(tiny_qwen3(Qwen3Kind::dense)) { windows = {5, {false, true}}; }
+  AttentionOptions attention() const override {
+    AttentionOptions options = DenseDecoder::attention();
+    options.sinks = true;
+    return options;
+  }
+  const ModelKeys& keys() const override {
+    static const ModelKeys none;
+    return none;
+  }
+};
+
+TEST(ContextParallelMesh, Mod32EveryMeshOfTwoRanksTrainsSinksAsOneRankDoes) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
+    for (const DeviceMeshParameters& mesh : meshes_of(2, {.pipeline = 2, .tensor = 2})) {
+      SCOPED_TRACE(text_of(mesh));
+      ParallelCase given = shared_sequences(mesh, choice, Qwen3Kind::dense);
+      given.other = std::make_shared<WithSinks>();
+      expect_equal_training(given);
+    }
+  }
+}
+
+// Packed documents that see themselves in both directions.
+TEST(ContextParallelMesh, Mod10Mod32DelayedDevicesGiveTheBitsOfTheCpu) {
+  for (const Choice& choice : {ring_zigzag, ulysses_zigzag}) {
+    ParallelCase given = shared_sequences({.context_parallel_shard = 2}, choice, Qwen3Kind::dense);
+    const auto model = std::make_shared<WithSinks>();
+    model->causal = false;
+    given.other = model;
+    const at::Tensor starts = at::zeros({8, 16}, at::kLong);
+    starts.narrow(1, 5, 11).fill_(5);
+    given.batch["document_starts"] = starts;
+    given.batch["position_ids"] = at::arange(16, at::kLong) - starts;
+    const Trained expected = train_once(given);
+    given.delayed = true;
+
+    expect_same_bits(train_once(given), expected);
   }
 }
 

@@ -1,4 +1,4 @@
-// Whoever holds a token: each query sees each earlier key, or each of its window, exactly once.
+// Whoever holds a token: each query sees each key that it has to exactly once.
 #include "runtime/nn/shard/token_order.hpp"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ std::vector<std::int64_t> positions(TokenOrder order, int rank, int ranks, std::
 
 // All (query, key) that the ranks' blocks cover, as global positions; a pair twice is a failure.
 std::set<std::pair<std::int64_t, std::int64_t>> covered(TokenOrder order, int ranks, std::int64_t length,
-                                                        std::int64_t window = 0) {
+                                                        const Reach& reach = {}) {
   std::set<std::pair<std::int64_t, std::int64_t>> pairs;
   for (int rank = 0; rank < ranks; ++rank) {
     for (int owner = 0; owner < ranks; ++owner) {
       const auto queries = positions(order, rank, ranks, length),
                  keys = positions(order, owner, ranks, length);
-      for (const VisibleBlock& block : visible_blocks(order, rank, owner, ranks, length / ranks, window)) {
+      for (const VisibleBlock& block : visible_blocks(order, rank, owner, ranks, length / ranks, reach)) {
         for (std::int64_t i = 0; i < block.queries.count; ++i) {
           const auto first = kernels::first_key(block.mask, i);
           const auto end = kernels::end_of_keys(block.mask, i, block.keys.count);
@@ -64,7 +64,7 @@ TEST_P(Order, BlocksCoverTheWindowsOnce) {
   for (const int ranks : {1, 2, 3, 4}) {
     const std::int64_t length = 3 * length_unit(GetParam(), ranks);
     for (std::int64_t window = 1; window <= length; ++window) {
-      const auto pairs = covered(GetParam(), ranks, length, window);
+      const auto pairs = covered(GetParam(), ranks, length, {window});
 
       EXPECT_EQ(static_cast<std::int64_t>(pairs.size()), window * length - window * (window - 1) / 2);
       for (const auto& [query, key] : pairs) {
@@ -75,10 +75,24 @@ TEST_P(Order, BlocksCoverTheWindowsOnce) {
   }
 }
 
+TEST_P(Order, Mod10BlocksCoverBothSidesOnce) {
+  for (const int ranks : {1, 2, 3, 4}) {
+    const std::int64_t length = 3 * length_unit(GetParam(), ranks);
+    EXPECT_EQ(std::ssize(covered(GetParam(), ranks, length, {0, false})), length * length);
+    for (std::int64_t window = 1; window <= length; ++window) {
+      const auto pairs = covered(GetParam(), ranks, length, {window, false});
+
+      const std::int64_t most = std::min(window, length - 1);
+      EXPECT_EQ(std::ssize(pairs), (2 * most + 1) * length - most * (most + 1));
+      for (const auto& [query, key] : pairs) EXPECT_LE(std::abs(query - key), window);
+    }
+  }
+}
+
 TEST_P(Order, OfItsOwnKeysEachQuerySeesItsOwnFirst) {
-  for (const std::int64_t window : {0, 1, 5, 9}) {
+  for (const Reach& reach : {Reach{0}, {1}, {5}, {9}, {0, false}, {1, false}, {5, false}, {9, false}}) {
     std::set<std::int64_t> started;
-    for (const VisibleBlock& block : visible_blocks(GetParam(), 1, 1, 3, 8, window)) {
+    for (const VisibleBlock& block : visible_blocks(GetParam(), 1, 1, 3, 8, reach)) {
       const bool own = block.queries == block.keys;
       for (std::int64_t i = 0; i < block.queries.count; ++i) {
         const bool is_new = started.insert(block.queries.first + i).second;
@@ -104,7 +118,7 @@ TEST(Zigzag, GivesEveryRankTheSameWork) {
   const auto work = [](int rank) {
     std::int64_t products = 0;
     for (int owner = 0; owner < 4; ++owner) {
-      const auto block = visible_blocks(TokenOrder::zigzag, rank, owner, 4, 16, 0).at(0);
+      const auto block = visible_blocks(TokenOrder::zigzag, rank, owner, 4, 16, {}).at(0);
       products += block.queries.count * block.keys.count / (owner == rank ? 2 : 1);
     }
     return products;
