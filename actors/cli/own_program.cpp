@@ -86,10 +86,12 @@ void OwnProgram::train(const ConfiguredJob& job) {
   if (exit_code != 0) throw JobFailed(exit_code);
 }
 
+bool OwnProgram::is_main(const ConfiguredJob& job) const {
+  return process_->number_of_worker == 0 && !with_environment({}, job.config, environment_variables()).join;
+}
+
 void OwnProgram::export_model(const ConfiguredJob& job, const std::string& folder) const {
-  const bool of_others =
-      process_->number_of_worker > 0 || with_environment({}, job.config, environment_variables()).join;
-  if (of_others) return;
+  if (!is_main(job)) return;
   const int exit_code = call(export_command(), {checkpoint_dir(job.config).string(), folder});
   if (exit_code != 0) throw JobFailed(exit_code);
 }

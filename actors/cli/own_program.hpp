@@ -52,8 +52,10 @@ class OwnProgram {
   // where it did not end well. Jobs may follow one another. With `node.processes` the program is started several times more,
   // each for one job: there main() passes over the jobs and exports before that, and ends with it.
   void train(const ConfiguredJob& job);
-  // Writes the model of the newest committed checkpoint as a folder that other programs can read. On hosts other than
-  // node 0 nothing happens. Input error where there is no checkpoint, or the model cannot be exported.
+  // True in one process of a job's hosts: the one to print, and to write files of its own.
+  bool is_main(const ConfiguredJob& job) const;
+  // Writes the model of the newest committed checkpoint as a folder that other programs can read. Does nothing where
+  // is_main() is false. Input error where there is no checkpoint, or the model cannot be exported.
   void export_model(const ConfiguredJob& job, const std::string& folder) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/tanh.h>
+#include <ATen/ops/tensor.h>
 
 #include <cmath>
 #include <cstdio>
@@ -17,7 +18,7 @@
 
 namespace regression {
 
-// Data: points of a curve with noise. A batch has `x` and `y`, fp32 [B, 1].
+// Data: points of a curve with noise, which are no tokens.
 struct Curve final : d9d::SampleSource {
   double noise = 0;
   std::optional<std::uint64_t> num_samples() const override { return std::nullopt; }
@@ -29,6 +30,20 @@ struct Curve final : d9d::SampleSource {
   }
 };
 BOOST_DESCRIBE_STRUCT(Curve, (), (noise))
+
+// Collation: how the samples of a microbatch become tensors, fp32 [B, 1].
+struct Points {
+  at::Tensor x, y;
+};
+BOOST_DESCRIBE_STRUCT(Points, (), (x, y))
+Points points(const d9d::NoKeys&, std::span<const d9d::Sample> samples) {
+  const auto column = [&](const std::string& name) {
+    std::vector<float> values;
+    for (const d9d::Sample& sample : samples) values.push_back(sample.numbers.at(name).front());
+    return at::tensor(values).unsqueeze(1);
+  };
+  return {column("x"), column("y")};
+}
 
 // Model: one hidden layer. All ranks hold all of it.
 struct Sizes {
@@ -59,7 +74,8 @@ struct Perceptron final : d9d::StageModule {
 // Task: which tensors go where, and the loss.
 struct SquaredError final : d9d::TrainTask {
   d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
-    return {.inputs = {{"x", context.batch.at("x")}}, .shared = {}, .state = {{"y", context.batch.at("y")}}};
+    const auto batch = d9d::tree_of<Points>(context.batch);
+    return {.inputs = {{"x", batch.x}}, .shared = {}, .state = {{"y", batch.y}}};
   }
   d9d::Loss compute_loss(const d9d::LossContext& context) const override {
     const at::Tensor& y = context.state.at("y");
@@ -81,6 +97,7 @@ double last_loss(const d9d::JobConfig& job) {
 
 extern "C" void d9d_register(d9d::Registry& registry) {
   d9d::add_source<regression::Curve>(registry, "curve");
+  d9d::add_collation(registry, "points", regression::points);
   d9d::add_model<regression::Perceptron>(registry, "perceptron");
   d9d::add_task<regression::SquaredError>(registry, "squared_error");
 }
@@ -95,8 +112,8 @@ int main(int argc, char** argv) {
       changes.insert(changes.end(), argv + 1, argv + argc);
       const d9d::ConfiguredJob job = program.configure("examples/own_program/job.yaml", changes);
       program.train(job);
-      const double loss = last_loss(job.config);
-      std::printf("learning rate %s: loss %.4f\n", rate.c_str(), loss);
+      const double loss = regression::last_loss(job.config);
+      if (program.is_main(job)) std::printf("learning rate %s: loss %.4f\n", rate.c_str(), loss);
       if (!best || loss < least) best = job, least = loss;
     }
     program.export_model(*best, "runs/own_program/model");

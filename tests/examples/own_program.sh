@@ -19,7 +19,7 @@ cp runs/own_program/model/model.safetensors alone.safetensors
 
 rm -rf runs
 "$program" node.processes=2 > shared.txt 2> shared.log || fail "with two processes it ended with $?" shared.log
-grep -q "2 processes" shared.log || fail "it did not start two processes" shared.log
+grep -q "worker 1 of 2" shared.log || fail "it did not start two processes" shared.log
 cmp alone.txt shared.txt || fail "two processes say something else" alone.txt shared.txt
 cmp alone.safetensors runs/own_program/model/model.safetensors || fail "two processes train other weights"
 

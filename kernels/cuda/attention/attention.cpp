@@ -68,8 +68,7 @@ AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const a
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
                                const VisibleKeys& visible) {
   const c10::DeviceGuard guard(q.device());
-  if (!takes_flash(q, k, v, mask, visible))
-    return composed_attention(q, k, v, mask, scale, dtype, visible);
+  if (!takes_flash(q, k, v, mask, visible)) return composed_attention(q, k, v, mask, scale, dtype, visible);
   const auto result = at::_flash_attention_forward(q, k, v, {}, {}, q.size(1), k.size(1), /*dropout_p=*/0,
                                                    is_causal(mask), /*return_debug_mask=*/false, scale,
                                                    window(mask.before), window(mask.after));
