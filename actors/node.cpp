@@ -106,7 +106,6 @@ void Node::dialed(wire::Dialed::Reader message) {
   if (!message.getOk()) return dial_failed(node, message.getReason());
   if (node == first_node) {
     connected(node);
-    host().watch(attached(), first_node);
     route_ = message.getOwnHost();
     state_.become(NodeState::opening);
     return take_part();
@@ -131,6 +130,7 @@ void Node::greeting(wire::Greeting::Reader message) {
 void Node::connected(int node) {
   dials_.answered(node);
   world().book.enter_node(node, attached());
+  host().watch(attached(), node);
 }
 
 void Node::dial_failed(int node, const std::string& reason) {
@@ -158,6 +158,7 @@ void Node::tick(wire::Tick::Reader message) {
   if (message.getKind() == leave_unformed)
     return end(exit_of_signal + stop_signal_, "the job had not formed");
   if (message.getKind() == listen_again) return take_part();
+  if (message.getKind() == still_without_peer) return tell_failed(ErrorKind::environment, lost_peer_);
   if (message.getKind() == dial_again && dials_.open(node)) {
     return host().dial(dials_.address(node).host, dials_.address(node).port, node);
   }

@@ -40,7 +40,13 @@ class Node final : public Actor {
  private:
   static constexpr int first_node = 0;
   enum ExitCode { exit_done = 0, exit_failed = 1, exit_bad_input = 2 };
-  enum TickKind : std::uint32_t { dial_again = 1, listen_again = 2, join_deadline = 3, leave_unformed = 4 };
+  enum TickKind : std::uint32_t {
+    dial_again = 1,
+    listen_again = 2,
+    join_deadline = 3,
+    leave_unformed = 4,
+    still_without_peer = 5
+  };
 
   void take_part();
   bool open_port();
@@ -81,6 +87,7 @@ class Node final : public Actor {
   std::uint16_t port_ = 0;      // the port that is open
   std::string route_;           // this host's address on the way to node 0
   std::string problem_;         // why there is no port yet
+  std::string lost_peer_;       // with which node the connection ended, and why
   std::uint64_t deadline_ = 0;  // number of the deadline that counts; older ones have no effect
   Dials dials_;
   Lifecycle<NodeState> state_{NodeState::dialling, node_transitions};

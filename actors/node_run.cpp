@@ -17,6 +17,7 @@ namespace d9d {
 namespace {
 
 constexpr std::chrono::seconds leave_unformed_after{1};  // time for the Coordinator to stop the others
+constexpr std::chrono::seconds peer_patience{5};  // time for it to report a lost process, or to end the job
 
 }  // namespace
 
@@ -141,8 +142,19 @@ void Node::tell_failed(const Failure& failure) {
 }
 
 void Node::peer_down(wire::PeerDown::Reader message) {
-  end(exit_failed,
-      fmt::format("node 0 is gone: it {}. The job is over here", std::string(message.getReason())), false);
+  const auto node = static_cast<int>(message.getNodeIndex());
+  const std::string reason = message.getReason();
+  if (node == first_node)
+    return end(exit_failed, fmt::format("node 0 is gone: it {}. The job is over here", reason), false);
+  // The Coordinator reports a process that is gone, and the end of a job is no failure. What is left is a connection that
+  // ended alone: what its two nodes tell each other would be lost without a word.
+  if (!lost_peer_.empty()) return;
+  const HostPort& at = membership_.addresses[static_cast<std::size_t>(node)];
+  lost_peer_ =
+      fmt::format("node {} has lost its connection with node {} at {}, which {}; node 0 still has both",
+                  membership_.node, node, host_port_text(at.host, at.port), reason);
+  tell_self_after<wire::Tick>(peer_patience,
+                              [](wire::Tick::Builder tick) { tick.setKind(still_without_peer); });
 }
 
 void Node::stop_node(wire::StopNode::Reader message) {

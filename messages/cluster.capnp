@@ -107,9 +107,9 @@ struct Dialed {
 }
 
 struct PeerDown {
-  # The host -> the Node or Coordinator that watches another process, when that process is gone. No reply:
-  # the job ends, or, before it has formed, the node is taken off the list. Once for each incarnation.
-  nodeIndex @0 :UInt32;  # at the Coordinator the number that the node got when it joined, at a Node the index of node 0
+  # The host -> the Node or Coordinator that watches another process, when that process or the connection with it is
+  # gone. No reply: the job ends, or, before it has formed, the node is taken off the list. Once for each incarnation.
+  nodeIndex @0 :UInt32;  # at the Coordinator the number that the node got when it joined, at a Node the index
   reason @1 :Text;
 }
 

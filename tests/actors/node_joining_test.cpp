@@ -154,6 +154,29 @@ TEST_F(NodeTest, ANodeDialsThoseBeforeItAndGreetsThem) {
   EXPECT_NE(greeting.attached(), nullptr) << "how node 1 answers";
 }
 
+TEST_F(NodeTest, AConnectionBetweenTwoNodesThatEndsAloneIsToldToTheCoordinator) {
+  play_joining();
+  welcome(stranger_id, 2, 4);
+  dialed(stranger_id, 1, true);
+  greeting(3);
+  EXPECT_THAT(world.watched, ElementsAre(0, 1, 3));
+
+  world.say<wire::PeerDown>(
+      stranger_id,
+      [](wire::PeerDown::Builder down) {
+        down.setNodeIndex(3);
+        down.setReason("disconnected");
+      },
+      stranger_id);
+  world.after(std::chrono::seconds(4));
+  EXPECT_TRUE(world.heard<wire::Failed>().empty()) << "its process may be gone, which the Coordinator tells";
+  world.after(std::chrono::seconds(2));
+
+  EXPECT_EQ(
+      std::string(world.last<wire::Failed>(coordinator_id)->getText()),
+      "node 2 has lost its connection with node 3 at host-3:1003, which disconnected; node 0 still has both");
+}
+
 TEST_F(NodeTest, TheCastWaitsUntilEveryOtherNodeIsConnected) {
   play_joining();
   welcome(stranger_id, 2, 5);
