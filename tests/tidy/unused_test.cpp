@@ -28,7 +28,6 @@ const Names& for_plugins() {
       "in_turn",
       // batches of a collation: rows filled up, trees
       "pad_token_mask",
-      "tree_of",
       // questions to a mesh
       "groups_of",
       "has_context_parallel_replicate",
