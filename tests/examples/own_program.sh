@@ -13,7 +13,7 @@ fail() { echo "$1"; shift; [ $# = 0 ] || cat "$@"; exit 1; }
 "$program" trainer.run.name=alone > alone.txt 2> alone.log || fail "it ended with $?" alone.log
 [ "$(grep -c '^learning rate' alone.txt)" = 2 ] || fail "not two jobs" alone.txt
 # A curve of variance 0.55 with noise of variance 0.0025.
-awk '/1.0e-2/ { learnt = $NF < 0.05 } END { exit !learnt }' alone.txt || fail "it has not learnt the curve" alone.txt
+awk '/^learning rate 1.0e-2/ { learnt = $NF < 0.05 } END { exit !learnt }' alone.txt || fail "it has not learnt the curve" alone.txt
 grep -q '"hidden.weight"' runs/own_program/model/model.safetensors || fail "no exported weights"
 cp runs/own_program/model/model.safetensors alone.safetensors
 
