@@ -5,14 +5,14 @@
 #include "runtime/nn/plan/replicate.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 #include "runtime/plugin/own_piece.hpp"
-#include "runtime/provider/model_provider.hpp"
+#include "runtime/provider/mapped_provider.hpp"
 
 namespace d9d {
 
 namespace own {
 
 template <class Stage>
-class Model final : public ModelProvider {
+class Model final : public MappedProvider {
  public:
   using Keys = typename Stage::Keys;
   explicit Model(const Keys& keys) : keys_(keys) {}
@@ -33,11 +33,11 @@ class Model final : public ModelProvider {
   // Stage::load_mapper(keys, stored) and Stage::export_mapper(keys, names) where the class has them.
   std::shared_ptr<const StateMapper> load_mapper(const std::set<std::string>& stored) const override {
     if constexpr (requires { Stage::load_mapper(keys_, stored); }) return Stage::load_mapper(keys_, stored);
-    return ModelProvider::load_mapper(stored);
+    return MappedProvider::load_mapper(stored);
   }
   std::shared_ptr<const StateMapper> export_mapper(const std::set<std::string>& names) const override {
     if constexpr (requires { Stage::export_mapper(keys_, names); }) return Stage::export_mapper(keys_, names);
-    return ModelProvider::export_mapper(names);
+    return MappedProvider::export_mapper(names);
   }
   // Of keys with a `vocab_size`, as those of LayeredStage.
   std::optional<std::int64_t> vocab_size() const override {

@@ -3,9 +3,6 @@
 #include "runtime/base/error.hpp"
 #include "runtime/nn/plan/replicate.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
-#include "runtime/provider/mapped_folder.hpp"
-#include "runtime/state/disk/disk.hpp"
-#include "runtime/state/mapper/adapters.hpp"
 #include "runtime/state/model/export_work.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -28,33 +25,28 @@ bool ModelProvider::starts_anew(const std::string& /*directory*/, const std::str
   return false;
 }
 
-std::shared_ptr<const StateMapper> ModelProvider::load_mapper(const std::set<std::string>& stored) const {
-  return identities(stored);
-}
-
-std::shared_ptr<const StateMapper> ModelProvider::export_mapper(const std::set<std::string>& names) const {
-  return identities(names);
-}
-
 void ModelProvider::load_weights(const std::string& directory, StagePosition /*position*/,
-                                 const std::vector<StageParameter>& parameters) const {
-  load_mapped_weights(PosixDisk(), *this, directory, parameters);
+                                 const std::vector<StageParameter>& /*parameters*/) const {
+  throw Error(ErrorKind::input,
+              fmt::format("this model cannot load weights from {}: its provider has no load_weights; "
+                          "remove trainer.model_stage_factory.source_checkpoint",
+                          directory));
 }
 
-void ModelProvider::load_buffers(const std::string& directory, StagePosition /*position*/,
-                                 const std::vector<StageBuffer>& buffers) const {
-  load_mapped_buffers(PosixDisk(), *this, directory, buffers);
-}
+void ModelProvider::load_buffers(const std::string& /*directory*/, StagePosition /*position*/,
+                                 const std::vector<StageBuffer>& /*buffers*/) const {}
 
 void ModelProvider::load_adapter(const std::vector<StageParameter>& /*parameters*/) const {}
 
-std::vector<std::string> ModelProvider::check_source(const std::string& directory) const {
-  return check_mapped_folder(PosixDisk(), *this, directory);
+std::vector<std::string> ModelProvider::check_source(const std::string& /*directory*/) const {
+  return {};
 }
 
-void ModelProvider::export_model(const std::string& checkpoint, const std::string& target) const {
-  PosixDisk disk;
-  export_mapped(disk, *this, checkpoint, target);
+void ModelProvider::export_model(const std::string& /*checkpoint*/, const std::string& target) const {
+  throw Error(ErrorKind::input,
+              fmt::format("this model cannot be exported to {}: its provider has no export_model; "
+                          "remove export_to",
+                          target));
 }
 
 void ModelProvider::export_share(const std::string& checkpoint, const std::string& target,

@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,6 @@ namespace d9d {
 class RankEvents;
 class StageGroups;
 class StageModule;
-class StateMapper;
 struct ExportWork;
 struct ParallelOptions;
 struct StageBuffer;
@@ -38,19 +36,13 @@ class ModelProvider {
   // Whether load_weights() leaves out the parameter of this name, because the folder has none and a new one is
   // wanted, such as a head for another task: it starts as from the seed. Default: false.
   virtual bool starts_anew(const std::string& directory, const std::string& parameter) const;
-  // What becomes of the tensors of a folder that the model starts from: a mapper (state/mapper) from their names to those
-  // of parameters and persistent buffers, for the whole model. Default: each tensor has the parameter's name.
-  virtual std::shared_ptr<const StateMapper> load_mapper(const std::set<std::string>& stored) const;
-  // The way back: a mapper from the names of all parameters and buffers to those of an exported folder. It may compute
-  // values: a gathered tensor is whole. Default: the same names.
-  virtual std::shared_ptr<const StateMapper> export_mapper(const std::set<std::string>& names) const;
-  // Copies the weights in `directory` (trainer.model_stage_factory.source_checkpoint), a folder in Hugging Face's layout,
-  // into this rank's blocks of the stage's parameters. Every tensor of the folder and of the stage must be accounted for.
-  // Default: by load_mapper().
+  // Copies the weights in `directory` (trainer.model_stage_factory.source_checkpoint)
+  // into this rank's blocks of the stage's parameters. Every tensor of the
+  // folder and of the stage must be accounted for. Default: an input error.
   virtual void load_weights(const std::string& directory, StagePosition position,
                             const std::vector<StageParameter>& parameters) const;
   // Copies what `directory` has of the stage's persistent buffers into them; called after load_weights().
-  // Default: by load_mapper(); what it does not make keeps the values that build_stage() gave it.
+  // Default: they keep the values that build_stage() gave them.
   virtual void load_buffers(const std::string& directory, StagePosition position,
                             const std::vector<StageBuffer>& buffers) const;
   // Sets the parameters of adapters (StageParameter::of_adapter) that do not start as they are drawn. Called
@@ -58,12 +50,11 @@ class ModelProvider {
   virtual void load_adapter(const std::vector<StageParameter>& parameters) const;
   // Checks, before the job forms and in `d9d-node check`, whether load_weights()
   // will find all it needs in this folder. Reads headers and little more, throws what
-  // load_weights() would throw, and returns warnings. Default: compares what load_mapper() makes of the folder with the
-  // whole model, which build_stage() makes for it on the device "meta" (tensors without memory).
+  // load_weights() would throw, and returns warnings. Default: no checks.
   virtual std::vector<std::string> check_source(const std::string& directory) const;
   // Writes the model of a committed checkpoint as a folder that other programs can read. There
   // CheckpointReader finds parameters as the kind "param" and buffers as `buffer_kind`.
-  // Default: weights in Hugging Face's layout, by export_mapper(), in the types of the parameters.
+  // Default: an input error.
   virtual void export_model(const std::string& checkpoint, const std::string& target) const;
   // Writes this share of the model's files; all shares together are the folder. Called by one process for each
   // share, by one process for several where others do not see the folder. Default: the first share is

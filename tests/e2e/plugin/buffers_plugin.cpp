@@ -20,7 +20,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/plugin/registry.hpp"
-#include "runtime/provider/model_provider.hpp"
+#include "runtime/provider/mapped_provider.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace centred {
@@ -131,7 +131,7 @@ class CentredStage final : public d9d::StageModule {
   bool has_begun_ = false;
 };
 
-class CentredModel final : public d9d::ModelProvider {
+class CentredModel final : public d9d::MappedProvider {
  public:
   explicit CentredModel(const CentredConfig& config) : config_(config) {}
 

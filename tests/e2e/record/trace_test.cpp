@@ -121,7 +121,9 @@ class Traces : public testing::Test {
       EXPECT_TRUE(table.at(actor_of(arrow.from->track)).says.contains(message)) << sentence;
       EXPECT_TRUE(message == "Stop" || table.at(actor_of(arrow.to->track)).hears.contains(message))
           << sentence;
-      EXPECT_NE(arrow.from->track, arrow.to->track) << sentence;
+      EXPECT_NE(std::pair(arrow.from->process, arrow.from->track),
+                std::pair(arrow.to->process, arrow.to->track))
+          << sentence;
       EXPECT_TRUE(!within_a_rank().contains(message) || arrow.from->rank == arrow.to->rank) << sentence;
       if (message == "TensorsAnnounced") {
         EXPECT_EQ(arrow.from->track.substr(0, arrow.from->track.find('.')),

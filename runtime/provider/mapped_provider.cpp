@@ -1,13 +1,14 @@
-#include "runtime/provider/mapped_folder.hpp"
+#include "runtime/provider/mapped_provider.hpp"
 
 #include <map>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/provider/model_provider.hpp"
 #include "runtime/state/checkpoint/checkpoint_source.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/convert/model_converter.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/mapper/adapters.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"
 #include "runtime/state/model/model_reader.hpp"
@@ -31,23 +32,30 @@ void load(const Disk& disk, const std::string& directory, const MapperPtr& mappe
   if (!not_finite.empty()) log::warn("{}", not_finite);
 }
 
-MapperPtr mapper_from(const Disk& disk, const ModelProvider& model, const std::string& directory) {
-  return model.load_mapper(ModelFiles(disk, directory).names());
-}
-
 }  // namespace
 
-void load_mapped_weights(const Disk& disk, const ModelProvider& model, const std::string& directory,
-                         const std::vector<StageParameter>& parameters) {
+MapperPtr MappedProvider::load_mapper(const Names& stored) const {
+  return identities(stored);
+}
+
+MapperPtr MappedProvider::export_mapper(const Names& names) const {
+  return identities(names);
+}
+
+void MappedProvider::load_weights(const std::string& directory, StagePosition /*position*/,
+                                  const std::vector<StageParameter>& parameters) const {
+  const PosixDisk disk;
   Destinations destinations;
   for (const StageParameter& parameter : parameters)
     destinations[parameter.name] = destination_of(parameter.tensor, parameter.layout);
-  load(disk, directory, mapper_from(disk, model, directory), destinations);
+  load(disk, directory, load_mapper(ModelFiles(disk, directory).names()), destinations);
 }
 
-void load_mapped_buffers(const Disk& disk, const ModelProvider& model, const std::string& directory,
-                         const std::vector<StageBuffer>& buffers) {
-  const MapperPtr mapper = mapper_from(disk, model, directory);
+void MappedProvider::load_buffers(const std::string& directory, StagePosition /*position*/,
+                                  const std::vector<StageBuffer>& buffers) const {
+  if (buffers.empty()) return;
+  const PosixDisk disk;
+  const MapperPtr mapper = load_mapper(ModelFiles(disk, directory).names());
   const Names made = outputs_of(*mapper);
   Destinations destinations;
   for (const StageBuffer& buffer : buffers) {
@@ -58,12 +66,12 @@ void load_mapped_buffers(const Disk& disk, const ModelProvider& model, const std
   load(disk, directory, mapper, destinations);
 }
 
-std::vector<std::string> check_mapped_folder(const Disk& disk, const ModelProvider& model,
-                                             const std::string& directory) {
-  const MapperPtr mapper = mapper_from(disk, model, directory);
+std::vector<std::string> MappedProvider::check_source(const std::string& directory) const {
+  const PosixDisk disk;
+  const MapperPtr mapper = load_mapper(ModelFiles(disk, directory).names());
   std::unique_ptr<StageModule> whole;
   try {
-    whole = model.build_stage({.device = "meta"});
+    whole = build_stage({.device = "meta"});
   } catch (const std::exception& error) {
     return {
         fmt::format("{} is not compared with the model, whose stage cannot be built without memory "
@@ -72,7 +80,7 @@ std::vector<std::string> check_mapped_folder(const Disk& disk, const ModelProvid
   }
   std::map<std::string, Shape> parameters;
   for (const StageParameter& parameter : whole->parameters()) {
-    if (!parameter.of_adapter && !model.starts_anew(directory, parameter.name))
+    if (!parameter.of_adapter && !starts_anew(directory, parameter.name))
       parameters[parameter.name] = parameter.layout.global_shape();
   }
   Names known;
@@ -90,15 +98,15 @@ std::vector<std::string> check_mapped_folder(const Disk& disk, const ModelProvid
   return {};
 }
 
-void export_mapped(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
-                   const std::string& target) {
+void MappedProvider::export_model(const std::string& checkpoint, const std::string& target) const {
+  PosixDisk disk;
   const auto reader = CheckpointReader::open(disk, checkpoint);
   std::vector<std::string> names;
   for (const char* const kind : {parameter_kind, buffer_kind})
     for (const TensorSpec& spec : reader->specs(kind)) names.push_back(spec.name);
   const CheckpointSource parameters(*reader, parameter_kind);
   const WithBuffers all(parameters, *reader);
-  const MapperPtr mapper = model.export_mapper({names.begin(), names.end()});
+  const MapperPtr mapper = export_mapper({names.begin(), names.end()});
   disk.make_directories(target);
   const auto shards = convert_model_state(all, *mapper, groups_in_order(*mapper, names), disk, target, {});
   publish_model_state(disk, target, shards, {});

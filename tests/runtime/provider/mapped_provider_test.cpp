@@ -1,5 +1,5 @@
 // LOOP-20: a provider that says by mappers what a folder's tensors become, and nothing else.
-#include "runtime/provider/mapped_folder.hpp"
+#include "runtime/provider/mapped_provider.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -70,7 +70,7 @@ struct Plain final : StageModule {
   std::vector<StageParameter> all;
 };
 
-class MappedFolder : public testing::Test {
+class MappedModel : public testing::Test {
  protected:
   // A committed checkpoint of these tensors.
   std::string checkpoint(const std::vector<StageParameter>& parameters,
@@ -104,7 +104,7 @@ class MappedFolder : public testing::Test {
   const own::Model<Plain> plain_{{}};
 };
 
-TEST_F(MappedFolder, IsWrittenByOneMapperAndReadByTheOther) {
+TEST_F(MappedModel, IsWrittenByOneMapperAndReadByTheOther) {
   Stacked trained({}, {});
   trained.matrices[0].tensor.copy_(at::arange(6).view({2, 3}));
   trained.matrices[1].tensor.copy_(at::arange(6, 12).view({2, 3}));
@@ -130,7 +130,7 @@ TEST_F(MappedFolder, IsWrittenByOneMapperAndReadByTheOther) {
   }
 }
 
-TEST_F(MappedFolder, HasTheNamesOfTheModelWithoutMappers) {
+TEST_F(MappedModel, HasTheNamesOfTheModelWithoutMappers) {
   Plain trained({}, {});
   trained.all[0].tensor.fill_(3);
   const std::string target = folder_ / "export";
@@ -143,7 +143,7 @@ TEST_F(MappedFolder, HasTheNamesOfTheModelWithoutMappers) {
   EXPECT_TRUE(at::equal(read.all[0].tensor, trained.all[0].tensor));
 }
 
-TEST_F(MappedFolder, ThatIsAnotherModelsIsRefusedBeforeAnythingIsRead) {
+TEST_F(MappedModel, ThatIsAnotherModelsIsRefusedBeforeAnythingIsRead) {
   const at::Tensor four = at::zeros({4}), five = at::zeros({5});
 
   EXPECT_THAT(error_of([&] {
