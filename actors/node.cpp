@@ -158,7 +158,8 @@ void Node::tick(wire::Tick::Reader message) {
   if (message.getKind() == leave_unformed)
     return end(exit_of_signal + stop_signal_, "the job had not formed");
   if (message.getKind() == listen_again) return take_part();
-  if (message.getKind() == still_without_peer) return tell_failed(ErrorKind::environment, lost_peer_);
+  if (message.getKind() == still_without_peer)
+    return tell_failed({.kind = wire::Failed::Kind::ENVIRONMENT, .text = lost_peer_});
   if (message.getKind() == dial_again && dials_.open(node)) {
     return host().dial(dials_.address(node).host, dials_.address(node).port, node);
   }

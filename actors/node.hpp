@@ -65,10 +65,10 @@ class Node final : public Actor {
   void publish(const char* event, int rank = 0);
   struct Failure {  // wire::Failed
     wire::Failed::Kind kind;
-    std::string text, actor;
+    std::string text, actor = {};
     int rank = -1;
     std::uint64_t step = 0;
-    std::string message;
+    std::string message = {};
   };
   void tell_failed(ErrorKind kind, const std::string& text);
   void tell_failed(const Failure& failure);

@@ -126,8 +126,10 @@ void Node::failed(wire::Failed::Reader message) {
 
 // For a failure of this node itself while it prepares the job.
 void Node::tell_failed(ErrorKind kind, const std::string& text) {
-  tell_failed(
-      {.kind = failure_kinds.to_wire(kind), .text = text, .actor = to_string(self()), .message = "Welcome"});
+  tell_failed({.kind = failure_kinds.to_wire(kind),
+               .text = text,
+               .actor = to_string(ActorId{Role::node, static_cast<std::uint64_t>(membership_.node)}),
+               .message = "Welcome"});
 }
 
 void Node::tell_failed(const Failure& failure) {

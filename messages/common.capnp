@@ -34,7 +34,7 @@ struct Failed {
   # often only a symptom.
   kind @0 :Kind;
   text @1 :Text;      # what was given, what was expected, what to try next
-  actor @2 :Text;     # name of the actor that threw, e.g. "rank_executor/2"
+  actor @2 :Text;     # name of the actor that threw, e.g. "rank_executor/2"; empty: none did
   rank @3 :Int32;     # global rank, -1 when the actor belongs to no rank
   step @4 :UInt64;    # 0 before the first step
   message @5 :Text;   # name of the message it was handling

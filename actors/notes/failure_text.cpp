@@ -37,8 +37,9 @@ std::string failure_text(wire::Failed::Reader failed) {
   const std::string actor = failed.getActor();
   const std::string step =
       failed.getStep() == 0 ? "before the first step" : fmt::format("step {}", failed.getStep());
-  std::string text = fmt::format("{}{} In {}, {}", bug ? "bug: " : "", sentence(failed.getText()),
-                                 place_of(actor, failed.getRank()), step);
+  std::string text = (bug ? "bug: " : "") + sentence(failed.getText());
+  if (actor.empty()) return text;
+  text += fmt::format(" In {}, {}", place_of(actor, failed.getRank()), step);
   // The actor and the message help the person who repairs d9d or the plugin.
   if (bug) text += fmt::format(", in {} while handling {}", actor, std::string(failed.getMessage()));
   return text + ".";

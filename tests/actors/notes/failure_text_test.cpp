@@ -28,6 +28,11 @@ TEST(FailureText, BeginsWithTheCauseAsOneSentence) {
   EXPECT_EQ(text("no rule: did you mean \"norm\"?"), "no rule: did you mean \"norm\"?" + place);
 }
 
+TEST(FailureText, NamesNoPlaceWhereNoActorFailed) {
+  EXPECT_EQ(text_of("the connection ended", wire::Failed::Kind::ENVIRONMENT, "", -1),
+            "the connection ended.");
+}
+
 TEST(FailureText, SaysForABugWhichMessageWasHandled) {
   EXPECT_EQ(
       text_of("boom", wire::Failed::Kind::BUG, "rank_executor/2", 2),
