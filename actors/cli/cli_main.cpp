@@ -108,11 +108,15 @@ int cli_main(const CommandLine& program, std::span<const std::string> words, Con
     require_written(console.out);
     return code;
   } catch (...) {
-    const Caught caught = describe_current_exception();
-    const std::string_view kind = caught.kind == ErrorKind::bug ? "bug: " : "error: ";
-    console.err << program.name << ": " << kind << caught.what << "\n";
-    return caught.kind == ErrorKind::input ? bad_input : failed;
+    return report_exception(program.name, console.err);
   }
+}
+
+int report_exception(const std::string& program, std::ostream& err) {
+  const Caught caught = describe_current_exception();
+  const std::string_view kind = caught.kind == ErrorKind::bug ? "bug: " : "error: ";
+  err << program << ": " << kind << caught.what << "\n";
+  return caught.kind == ErrorKind::input ? bad_input : failed;
 }
 
 }  // namespace d9d

@@ -21,5 +21,7 @@ struct CommandLine {
 // `words`: the command line without the program's name. Exit codes: 0 done, 2 bad usage or config (any
 // ErrorKind::input), 1 anything else. Errors go to console.err as "d9d-node: error: ...".
 int cli_main(const CommandLine& program, std::span<const std::string> words, Console& console);
+// In a handler: writes what was thrown in this form, and returns its exit code.
+int report_exception(const std::string& program, std::ostream& err);
 
 }  // namespace d9d

@@ -10,9 +10,9 @@
 #include <iostream>
 
 #include "actors/cli/begin_process.hpp"
+#include "actors/cli/cli_main.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/config/parse.hpp"
-#include "runtime/base/error.hpp"
 #include "runtime/base/host/library_settings.hpp"
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/base/version.hpp"
@@ -24,8 +24,8 @@
 namespace d9d {
 namespace {
 
-// Ends main() in a process that was started for one job. No std::exception, so that a body which goes on after the error of a
-// job does not go on here.
+// Ends main() in a process that was started for one job. No std::exception, so that a body which goes on after the
+// error of a job does not go on here.
 struct JobOfWorkerEnded {
   int exit_code;
 };
@@ -109,10 +109,7 @@ int run_program(int argc, char** argv, const std::function<void(OwnProgram&)>& b
   } catch (const JobFailed& failed) {
     return failed.exit_code;
   } catch (...) {
-    const Caught caught = describe_current_exception();
-    std::fprintf(stderr, "%s: %s%s\n", argv[0],
-                 caught.kind == ErrorKind::bug ? "bug: " : "error: ", caught.what.c_str());
-    return caught.kind == ErrorKind::input ? 2 : 1;
+    return report_exception(argv[0], std::cerr);
   }
 }
 

@@ -76,11 +76,6 @@ void for_key_heads(const at::Tensor& k, F&& f) {
   });
 }
 
-// The limits of the keys that the queries of a sequence see; null when there are none.
-const int64_t* limits_of(const at::Tensor& of_all, int64_t batch) {
-  return of_all.defined() ? of_all.const_data_ptr<int64_t>() + batch * of_all.size(1) : nullptr;
-}
-
 // What the queries of a sequence see. `batch` is needed only for the limits of its keys.
 AttentionShape shape_of(const at::Tensor& q, const at::Tensor& k, const AttentionMask& mask, double scale,
                         const VisibleKeys& visible, int64_t batch) {

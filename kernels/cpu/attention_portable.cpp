@@ -164,12 +164,9 @@ AttentionBlockGradients banded_backward(const at::Tensor& grad, const at::Tensor
 // Calls f(part of a tensor [B, ..], what its queries see) for each sequence, because their bands differ.
 template <class F>
 void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const VisibleKeys& visible, F&& f) {
-  const auto limits = [](const at::Tensor& of_all, int64_t b) {
-    return of_all.defined() ? of_all.const_data_ptr<int64_t>() + b * of_all.size(1) : nullptr;
-  };
   for (int64_t b = 0; b < k.size(0); ++b) {
     const auto sequence = [b](const at::Tensor& x) { return x.narrow(0, b, 1); };
-    f(sequence, Seen{mask, k.size(1), limits(visible.first, b), limits(visible.end, b)});
+    f(sequence, Seen{mask, k.size(1), limits_of(visible.first, b), limits_of(visible.end, b)});
   }
 }
 

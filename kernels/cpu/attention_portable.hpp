@@ -6,6 +6,11 @@
 
 namespace d9d::kernels::cpu {
 
+// The limits (VisibleKeys) of the keys that the queries of a sequence see; null when there are none.
+inline const int64_t* limits_of(const at::Tensor& of_all, int64_t batch) {
+  return of_all.defined() ? of_all.const_data_ptr<int64_t>() + batch * of_all.size(1) : nullptr;
+}
+
 // The same as the entries of the op table, but all heads must be equally wide.
 AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionMask& mask, double scale, at::ScalarType dtype,

@@ -1,7 +1,6 @@
 #include "runtime/provider/hugging_face_model.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +13,7 @@
 #include "runtime/model_folder/new_rows.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/peft/merged_folder.hpp"
+#include "runtime/provider/load_from_folder.hpp"
 #include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/mapper/mapper.hpp"
@@ -143,27 +143,6 @@ std::shared_ptr<FamilyModel> read_body_config(const Disk& disk, const std::strin
   return parse_hugging_face_config(document.dump(), path);
 }
 
-// Whole where no strategy has placed it.
-StageParameter as_parameter(const StageBuffer& buffer) {
-  return {buffer.name, buffer.tensor, buffer.layout.value_or(Layout::local(buffer.tensor.sizes().vec())), {}};
-}
-// A rank that reads for long says how far it is.
-class LoadNews {
- public:
-  explicit LoadNews(std::string folder) : folder_(std::move(folder)) {}
-  void operator()(std::size_t done, std::size_t total) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    next_ = now + between_news;
-    log::info("loading {}: {} of {} tensors", folder_, done, total);
-  }
-
- private:
-  static constexpr std::chrono::seconds between_news{10};
-  const std::string folder_;
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + between_news;
-};
-
 // What the model says of them stays: training used its pad token.
 std::string config_with(const FamilyModel& config, const SpecialTokens& tokens,
                         const nlohmann::json& carried) {
@@ -188,20 +167,12 @@ void load_weights(const Disk& disk, const std::string& directory, const FamilyMo
   const ModelFiles files(disk, directory);
   const Names stored = files.names();
   const MapperPtr mapper = folder_to_parameters(config, files, rows);
-  std::map<std::string, Destination> destinations;
-  for (const StageParameter& parameter : parameters) {
-    destinations[parameter.name] = {parameter.tensor.detach(), parameter.layout.global_shape(),
-                                    parameter.layout.local_slice()};
-  }
   LoadOptions options;
   options.allow_unread = config.unread_in_folder(stored);
   // Buffers are loaded by a call of their own.
   options.part_of_model = position.num_stages > 1 || !config.build_shapes()->buffers().empty();
-  options.progress = LoadNews(directory);
   options.replaced = replaced;
-  const LoadReport report = load_model_state(disk, directory, mapper, destinations, options);
-  const std::string not_finite = not_finite_text(disk, directory, report.not_finite);
-  if (!not_finite.empty()) log::warn("{}", not_finite);
+  load_from_folder(disk, directory, mapper, parameters, std::move(options));
 }
 
 // An adapter and the folder that it is added to.

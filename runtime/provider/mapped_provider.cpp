@@ -3,7 +3,7 @@
 #include <map>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/log.hpp"
+#include "runtime/provider/load_from_folder.hpp"
 #include "runtime/state/checkpoint/checkpoint_source.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/convert/model_converter.hpp"
@@ -15,24 +15,6 @@
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
-namespace {
-
-using Destinations = std::map<std::string, Destination>;
-
-Destination destination_of(const at::Tensor& tensor, const Layout& layout) {
-  return {tensor.detach(), layout.global_shape(), layout.local_slice()};
-}
-
-// `destinations` may be a part of what the mapper makes: those of a stage, parameters without buffers.
-void load(const Disk& disk, const std::string& directory, const MapperPtr& mapper,
-          const Destinations& destinations) {
-  if (destinations.empty()) return;
-  const LoadReport report = load_model_state(disk, directory, mapper, destinations, {.part_of_model = true});
-  const std::string not_finite = not_finite_text(disk, directory, report.not_finite);
-  if (!not_finite.empty()) log::warn("{}", not_finite);
-}
-
-}  // namespace
 
 MapperPtr MappedProvider::load_mapper(const Names& stored) const {
   return identities(stored);
@@ -44,26 +26,21 @@ MapperPtr MappedProvider::export_mapper(const Names& names) const {
 
 void MappedProvider::load_weights(const std::string& directory, StagePosition /*position*/,
                                   const std::vector<StageParameter>& parameters) const {
+  if (parameters.empty()) return;
   const PosixDisk disk;
-  Destinations destinations;
-  for (const StageParameter& parameter : parameters)
-    destinations[parameter.name] = destination_of(parameter.tensor, parameter.layout);
-  load(disk, directory, load_mapper(ModelFiles(disk, directory).names()), destinations);
+  // Buffers and other stages' parameters have calls of their own.
+  load_from_folder(disk, directory, load_mapper(ModelFiles(disk, directory).names()), parameters,
+                   {.part_of_model = true});
 }
 
-void MappedProvider::load_buffers(const std::string& directory, StagePosition /*position*/,
+void MappedProvider::load_buffers(const std::string& directory, StagePosition position,
                                   const std::vector<StageBuffer>& buffers) const {
   if (buffers.empty()) return;
-  const PosixDisk disk;
-  const MapperPtr mapper = load_mapper(ModelFiles(disk, directory).names());
-  const Names made = outputs_of(*mapper);
-  Destinations destinations;
-  for (const StageBuffer& buffer : buffers) {
-    const Layout whole = Layout::local(buffer.tensor.sizes().vec());
-    if (made.contains(buffer.name))
-      destinations[buffer.name] = destination_of(buffer.tensor, buffer.layout.value_or(whole));
-  }
-  load(disk, directory, mapper, destinations);
+  const Names made = outputs_of(*load_mapper(ModelFiles(PosixDisk(), directory).names()));
+  std::vector<StageParameter> tensors;
+  for (const StageBuffer& buffer : buffers)
+    if (made.contains(buffer.name)) tensors.push_back(as_parameter(buffer));
+  MappedProvider::load_weights(directory, std::move(position), tensors);
 }
 
 std::vector<std::string> MappedProvider::check_source(const std::string& directory) const {

@@ -11,7 +11,7 @@ namespace d9d {
 
 // Input error where the device, the model or this machine cannot do what was asked for.
 kernels::Backends backends_of(const LoadedJob& loaded);
-// What runs with them, for the log: "attention by own loops".
+// What runs with them, for the log: "attention: own, products of experts: own".
 std::string backends_text(const kernels::Backends& chosen, const LoadedJob& loaded);
 
 }  // namespace d9d
