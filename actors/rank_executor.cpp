@@ -81,13 +81,14 @@ void RankExecutor::begin_step(wire::BeginStep::Reader message) {
   links_ = links_ == Links::fresh ? Links::in_use : Links::proved;
   reductions_pending_ = 0;
   norm_share_ = 0;
+  pass_ = pass_of(message.getPass());
   PassRequest request{.step = step()};
+  if (pass_.trains()) request.update = static_cast<int>(pass_.number);
   for (const std::uint64_t packed : message.getMicrobatches())
     request.microbatches.push_back(Ticket::from_packed(packed));
-  pass_ = pass_of(message.getPass());
   if (pass_.is_step()) {
     if (options_.events->is_heard()) worker_->state().let_change();
-    options_.events->tell(events::StepPre{step()});
+    if (pass_.number == 0) options_.events->tell(events::StepPre{step()});
     options_.events->tell(events::ForwardPre{step()});
   }
   if (pass_ == Pass{PassKind::EVALUATE, 1}) options_.events->tell(events::EvaluationPre{step()});
@@ -120,7 +121,7 @@ void RankExecutor::activation_ready(wire::ActivationReady::Reader message) {
 }
 
 void RankExecutor::gradient_ready(wire::GradientReady::Reader message) {
-  tensor_ready(message, true, {});
+  tensor_ready(message, true, pass_of(message.getPass()));
 }
 
 template <class Reader>
@@ -146,7 +147,7 @@ void RankExecutor::tick(wire::Tick::Reader /*message*/) {
 void RankExecutor::lead_action(wire::LeadAction::Reader message) {
   worker_->pass(RankPass::Kind::train)
       .order()
-      .follow({message.getStep(), message.getNumber(), instruction_of(message)});
+      .follow({{message.getStep(), message.getUpdate()}, message.getNumber(), instruction_of(message)});
   advance();
 }
 
@@ -186,7 +187,8 @@ void RankExecutor::lead(const OrderedInstruction& next) {
   for (const int rank : options_.followers) {
     tell<wire::LeadAction>({Role::rank_executor, static_cast<std::uint64_t>(rank)},
                            [&](wire::LeadAction::Builder lead) {
-                             lead.setStep(next.step);
+                             lead.setStep(next.pass.step);
+                             lead.setUpdate(next.pass.update);
                              lead.setNumber(next.number);
                              fill_parts(lead, next.instruction);
                            });
@@ -224,25 +226,18 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
     builder.setMicrobatch(static_cast<std::uint32_t>(tensor.microbatch));
     builder.setTicket(tensor.ticket.packed());
     builder.setProducedNs(world().clock.now_ns());
+    fill_pass(builder.initPass(), pass_);
   };
   if (std::find(remote.begin(), remote.end(), rank) != remote.end()) {
     tell<wire::SendTensors>(lane_id(options_.rank, rank, LaneEnd::sender),
                             [&](wire::SendTensors::Builder send) {
                               fill(send);
                               send.setGradient(tensor.gradient);
-                              fill_pass(send.initPass(), pass_);
                             });
     return;
   }
   const ActorId holder{Role::rank_executor, static_cast<std::uint64_t>(rank)};
-  if (tensor.gradient) {
-    tell<wire::GradientReady>(holder, fill);
-  } else {
-    tell<wire::ActivationReady>(holder, [&](wire::ActivationReady::Builder ready) {
-      fill(ready);
-      fill_pass(ready.initPass(), pass_);
-    });
-  }
+  tensor.gradient ? tell<wire::GradientReady>(holder, fill) : tell<wire::ActivationReady>(holder, fill);
 }
 
 void RankExecutor::tell_texts(const Texts& texts) {

@@ -61,6 +61,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void finish_pass_when_done();
   void tell_texts(const Texts& texts);
   double seconds_since(std::int64_t begin_ns);
+  int update() const { return static_cast<int>(pass_.number); }  // of the step, whose pass was the last
 
   RankExecutorOptions options_;
   std::unique_ptr<RankWorker> worker_;

@@ -19,6 +19,7 @@ namespace d9d {
 
 struct RankExecutorOptions {
   int rank = 0;
+  int updates = 1;                                                                       // of a step
   std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;  // on its thread
   std::vector<int> rank_of_stage;    // the global rank that holds each stage of this pipeline
   std::vector<int> remote_ranks;     // those in other processes, reached through a TensorLane

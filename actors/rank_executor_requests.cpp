@@ -27,7 +27,7 @@ void RankExecutor::hook_gradients(wire::HookGradients::Reader message) {
                                          .category = trace::Category::compute},
                                         !pass_.trains()));
   const HookedGradients hooked =
-      worker_->update().hook_gradients(message.getStep(), message.getLoss(), message.getWeight());
+      worker_->update().hook_gradients(message.getStep(), update(), message.getLoss(), message.getWeight());
   tell<wire::GradientsHooked>({Role::trainer, self().index}, [&](wire::GradientsHooked::Builder reply) {
     reply.setStep(message.getStep());
     reply.setNormShare(hooked.norm_share);
@@ -46,11 +46,12 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
       worker_->update().skip();
     } else {
       options_.events->tell(events::OptimizerStepPre{message.getStep()});
-      worker_->update().apply(message.getGradientScale(), message.getLrMultiplier());
+      worker_->update().apply(message.getGradientScale(), message.getLrMultiplier(), update());
       options_.events->tell(events::OptimizerStepPost{message.getStep()});
     }
-    options_.events->tell(events::StepPost{message.getStep(), message.getLoss(), message.getGradNorm(),
-                                           message.getLearningRate(), message.getSkip()});
+    if (update() + 1 == options_.updates)
+      options_.events->tell(events::StepPost{message.getStep(), message.getLoss(), message.getGradNorm(),
+                                             message.getLearningRate(), message.getSkip()});
   }
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });
@@ -108,7 +109,7 @@ void RankExecutor::generate_texts(wire::GenerateTexts::Reader message) {
 
 void RankExecutor::restore_state(wire::RestoreState::Reader message) {
   D9D_CHECK(!running_, "a checkpoint is restored while step {} is running", step());
-  worker_->state().restore(message.getDirectory(), message.getSkippedSteps());
+  worker_->state().restore(message.getDirectory(), to_vector<std::uint64_t>(message.getSkipped()));
   tell<wire::StateRestored>({Role::trainer, self().index}, [&](wire::StateRestored::Builder restored) {
     restored.setStep(message.getStep());
   });

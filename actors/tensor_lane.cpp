@@ -88,15 +88,9 @@ void TensorLane::tensors_announced(wire::TensorsAnnounced::Reader message) {
     builder.setMicrobatch(message.getMicrobatch());
     builder.setTicket(ticket.packed());
     builder.setProducedNs(message.getProducedNs());
+    builder.setPass(message.getPass());
   };
-  if (message.getGradient()) {
-    tell<wire::GradientReady>(stage, fill);
-  } else {
-    tell<wire::ActivationReady>(stage, [&](wire::ActivationReady::Builder ready) {
-      fill(ready);
-      ready.setPass(message.getPass());
-    });
-  }
+  message.getGradient() ? tell<wire::GradientReady>(stage, fill) : tell<wire::ActivationReady>(stage, fill);
 }
 
 void TensorLane::sleep(wire::Sleep::Reader message) {

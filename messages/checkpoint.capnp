@@ -64,7 +64,7 @@ struct RestoreState {
   # committed checkpoint. Reply: StateRestored. Repeated: the same again.
   step @0 :UInt64;
   directory @1 :Text;         # of the checkpoint
-  skippedSteps @2 :UInt64;    # how many of the checkpoint's steps made no update
+  skipped @2 :List(UInt64);   # how often each update of the checkpoint's steps was not made
 }
 
 struct StateRestored {

@@ -4,16 +4,17 @@ using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("d9d::wire");
 
 struct BeginStep {
-  # Trainer -> RankExecutor, with the inputs of a step. The RankExecutor walks its program while
-  # activations and gradients arrive. Reply: StepComputed. A second one for the same step is a bug.
+  # Trainer -> RankExecutor, with the inputs of a step; where a step has several updates, with those of the next one,
+  # after the ApplyStep of the one before. The RankExecutor walks its program while activations and gradients arrive.
+  # Reply: StepComputed. A second one for the same step and pass is a bug.
   step @0 :UInt64;
   microbatches @1 :List(UInt64);  # tickets: MicrobatchParcel of inputs, shared data and task state
   pass @2 :Pass;                  # of any kind but texts
   struct Pass {
     kind @0 :Kind;
-    number @1 :UInt32;  # of an evaluation's batches from 1, of the texts that actors ask for from 1; else 0
+    number @1 :UInt32;  # of a step's updates from 0, of an evaluation's batches or texts asked for from 1; else 0
     enum Kind {
-      train @0;     # a step of training: forward and backward
+      train @0;     # an update of a step of training: forward and backward
       evaluate @1;  # one batch of the evaluation that follows a step, forward alone
       infer @2;     # a step of an inference job, forward alone
       texts @3;     # the model goes on with prompts
@@ -40,6 +41,7 @@ struct GradientReady {
   microbatch @2 :UInt32;
   ticket @3 :UInt64;      # TensorParcel: gradients of the activations that stage + 1 received
   producedNs @4 :Int64;   # as in ActivationReady
+  pass @5 :BeginStep.Pass; # as in ActivationReady
 }
 
 struct SendTensors {
@@ -76,8 +78,8 @@ struct TensorsAnnounced {
 }
 
 struct StepComputed {
-  # RankExecutor -> Trainer, when all actions of a step ran and all gradient buckets are reduced. The
-  # Trainer sums these numbers over all ranks and replies with ApplyStep. A second one for a step is a bug.
+  # RankExecutor -> Trainer, when all actions of a pass ran and all gradient buckets are reduced. The
+  # Trainer sums these numbers over all ranks and replies with ApplyStep. A second one for a pass is a bug.
   step @0 :UInt64;
   lossSum @1 :Float64;       # sum of loss * weight of this rank's last stage, 0 elsewhere
   weightSum @2 :Float64;
@@ -93,8 +95,9 @@ struct LeadAction {
   # it before it runs the action. The others run the actions in the order of these messages,
   # each as soon as its inputs are there. No reply. A number that is repeated or left out is a bug.
   step @0 :UInt64;
-  number @1 :UInt32;      # within the step, from 0
+  number @1 :UInt32;      # within the update, from 0
   parts @2 :List(Part);   # more than one: composed
+  update @3 :UInt32;      # of the step
   struct Part {
     kind @0 :Kind;
     stage @1 :UInt32;

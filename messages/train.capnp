@@ -56,14 +56,14 @@ struct GradientsHooked {
 }
 
 struct ApplyStep {
-  # Trainer -> RankExecutor: update the parameters and clear the gradients. Reply: StepApplied; the next
-  # BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each step.
+  # Trainer -> RankExecutor: make the update whose pass was computed last, and clear the gradients. Reply: StepApplied; the
+  # next BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each update.
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate
   costs @3 :List(Float64);    # sums over all ranks of StepComputed.costs, to choose the next step's program
   skip @4 :Bool;              # only clear the gradients: loss or gradient is not finite, or a hook wants no update
-  loss @5 :Float64;           # of the step, for the task's events at its end; may be NaN
+  loss @5 :Float64;           # of the step so far, for the task's events at its end; may be NaN
   gradNorm @6 :Float64;
   learningRate @7 :Float64;   # absolute
 }
@@ -101,7 +101,7 @@ struct Awake {
 struct StepApplied {
   # RankExecutor -> Trainer, when the optimizer has updated this rank's
   # parameters. The events of the step's end and the end of the job wait for it.
-  # No reply. A second one, or one without an ApplyStep of its step, is a bug.
+  # No reply. A second one, or one without an ApplyStep, is a bug.
   step @0 :UInt64;
 }
 

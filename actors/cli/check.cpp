@@ -144,14 +144,23 @@ std::string data_text(const JobConfig& job, const Look& found) {
          fmt::format("; leaves out {} at the end, too few for a step", counted(found.left_out, "sample"));
 }
 
+// Empty where a step has one update.
+std::string update_text(const StepPhases& phases, int update) {
+  if (phases.num_updates() == 1) return {};
+  const auto& moved = phases.updates()[static_cast<std::size_t>(update)].parameters;
+  return fmt::format(", for update {} of {} of {}", update + 1, phases.num_updates(),
+                     moved.empty() ? "all parameters" : fmt::format("{}", fmt::join(moved, ", ")));
+}
+
 // The phases of a step, if the task makes more than one pass over one batch.
 std::string phase_lines(const StepPhases& phases) {
   std::string text;
   for (int i = 0; i < phases.size() && !phases.is_plain(); ++i) {
     const StepPhase& phase = phases[i];
     const char* kind = phase.kind == PhaseKind::train ? "forward, loss and backward" : "forward alone";
-    text += line(i == 0 ? "step" : "", fmt::format("{}: {} over batch {} of {}", phase.name, kind,
-                                                   phase.batch + 1, phases.num_batches()));
+    text += line(i == 0 ? "step" : "",
+                 fmt::format("{}: {} over batch {} of {}{}", phase.name, kind, phase.batch + 1,
+                             phases.num_batches(), update_text(phases, phase.update)));
   }
   return text;
 }

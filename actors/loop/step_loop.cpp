@@ -144,35 +144,58 @@ void StepLoop::advance() {
 void StepLoop::begin(const LoadedBatch& batch) {
   D9D_CHECK(batch.step == current_, "batch of step {} for step {}", batch.step, current_);
   set_step(current_);
-  state_.become(StepState::computing);
   next_sample_ = batch.next_sample;
   if (batch.is_last && current_ < options_.total_steps) requests_.end(stream_ended);
   publish<events::StepPre>();
-  publish<events::ForwardPre>();
   computed_ = batch;
+  begin_update(0);
+}
+
+// The microbatches of a step come phase after phase, equally many of each.
+void StepLoop::begin_update(int update) {
+  state_.become(StepState::computing);
+  update_ = update;
+  publish<events::ForwardPre>();
+  const std::size_t of_a_phase =
+      computed_.microbatches.size() / static_cast<std::size_t>(options_.phases.size());
+  const std::span<const std::uint64_t> microbatches =
+      std::span(computed_.microbatches)
+          .subspan(of_a_phase * static_cast<std::size_t>(options_.phases.begin_of(update)),
+                   of_a_phase * static_cast<std::size_t>(options_.phases.end_of(update) -
+                                                         options_.phases.begin_of(update)));
   tell<wire::BeginStep>({Role::rank_executor, self().index}, [&](wire::BeginStep::Builder begin) {
     begin.setStep(current_);
-    fill_pass(begin.initPass(), {kind_.pass});
-    fill_list(begin.initMicrobatches(static_cast<unsigned>(batch.microbatches.size())), batch.microbatches);
+    fill_pass(begin.initPass(), {kind_.pass, static_cast<std::uint32_t>(update)});
+    fill_list(begin.initMicrobatches(static_cast<unsigned>(microbatches.size())), microbatches);
   });
 }
 
 void StepLoop::step_computed(wire::StepComputed::Reader message) {
+  const auto update = static_cast<int>(message.getPass().getNumber());
   D9D_CHECK(state_ == StepState::computing && message.getStep() == current_,
             "step {} was computed while step {} is {}", message.getStep(), current_, name_of(state_));
+  D9D_CHECK(update == update_, "update {} of step {} was computed while update {} is in work", update,
+            current_, update_);
+  const bool counts_tokens = options_.counts_tokens && update_ == 0;
   state_.become(StepState::following);
   publish<events::ForwardPost>();
   totals_ = {.loss_sum = message.getLossSum(),
              .weight_sum = message.getWeightSum(),
              .norm_share = message.getNormShare(),
-             .tokens = options_.counts_tokens ? static_cast<double>(computed_.tokens) : 0,
-             .flops = options_.counts_tokens ? computed_.flops : 0,
+             .tokens = counts_tokens ? static_cast<double>(computed_.tokens) : 0,
+             .flops = counts_tokens ? computed_.flops : 0,
              .costs = to_vector<double>(message.getCosts())};
   reduce_when_followed();
 }
 
 void StepLoop::reduce_when_followed() {
-  if (state_ != StepState::following || !is_followed() || waits_for_trackers()) return;
+  if (state_ != StepState::following) return;
+  if (!is_last_update()) {
+    state_.become(StepState::reducing);
+    for (const StepReduction& reduction : reductions_of(totals_)) reduce_over_world(reduction);
+    return;
+  }
+  if (!is_followed() || waits_for_trackers()) return;
   state_.become(StepState::reducing);
   pass_on_end();
   RankWishes wishes;
@@ -181,7 +204,7 @@ void StepLoop::reduce_when_followed() {
   reduce_with(wishes, reductions_of(totals_));
 }
 
-// The wishes go with the first of the reductions, which is a sum.
+// The wishes go with the first reduction of the step's last update, which is a sum.
 void StepLoop::reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions) {
   reductions.front().values = with_wishes(wishes, reductions.front().values);
   for (const StepReduction& reduction : reductions) reduce_over_world(reduction);
@@ -208,7 +231,8 @@ void StepLoop::end_step() {
   if (made) {
     const bool asked = std::exchange(save_due_, false);
     if (asked || options_.checkpoint_due(done))
-      snapshot_wanted_ = DueSave{done, next_sample_, tokens_total_, skipped_steps(), computed_.stream_state};
+      snapshot_wanted_ =
+          DueSave{done, next_sample_, tokens_total_, skipped_updates(), computed_.stream_state};
     ++current_;
   }
   const bool goes_on = done < last_step_;

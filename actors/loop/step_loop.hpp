@@ -1,6 +1,6 @@
 #pragma once
 // StepLoop: what the steps of a rank have in common, whether its job trains (Trainer) or infers (Inferrer): batch ->
-// begin -> computed -> reduced -> what the kind of job does then -> next; also events, checkpoints, sleep, signals,
+// begin -> computed -> reduced -> what the kind of job does then -> the step's next update, or the next step; also events, checkpoints, sleep, signals,
 // deadlines and the end. Its states and what follows them: notes/step_state.hpp. Own thread, because it calls users'
 // code: the task's state and finalize, and callbacks. One per rank, at the address Role::trainer. Parent: Node.
 
@@ -59,7 +59,7 @@ class StepLoop : public Actor {
   virtual bool begin_work_after_step() { return false; }  // true: it has, and conclude_step() follows
   virtual bool is_loading() const { return loaded_ < asked_for_; }
   virtual bool take_progress() { return false; }  // of work between two steps, since the last call
-  virtual std::uint64_t skipped_steps() const { return 0; }
+  virtual std::vector<std::uint64_t> skipped_updates() const { return {0}; }  // of each update of a step
   // Members that a checkpoint's state has beside those of every kind: as text, each after a comma; rank 0's.
   virtual std::string state_after(std::uint64_t /*step*/) const { return {}; }
   virtual void add_state_of_rank_0(nlohmann::json& /*state*/) const {}
@@ -67,6 +67,9 @@ class StepLoop : public Actor {
   // Why a job ends before its total_steps without being asked to.
   static constexpr const char* stream_ended = "the stream of its data has ended";
   static LoadedBatch batch_of(wire::BatchReady::Reader message);
+  // A step of an inference job, too, is one update here.
+  void begin_update(int update);
+  bool is_last_update() const { return update_ + 1 == options_.phases.num_updates(); }
   void reduce_when_followed();
   void reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions);
   void reduce_over_world(const StepReduction& reduction);
@@ -87,6 +90,7 @@ class StepLoop : public Actor {
   StepLoopOptions options_;
   Lifecycle<StepState> state_{StepState::starting, step_transitions};
   std::uint64_t current_ = 0;              // the step in work, or the next one
+  int update_ = 0;                         // of that step
   std::optional<std::uint64_t> applying_;  // the step whose update has no answer yet, while the next one runs
   StepRequests requests_;
   SignalWishes wishes_;

@@ -11,6 +11,7 @@
 
 #include "actors/notes/trace_window.hpp"
 #include "messages/actor_id.hpp"
+#include "runtime/job/step_phases.hpp"
 #include "runtime/task/rank_events.hpp"
 #include "runtime/task/task_records.hpp"
 
@@ -21,6 +22,7 @@ struct StepLoopOptions {
   int world_size = 1;
   int num_nodes = 1;
   std::uint64_t total_steps = 0;
+  StepPhases phases;                 // of the task
   std::uint64_t prefetch_steps = 1;  // how many steps are loaded ahead of the one that waits or computes
   std::function<bool(std::uint64_t)> checkpoint_due;  // whether one follows this step
   std::function<bool(std::uint64_t)> metrics_due;

@@ -1,4 +1,5 @@
 // What a StepLoop shows of its steps: numbers for the Tracker, what the task recorded, traces, events.
+#include <numeric>
 #include <utility>
 
 #include "actors/loop/step_loop.hpp"
@@ -30,7 +31,8 @@ void StepLoop::report(const StepResult& result, double learning_rate) {
       finished.setNextSample(next_sample_);
       finished.setTokensTotal(tokens_total_);
       finished.setMetricsFollow(options_.metrics_due(current_));
-      finished.setSkippedSteps(skipped_steps());
+      const auto skipped = skipped_updates();
+      finished.setSkippedSteps(std::accumulate(skipped.begin(), skipped.end(), std::uint64_t{0}));
       finished.setInference(kind_.pass == PassKind::INFER);
     });
   }

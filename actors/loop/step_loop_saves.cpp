@@ -8,6 +8,15 @@
 
 namespace d9d {
 
+namespace {
+
+// A number where a step has one update, so that other versions read it.
+std::string skipped_text(const std::vector<std::uint64_t>& skipped) {
+  return skipped.size() == 1 ? std::to_string(skipped.front()) : nlohmann::json(skipped).dump();
+}
+
+}  // namespace
+
 void StepLoop::take_snapshot_when_due() {
   if (!snapshot_wanted_ || snapshot_in_flight_ || is_asleep(state_)) return;
   const std::uint64_t step = snapshot_wanted_->step;
@@ -50,8 +59,9 @@ void StepLoop::tell_checkpoint_state() {
     const std::string& stream = snapshot_in_flight_->stream_state;
     state.setState(fmt::format(R"({{"metrics":{},"task":{},"tokens_total":{},"skipped_steps":{}{}{}{}}})",
                                metric_state_, task, snapshot_in_flight_->tokens_total,
-                               snapshot_in_flight_->skipped, stream.empty() ? "" : R"(,"stream":)" + stream,
-                               state_after(step), options_.rank == 0 ? state_of_rank_0() : ""));
+                               skipped_text(snapshot_in_flight_->skipped),
+                               stream.empty() ? "" : R"(,"stream":)" + stream, state_after(step),
+                               options_.rank == 0 ? state_of_rank_0() : ""));
   });
 }
 

@@ -75,18 +75,39 @@ std::vector<StepReduction> Trainer::reductions_of(const StepTotals& mine) const 
 void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   if (is_evaluating(state_)) return evaluated(message);
   auto values = to_vector<double>(message.getValues());
-  if (!agreed_) agreed_ = take_wishes(values);
-  const auto result = step_end_.add(values);
+  if (is_last_update() && !agreed_) agreed_ = take_wishes(values);
+  const auto result = step_end_.add(values, static_cast<std::size_t>(update_));
   if (!result) {
     if (const StepTotals* sums = step_end_.sums_for_hooks()) hook_gradients(*sums);
     return;
   }
+  made_.push_back(*result);
+  if (!is_last_update()) {
+    apply(*result);
+    return begin_update(update_ + 1);
+  }
   collect_metrics_when_due(result->totals);
   apply(*result);
-  report(*result, training_.base_lr * lr_multiplier());
-  publish<events::StepPost>(context_of(*result));
+  const StepResult whole = step_so_far();
+  made_.clear();
+  report(whole, training_.base_lr * lr_multiplier());
+  publish<events::StepPost>(context_of(whole));
   agree(*std::exchange(agreed_, std::nullopt));
   conclude_step();
+}
+
+// The numbers of a step's updates: sums, the loss over all of them, and the norm of the last one.
+StepResult Trainer::step_so_far() const {
+  StepResult whole = made_.back();
+  for (auto earlier = made_.begin(); earlier + 1 != made_.end(); ++earlier) {
+    whole.totals.loss_sum += earlier->totals.loss_sum;
+    whole.totals.weight_sum += earlier->totals.weight_sum;
+    whole.totals.tokens += earlier->totals.tokens;
+    whole.totals.flops += earlier->totals.flops;
+    whole.skips = whole.skips && earlier->skips;
+  }
+  if (made_.size() > 1) whole.scale.loss = whole.totals.loss_sum / whole.totals.weight_sum;
+  return whole;
 }
 
 void Trainer::hook_gradients(const StepTotals& sums) {
@@ -124,7 +145,7 @@ void Trainer::apply(const StepResult& result) {
     apply.setGradientScale(result.scale.grad);
     apply.setLrMultiplier(lr_multiplier());
     apply.setSkip(result.skips);
-    apply.setLoss(result.scale.loss);
+    apply.setLoss(step_so_far().scale.loss);
     apply.setGradNorm(result.scale.norm);
     apply.setLearningRate(training_.base_lr * lr_multiplier());
     fill_list(apply.initCosts(static_cast<unsigned>(result.totals.costs.size())), result.totals.costs);

@@ -37,12 +37,13 @@ class Trainer final : public StepLoop {
   bool begin_work_after_step() override;
   bool is_loading() const override;
   bool take_progress() override;
-  std::uint64_t skipped_steps() const override { return step_end_.skipped(); }
+  std::vector<std::uint64_t> skipped_updates() const override { return step_end_.skipped_by_update(); }
   std::string state_after(std::uint64_t step) const override;
   void add_state_of_rank_0(nlohmann::json& state) const override;
   void hook_gradients(const StepTotals& sums);
   void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
+  StepResult step_so_far() const;
   double lr_multiplier() const { return training_.lr_multiplier(current_) * requests_.lr_factor(); }
   EvaluationRun::Actions evaluation_actions();
   void evaluate();
@@ -56,6 +57,7 @@ class Trainer final : public StepLoop {
 
   TrainingOptions training_;
   StepEnd step_end_;
+  std::vector<StepResult> made_;             // the updates of this step so far
   std::optional<RankWishes> agreed_;         // summed over all ranks, once this step has reduced them
   std::optional<EvaluationRun> evaluation_;  // set if the job evaluates
   std::optional<std::pair<std::uint64_t, double>> compared_;  // step and metric of the last evaluation

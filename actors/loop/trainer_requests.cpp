@@ -5,6 +5,7 @@
 #include "actors/loop/trainer.hpp"
 #include "actors/notes/recorded_value.hpp"
 #include "actors/notes/text_messages.hpp"
+#include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 
@@ -68,7 +69,7 @@ void Trainer::restore() {
   tell<wire::RestoreState>({Role::rank_executor, self().index}, [&](wire::RestoreState::Builder restore) {
     restore.setStep(current_);
     restore.setDirectory(training_.checkpoint_dir(to.step));
-    restore.setSkippedSteps(to.skipped);
+    fill_list(restore.initSkipped(static_cast<unsigned>(to.skipped.size())), to.skipped);
   });
 }
 
@@ -78,7 +79,9 @@ void Trainer::state_restored(wire::StateRestored::Reader message) {
   D9D_CHECK(state_ == StepState::restoring && message.getStep() == current_,
             "the state was restored after step {}, in step {}", message.getStep(), current_);
   const TakenCheckpoint to = *requests_.restore();
-  step_end_.set_skipped(to.skipped + current_ - to.step);
+  std::vector<std::uint64_t> skipped = to.skipped;
+  for (std::uint64_t& count : skipped) count += current_ - to.step;
+  step_end_.set_skipped(std::move(skipped));
   requests_.restored(current_);
   save_due_ = options_.saves;
   step_begin_ns_ = world().clock.now_ns();

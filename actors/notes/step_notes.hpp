@@ -27,8 +27,9 @@ enum StepTimer : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 
 // A checkpoint that is due, or that is being written.
 struct DueSave {
-  std::uint64_t step, next_sample, tokens_total, skipped;
-  std::string stream_state;  // JSON; empty: none
+  std::uint64_t step, next_sample, tokens_total;
+  std::vector<std::uint64_t> skipped;  // how often each update of a step was not made
+  std::string stream_state;            // JSON; empty: none
 };
 
 // Of the sleep of a rank between two steps, without memory and links.

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/notes/rank_wishes.hpp"
 #include "messages/actor_id.hpp"
@@ -18,7 +19,7 @@ namespace d9d {
 // A checkpoint that a rank has taken part in.
 struct TakenCheckpoint {
   std::uint64_t step = 0;
-  std::uint64_t skipped = 0;  // how many of its steps made no update
+  std::vector<std::uint64_t> skipped = {0};  // how often each update of its steps was not made
 };
 
 struct RequestedTexts {

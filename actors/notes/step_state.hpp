@@ -67,6 +67,7 @@ inline constexpr auto step_transitions = [] {
        reducing},
       {reducing, "ValuesReduced, and the job has gradient hooks", hooking},
       {hooking, "GradientsHooked", reducing},
+      {reducing, "ValuesReduced of an update that others of its step follow", computing},
       {reducing, "ValuesReduced, all of them", concluding},
       {concluding, "an agreed RollBack", restoring},
       {restoring, "StateRestored", concluding},

@@ -13,6 +13,7 @@
 #include "runtime/job/model_tokenizer.hpp"
 #include "runtime/model_folder/carried_files.hpp"
 #include "runtime/model_folder/used_template.hpp"
+#include "runtime/state/disk/checksum.hpp"
 #include "runtime/state/model/export_folder.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"
 
@@ -245,13 +246,19 @@ TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory
   return files;
 }
 
-void write_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files) {
-  if (files.empty()) return;
+std::vector<ManifestFile> write_tokenizer_files(Disk& disk, const std::string& directory,
+                                                const TokenizerFiles& files) {
+  if (files.empty()) return {};
   disk.make_directories(directory);
   for (const char* name : names) {
     if (!files.contains(name)) disk.remove_all(join_path(directory, name));
   }
-  for (const auto& [name, contents] : files) write_text(disk, join_path(directory, name), contents);
+  std::vector<ManifestFile> written;
+  for (const auto& [name, contents] : files) {
+    write_text(disk, join_path(directory, name), contents);
+    written.push_back({name, contents.size(), checksum_of(contents)});
+  }
+  return written;
 }
 
 void add_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/job/job_config.hpp"
+#include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
@@ -26,7 +27,9 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
 // The tokenizer's files in a checkpoint or in a model's folder.
 TokenizerFiles tokenizer_files_in(const Disk& disk, const std::string& directory);
 // For a checkpoint: replaces the tokenizer of the folder, which is made if needed. Does nothing when `files` is empty.
-void write_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);
+// Returns what the checkpoint's manifest says of them.
+std::vector<ManifestFile> write_tokenizer_files(Disk& disk, const std::string& directory,
+                                                const TokenizerFiles& files);
 
 // For a model's folder: writes them over those that have the same names; the others stay.
 void add_tokenizer_files(Disk& disk, const std::string& directory, const TokenizerFiles& files);

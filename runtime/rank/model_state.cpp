@@ -28,7 +28,7 @@ class ModelState final : public RankState {
     return {shard, parts_.metrics.all().to_json().dump()};
   }
   void let_change() override { parts_.copies.before_state_changes(); }
-  void restore(const std::string& checkpoint, std::uint64_t skipped_steps) override;
+  void restore(const std::string& checkpoint, const std::vector<std::uint64_t>& skipped) override;
   std::uint64_t sleep(const std::string& file) override;
   void wake() override;
 
@@ -53,11 +53,11 @@ Ticket ModelState::take_shard() {
 }
 
 // First ends gathers that are under way: they read the values which the checkpoint replaces.
-void ModelState::restore(const std::string& checkpoint, std::uint64_t skipped_steps) {
+void ModelState::restore(const std::string& checkpoint, const std::vector<std::uint64_t>& skipped) {
   let_change();
   for (const auto& [stage, built] : parts_.model.stages()) built.units.end_step();
   load_training_state(*options_.disk, checkpoint, parts_.model.optimizer(), parts_.model.buffers().all(),
-                      skipped_steps, options_.only_trainable);
+                      skipped, options_.only_trainable);
   parts_.model.buffers().make_equal();
   for (const auto& [stage, built] : parts_.model.stages()) built.units.after_update();
 }

@@ -16,9 +16,9 @@ class ModelUpdate final : public RankUpdate {
               const MetricOptions& metrics)
       : parts_(parts), options_(model), task_(task), metrics_(metrics) {}
 
-  HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) override;
+  HookedGradients hook_gradients(std::uint64_t step, int update, double loss, double weight) override;
   void watch_tensors(double gradient_scale) override;
-  void apply(double gradient_scale, double lr_multiplier) override;
+  void apply(double gradient_scale, double lr_multiplier, int update) override;
   // Still ends the step: the forward has changed buffers, which have to become equal on all ranks.
   void skip() override {
     parts_.model.wait_for_reductions();
@@ -39,12 +39,13 @@ class ModelUpdate final : public RankUpdate {
   const MetricOptions& metrics_;
 };
 
-HookedGradients ModelUpdate::hook_gradients(std::uint64_t step, double loss, double weight) {
+HookedGradients ModelUpdate::hook_gradients(std::uint64_t step, int update, double loss, double weight) {
   const WorkLog::Scope log(parts_.log);
   parts_.model.wait_for_reductions();
   WorkTimer timer(parts_.log, *parts_.services.device, {.name = "gradient hooks"});
   const HookedGradients hooked = call_hooks(task_.hooks, *parts_.model.flat(), weight, options_.norm,
                                             {.step = step,
+                                             .update = update,
                                              .seed = options_.seed,
                                              .loss = loss,
                                              .gradients = {},
@@ -60,13 +61,13 @@ void ModelUpdate::watch_tensors(double gradient_scale) {
                      parts_.metrics.here().get<TensorStatistics>(statistics_name));
 }
 
-void ModelUpdate::apply(double gradient_scale, double lr_multiplier) {
+void ModelUpdate::apply(double gradient_scale, double lr_multiplier, int update) {
   const WorkName work("the update");
   const WorkLog::Scope log(parts_.log);
   parts_.model.wait_for_reductions();
   parts_.copies.before_state_changes();
   WorkTimer timer(parts_.log, *parts_.services.device, {.name = "optimizer"});
-  const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale};
+  const UpdateScale scale{.lr_multiplier = lr_multiplier, .grad = gradient_scale, .update = update};
   const auto step = [&] { parts_.model.optimizer().step(scale); };
   if (options_.optimizer->built_in() != nullptr) {
     step();

@@ -10,6 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/model/live_rank_model.hpp"
 #include "runtime/rank/model_parts.hpp"
 #include "runtime/rank/pass/passes.hpp"
 #include "runtime/task/rank_context.hpp"
@@ -111,6 +112,10 @@ void PipelineWorker::begin_task() {
   if (!task.begin) return;
   RankContext context = rank_context(task.context, *services_.plan, services_.rank, task.first_step,
                                      model_->measured(services_.open_group));
+  context.model = [&] {
+    return make_live_model(*model_, options_.model, options_.state, model_->measured(services_.open_group),
+                           context.group({"world"}));
+  };
   context.count = [counts = metrics_.beside()](const auto& update) { counts->update(update); };
   call_user("the task's begin", ErrorInside::passes, [&] { task.begin(context); });
 }

@@ -24,12 +24,13 @@ struct HookedGradients {
 class RankUpdate {
  public:
   virtual ~RankUpdate() = default;
-  // In a job with hooks: divides the gradients by `weight` and calls the hooks.
-  virtual HookedGradients hook_gradients(std::uint64_t step, double loss, double weight) = 0;
+  // In a job with hooks: divides the gradients by `weight` and calls the hooks with those of this update of the step.
+  virtual HookedGradients hook_gradients(std::uint64_t step, int update, double loss, double weight) = 0;
   // Adds watched tensors to the metrics, before they are taken. Scale: 1 / step weight.
   virtual void watch_tensors(double gradient_scale) = 0;
-  // Scales the gradients, updates the parameters, clears the gradients. `lr_multiplier`: of base rates.
-  virtual void apply(double gradient_scale, double lr_multiplier) = 0;
+  // Scales the gradients, updates the parameters that this update of the step moves, clears the gradients.
+  // `lr_multiplier`: of base rates.
+  virtual void apply(double gradient_scale, double lr_multiplier, int update) = 0;
   // Clears the gradients, in place of apply(). Parameters, optimizer state and update count stay.
   virtual void skip() = 0;
 };
@@ -46,8 +47,8 @@ class RankState {
   virtual RankSnapshot snapshot() = 0;
   // Call it before other code writes to the state: later work on the device waits for a snapshot's copies.
   virtual void let_change() = 0;
-  // Loads a committed checkpoint. `skipped_steps`: those of its steps without update.
-  virtual void restore(const std::string& checkpoint, std::uint64_t skipped_steps) = 0;
+  // Loads a committed checkpoint. `skipped`: how often each update of its steps was not made.
+  virtual void restore(const std::string& checkpoint, const std::vector<std::uint64_t>& skipped) = 0;
   // Writes parameters and optimizer state to a new file, frees their memory and that of the gradients, and
   // returns the freed bytes. Call it after the update. Only wake() may be called afterwards.
   virtual std::uint64_t sleep(const std::string& file) = 0;

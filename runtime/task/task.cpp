@@ -8,6 +8,10 @@ std::vector<StepPhase> TrainTask::phases() const {
   return {};
 }
 
+std::vector<StepUpdate> TrainTask::updates() const {
+  return {};
+}
+
 void TrainTask::carry(const LossContext& context, TensorMap& /*carried*/) const {
   throw Error(
       ErrorKind::environment,

@@ -46,8 +46,9 @@ struct LossContext {
   const TensorMap& outputs;  // of the last stage
   const TensorMap& state;
   int phase = 0;  // as in MicrobatchContext
-  // What carry() left of this step's forward phases over the same batch, for each of this rank's microbatches;
-  // that of this one is carried[microbatch]. Empty when no phase is forward alone, and in an evaluation.
+  // What carry() left of this step's forward phases over the same batch (those of earlier updates, too), for each of
+  // this rank's microbatches; that of this one is carried[microbatch]. Empty when no phase is forward alone, and in
+  // an evaluation.
   std::span<const TensorMap> carried = {};
   // As above; which ranks count: as in update_metrics. To read outputs here may wait for a GPU.
   Compose* metrics = nullptr;
@@ -65,6 +66,8 @@ class TrainTask {
   // What a step is made of (step_phases.hpp), the same on every rank and at every step. Empty: one phase that trains
   // on all of the step's samples. build_forward_inputs, compute_loss and update_metrics are told the phase.
   virtual std::vector<StepPhase> phases() const;
+  // The updates to which the phases lead, in their order, and what each one moves. Empty: one that moves all.
+  virtual std::vector<StepUpdate> updates() const;
   // Once on every rank, before the first step, on the thread that calls compute_loss where the rank has the last stage:
   // the place to open groups of ranks (rank_context.hpp). build_forward_inputs may be called already.
   virtual void begin(const RankContext& context);

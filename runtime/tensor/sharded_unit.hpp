@@ -37,6 +37,8 @@ class ShardedUnit {
   virtual void attach() = 0;
   // A weight job of this unit is about to run (kernels/graph/weight_work.hpp). It needs the values if `reads`.
   virtual void before_weight_job(bool reads) = 0;
+  // Sets the whole gradient that is about to be handed over to zero: the update in work does not move this unit.
+  virtual void zero_gradient() = 0;
   // The whole gradient of the step (`last`) or of a microbatch is complete. reduce_gradient()
   // will reduce it next.
   virtual void hand_over_gradient(bool last) = 0;

@@ -20,6 +20,7 @@ struct FamilyKey {
   at::ScalarType dtype;
   at::ScalarType grad_dtype;
   std::string device;
+  std::vector<int> moved_in;
   auto operator<=>(const FamilyKey&) const = default;
 };
 
@@ -45,7 +46,8 @@ FamilyKey key_of(const StageParameter& parameter, const FlatOptions& options) {
           tied_copy(parameter.layout),
           dtype,
           options.grad_dtype.value_or(dtype_of_sum(dtype)),
-          parameter.tensor.device().str()};
+          parameter.tensor.device().str(),
+          options.moved_in ? options.moved_in(parameter.name) : std::vector<int>{0}};
 }
 
 // Families in order of first use, each with its parameters in definition order.
@@ -162,6 +164,7 @@ FlatParameters::FlatParameters(std::vector<StageParameter> parameters, const Fla
     const auto buckets = cut_into_buckets(parameters_, members, bytes / grad_bytes);
     add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype, options.keep_values);
     families_.back().tied_copy = key.tied_copy;
+    families_.back().moved_in = key.moved_in;
   }
 }
 
@@ -171,7 +174,8 @@ void FlatParameters::add_family(std::vector<GradientBucket> buckets, at::ScalarT
   const at::Device device = parameters_[end.parameter].tensor.device();
   const FlatFamily family{zeroed_flat_buffer(end.begin + end.count, dtype, device),
                           zeroed_flat_buffer(end.begin + end.count, grad_dtype, device),
-                          /*tied_copy=*/std::nullopt};
+                          /*tied_copy=*/std::nullopt,
+                          /*moved_in=*/{}};
   for (GradientBucket& bucket : buckets) {
     const FlatSegment& last = bucket.segments.back();
     bucket.family = families_.size();
@@ -207,6 +211,48 @@ std::int64_t FlatParameters::num_elements() const {
 
 void FlatParameters::zero_grad() const {
   for (const FlatFamily& family : families_) family.grad.zero_();
+}
+
+void FlatParameters::zero_grad_outside(int update) const {
+  for (const FlatFamily& family : families_)
+    if (!family.moves_in(update)) family.grad.zero_();
+}
+
+std::vector<FlatParameters> FlatParameters::parts() const {
+  std::map<std::vector<int>, FlatParameters> parts;
+  std::vector<std::size_t> family_in_part;
+  for (const FlatFamily& family : families_) {
+    FlatParameters& part = parts.try_emplace(family.moved_in, FlatParameters()).first->second;
+    family_in_part.push_back(part.families_.size());
+    part.families_.push_back(family);
+  }
+  if (parts.empty()) parts.try_emplace({}, FlatParameters());
+  const auto part_of = [&](int bucket) -> FlatParameters& {
+    return bucket < 0 ? parts.begin()->second
+                      : parts.at(families_[buckets_[static_cast<std::size_t>(bucket)].family].moved_in);
+  };
+  std::vector<int> bucket_in_part;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    FlatParameters& part = part_of(static_cast<int>(i));
+    bucket_in_part.push_back(static_cast<int>(part.buckets_.size()));
+    part.buckets_.push_back(buckets_[i]);
+    part.buckets_.back().family = family_in_part[buckets_[i].family];
+  }
+  std::vector<std::size_t> parameter_in_part;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    FlatParameters& part = part_of(bucket_of_[i]);
+    parameter_in_part.push_back(part.parameters_.size());
+    part.parameters_.push_back(parameters_[i]);
+    part.bucket_of_.push_back(bucket_of_[i] < 0 ? -1
+                                                : bucket_in_part[static_cast<std::size_t>(bucket_of_[i])]);
+  }
+  std::vector<FlatParameters> all;
+  for (auto& [updates, part] : parts) {
+    for (GradientBucket& bucket : part.buckets_)
+      for (FlatSegment& segment : bucket.segments) segment.parameter = parameter_in_part[segment.parameter];
+    all.push_back(std::move(part));
+  }
+  return all;
 }
 
 }  // namespace d9d

@@ -3,7 +3,7 @@
 // buckets; each bucket is reduced at once, and each buffer is updated in one pass.
 //
 // A family is a set of parameters that can share a buffer: they have equal reduction, dtype and gradient
-// dtype. The copies of tied weights (tensor/tied.hpp) are families of their own with the same layout on both
+// dtype, and the same updates of a step move them. The copies of tied weights (tensor/tied.hpp) are families of their own with the same layout on both
 // stages. The shards of a unit (sharded_unit.hpp) are a bucket of their own.
 //
 // Within a family parameters are in definition order. Those of one module (q, k, v; gate, up) have
@@ -13,7 +13,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,8 @@ struct FlatOptions {
   // The mesh axes whose ranks see different tokens. A parameter's gradient is summed over those of these
   // axes on which the parameter is replicated. The caller must add tp when activations are sharded over it.
   std::vector<std::string> summed_axes = {"dp_replicate", "dp_cp_shard", "cp_replicate", "ep_replicate"};
+  // The updates of a step that move the parameter of this name. Empty: one update moves all.
+  std::function<std::vector<int>(const std::string&)> moved_in = {};
 };
 
 // A parameter within its family's buffers.
@@ -63,6 +67,11 @@ struct FlatFamily {
   at::Tensor data;
   at::Tensor grad;
   std::optional<int> tied_copy;  // the number of the copy, if its parameters are tied weights
+  std::vector<int> moved_in;     // the updates of a step that move its parameters
+
+  bool moves_in(int update) const {
+    return std::find(moved_in.begin(), moved_in.end(), update) != moved_in.end();
+  }
 };
 
 class FlatParameters {
@@ -81,8 +90,15 @@ class FlatParameters {
 
   std::int64_t num_elements() const;  // of trainable parameters on this rank
   void zero_grad() const;
+  // Clears the gradients of the families that this update of a step does not move.
+  void zero_grad_outside(int update) const;
+
+  // The families that are moved in the same updates, as parameters of their own in the same memory, for an optimizer
+  // of theirs. Frozen parameters go with the first. One part if all are moved in the same updates.
+  std::vector<FlatParameters> parts() const;
 
  private:
+  FlatParameters() = default;
   void add_family(std::vector<GradientBucket> buckets, at::ScalarType dtype, at::ScalarType grad_dtype,
                   bool keep_values);
 

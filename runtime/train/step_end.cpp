@@ -21,7 +21,7 @@ StepReduction StepEnd::reduction_of_hooked(double norm_share, bool skip) const {
   return {is_sum ? ReduceOp::sum : ReduceOp::max, {norm_share, skip ? 1.0 : 0.0}};
 }
 
-std::optional<StepResult> StepEnd::add(std::span<const double> values) {
+std::optional<StepResult> StepEnd::add(std::span<const double> values, std::size_t update) {
   const bool hooked = options_.has_hooks;
   bool hook_skips = false;
   if (sums_) {
@@ -38,14 +38,14 @@ std::optional<StepResult> StepEnd::add(std::span<const double> values) {
   result.scale =
       step_scale(result.totals, options_.clipping, hooked ? GradientsAre::means : GradientsAre::sums);
   result.counts = result.scale.counts;
-  const bool is_left_out = hook_skips || !result.counts;
-  if (is_left_out) ++skipped_;
   if (!result.counts) ++without_labels_;
-  result.skips = is_left_out || skips(result.scale);
+  result.skips = hook_skips || !result.counts || is_not_finite(result.scale);
+  if (result.skips) ++skipped_.at(update);
   return result;
 }
 
-bool StepEnd::skips(const StepScale& scale) {
+// And may be skipped; else the job ends here.
+bool StepEnd::is_not_finite(const StepScale& scale) {
   if (scale.is_finite()) {
     in_a_row_ = 0;
     return false;
@@ -53,7 +53,6 @@ bool StepEnd::skips(const StepScale& scale) {
   const NonFiniteOptions& options = options_.non_finite;
   if (options.action == NonFiniteAction::stop || in_a_row_ == options.max_in_a_row) refuse(scale);
   ++in_a_row_;
-  ++skipped_;
   return true;
 }
 

@@ -4,8 +4,10 @@
 // therefore alike. No torch in this header.
 
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/comm/reduce_op.hpp"
@@ -25,7 +27,8 @@ struct NonFiniteOptions {
 struct StepEndOptions {
   ClippingOptions clipping;
   NonFiniteOptions non_finite;
-  std::uint64_t skipped_before = 0;  // updates that the resumed checkpoint's job had skipped
+  // How often the resumed checkpoint's job had skipped each update of a step.
+  std::vector<std::uint64_t> skipped_before = {0};
   // Gradient hooks run between the sums of the step and its norm (gradient_hook.hpp).
   bool has_hooks = false;
 };
@@ -56,25 +59,28 @@ class StepEnd {
   // Returns the values to reduce after the hooks: this rank's share of the norm, and whether one
   // of its hooks refused the update.
   StepReduction reduction_of_hooked(double norm_share, bool skip) const;
-  // Takes the reduced values in the same order. Returns the result with the last of them. A step in which no
-  // token counts is skipped, whatever the options say. Environment error, with a remedy, when loss or norm
-  // is not finite and the job has to stop.
-  std::optional<StepResult> add(std::span<const double> values);
+  // Takes the reduced values of this update of the step in the same order. Returns the result with the last of them.
+  // An update in which no token counts is skipped, whatever the options say. Environment error, with a remedy, when
+  // loss or norm is not finite and the job has to stop.
+  std::optional<StepResult> add(std::span<const double> values, std::size_t update = 0);
 
-  // The number of updates skipped so far, including those before a resume.
-  std::uint64_t skipped() const { return skipped_; }
+  // How often each update of a step was skipped so far, including those before a resume; and the sum.
+  const std::vector<std::uint64_t>& skipped_by_update() const { return skipped_; }
+  std::uint64_t skipped() const {
+    return std::accumulate(skipped_.begin(), skipped_.end(), std::uint64_t{0});
+  }
   // How many of these, since the process began, were skipped because no token of the whole batch counted.
   std::uint64_t without_labels() const { return without_labels_; }
-  // Sets skipped() after the job went back to a checkpoint.
-  void set_skipped(std::uint64_t skipped) { skipped_ = skipped; }
+  // After the job went back to a checkpoint.
+  void set_skipped(std::vector<std::uint64_t> skipped) { skipped_ = std::move(skipped); }
 
  private:
-  bool skips(const StepScale& scale);
+  bool is_not_finite(const StepScale& scale);
   [[noreturn]] void refuse(const StepScale& scale) const;
 
   StepEndOptions options_;
   std::optional<StepTotals> sums_;  // reduced, while norm or maximum is still missing
-  std::uint64_t skipped_;
+  std::vector<std::uint64_t> skipped_;
   std::uint64_t without_labels_ = 0;
   std::int64_t in_a_row_ = 0;
 };

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# examples/own_program as its user calls it: two jobs after one another, in one process and in two, with one result.
+# examples/own_program as its user calls it: two jobs after one another, in one process and in two, with one result;
+# and a step with two updates.
 #   own_program.sh REGRESSION D9D_NODE
 set -euo pipefail
 program="$1" node="$2"
@@ -22,6 +23,11 @@ rm -rf runs
 grep -q "worker 1 of 2" shared.log || fail "it did not start two processes" shared.log
 cmp alone.txt shared.txt || fail "two processes say something else" alone.txt shared.txt
 cmp alone.safetensors runs/own_program/model/model.safetensors || fail "two processes train other weights"
+
+# Two updates a step: the maker's numbers come to have the data's mean, 3.
+"$(dirname "$program")/gan" > gan.txt 2> gan.log || fail "the gan ended with $?" gan.log
+mean=$(grep -o '"metrics/made_mean":[^,}]*' runs/gan/metrics.jsonl | tail -1 | cut -d: -f2)
+awk -v mean="$mean" 'BEGIN { exit !(mean > 2.5 && mean < 3.5) }' || fail "the maker makes numbers around $mean" gan.log
 
 # Mistakes: exit code 2, place and remedy, nothing written.
 rm -rf runs

@@ -38,21 +38,21 @@ class IdleRankWorker : public RankWorker, public RankPass, public RankUpdate, pu
   RankState& state() override { return *this; }
   StepPrograms& programs() override { return programs_; }
 
-  void begin(const PassRequest& request) override { order_.begin_step(request.step, program_); }
+  void begin(const PassRequest& request) override { order_.begin_step({request.step}, program_); }
   void put(const StageTensor& /*tensor*/) override {}
   RankOrder& order() override { return order_; }
   std::vector<StageTensor> run(const Instruction& /*instruction*/) override { return {}; }
   PassResult finish() override { return {}; }
   std::vector<double> take_metrics() override { return {}; }
 
-  HookedGradients hook_gradients(std::uint64_t, double, double) override { return {}; }
+  HookedGradients hook_gradients(std::uint64_t, int, double, double) override { return {}; }
   void watch_tensors(double /*gradient_scale*/) override {}
-  void apply(double /*gradient_scale*/, double /*lr_multiplier*/) override {}
+  void apply(double /*gradient_scale*/, double /*lr_multiplier*/, int /*update*/) override {}
   void skip() override {}
 
   RankSnapshot snapshot() override { return {}; }
   void let_change() override {}
-  void restore(const std::string& /*checkpoint*/, std::uint64_t /*skipped_steps*/) override {}
+  void restore(const std::string& /*checkpoint*/, const std::vector<std::uint64_t>& /*skipped*/) override {}
   std::uint64_t sleep(const std::string& /*file*/) override { return 0; }
   void wake() override {}
 

@@ -375,7 +375,7 @@ void World::run_rank(int rank) {
   for (int step = 1; step <= given_.updates; ++step) {
     run_step(rank, pass);
     pass.finish();
-    worker->update().apply(/*gradient_scale=*/0.01, /*lr_multiplier=*/0.001);
+    worker->update().apply(/*gradient_scale=*/0.01, /*lr_multiplier=*/0.001, /*update=*/0);
     write(step - 1);
     if (!given_.snapshots.empty()) snapshot = worker->state().snapshot().shard;
   }

@@ -15,15 +15,14 @@ const Names& for_plugins() {
   static const Names names{
       // mappers of a model provider's own files, and the pieces of a distributed writer
       "distribute",
-      "gather_full_tensor",
       "identities_of_outputs",
       "prefix_scope",
       "read_model_state",
       "restrict_to_inputs",
       "select_child_modules",
       "written_shards_from_json",
-      // what a task does with other ranks
-      "first_then_others",
+      // what a task does with other ranks, and with the model
+      "full_tensor",
       "gather_object",
       "in_turn",
       // batches of a collation: rows filled up, trees

@@ -82,8 +82,12 @@ StepEndOptions RankCast::step_end() const {
   const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
   return {.clipping = {clipping.max_norm, clipping.norm_type},
           .non_finite = job().trainer.non_finite_gradients,
-          .skipped_before = resumed.counted("skipped_steps"),
+          .skipped_before = skipped_updates(),
           .has_hooks = !hooks.empty()};
+}
+
+std::vector<std::uint64_t> RankCast::skipped_updates() const {
+  return resumed.skipped_updates(process.prepared.phases.updates().size());
 }
 
 std::function<void(Compose&)> RankCast::metrics() const {
@@ -121,6 +125,7 @@ ModelOptions RankCast::model_options() const {
           .plugin_name = name_of_plugin(job().model_provider),
           .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
           .trains = inference == nullptr,
+          .updates = process.prepared.phases.updates(),
           .parallel = job().parallelism,
           .seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed),
           .gradients = job().trainer.gradient_manager,
@@ -159,9 +164,10 @@ PipelineWorkerOptions RankCast::worker_options() const {
           .model = model_options(),
           .state = {.disk = &process.disk,
                     .source_checkpoint = weights.source_checkpoint.value_or(""),
+                    .tokenizer = process.prepared.tokenizer,
                     .only_trainable = weights.checkpoint_only_trainable_parameters,
                     .resume_from = membership().resume_from,
-                    .skipped_steps = resumed.counted("skipped_steps"),
+                    .skipped = skipped_updates(),
                     .awake = epoch.awake_ranks()},
           .task = task_options(),
           .metrics = {.declare = metrics(),
@@ -173,6 +179,7 @@ PipelineWorkerOptions RankCast::worker_options() const {
 CastMember RankCast::rank_executor() const {
   RankExecutorOptions options{
       .rank = rank,
+      .updates = process.prepared.phases.num_updates(),
       .make_worker =
           [worker = worker_options()](BucketObserver& buckets, CommTracing tracing) {
             return make_pipeline_worker(worker, buckets, std::move(tracing));
@@ -205,6 +212,7 @@ StepLoopOptions RankCast::step_loop(std::vector<ActorId> links) const {
       .world_size = plan().world_size(),
       .num_nodes = plan().num_nodes(),
       .total_steps = total,
+      .phases = process.prepared.phases,
       .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
       .checkpoint_due = checkpoint_due(job(), total),
       .metrics_due = metrics_due(job(), total),

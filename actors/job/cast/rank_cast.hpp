@@ -71,6 +71,8 @@ struct RankCast {
   TrainingOptions training() const;
   CastMember trainer_or_inferrer(std::vector<ActorId> links) const;
   StepEndOptions step_end() const;
+  std::vector<std::uint64_t> skipped_updates()
+      const;  // up to the resumed checkpoint, of each update of a step
   std::optional<EvaluationOptions> evaluation() const;
   std::function<double(std::uint64_t)> lr_multiplier() const;
   // Why the run had ended with the checkpoint from which it goes on; empty if it shall train on.

@@ -1,5 +1,7 @@
 #include "actors/job/cast/resumed_state.hpp"
 
+#include "runtime/base/count.hpp"
+#include "runtime/base/error.hpp"
 #include "runtime/data/stream_reader.hpp"
 
 namespace d9d {
@@ -11,6 +13,19 @@ ResumedState::ResumedState(const std::string& state) {
 std::uint64_t ResumedState::counted(const char* key) const {
   const auto number = find(key);
   return number ? number->get<std::uint64_t>() : 0;
+}
+
+std::vector<std::uint64_t> ResumedState::skipped_updates(std::size_t updates) const {
+  const auto kept = find("skipped_steps");
+  if (!kept) return std::vector<std::uint64_t>(updates);
+  const auto skipped = kept->is_array() ? kept->get<std::vector<std::uint64_t>>()
+                                        : std::vector<std::uint64_t>{kept->get<std::uint64_t>()};
+  D9D_REQUIRE(
+      skipped.size() == updates,
+      "task: a step has {} and had {} in the run whose checkpoint this job goes on from, so the optimizer's "
+      "counts do not fit; start anew with its weights (trainer.model_stage_factory.source_checkpoint)",
+      d9d::counted(updates, "update"), skipped.size());
+  return skipped;
 }
 
 nlohmann::json ResumedState::kept(const char* key) const {

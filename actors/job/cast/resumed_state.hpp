@@ -18,6 +18,9 @@ class ResumedState {
 
   // Returns what rank 0 counted for the whole job under this key; 0 without it.
   std::uint64_t counted(const char* key) const;
+  // Returns how often each update of a step was skipped; zeros without a checkpoint. Input error when its steps had
+  // another number of updates.
+  std::vector<std::uint64_t> skipped_updates(std::size_t updates) const;
   // Returns what rank 0 kept for the whole job under this key; null without it.
   nlohmann::json kept(const char* key) const;
   // The same, and nothing where rank 0 had no such key.

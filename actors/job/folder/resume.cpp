@@ -225,17 +225,6 @@ ResumePoint find_resume_point(ProcessServices& process, const std::string& job_h
   return point;
 }
 
-// Writes the model's tokenizer into the checkpoint, so that the checkpoint alone can become an export.
-std::vector<ManifestFile> add_tokenizer(ProcessServices& process, const std::string& temporary) {
-  process.disk.make_directories(temporary);  // an inference job writes no shard into it
-  write_tokenizer_files(process.disk, temporary, process.prepared.tokenizer);
-  std::vector<ManifestFile> files;
-  for (const auto& [name, contents] : process.prepared.tokenizer) {
-    files.push_back({name, contents.size(), checksum_of(contents)});
-  }
-  return files;
-}
-
 std::string commit(ProcessServices& process, const std::string& job_hash, const std::string& tag,
                    StartOfRun& start, const CheckpointParts& parts) {
   const std::string directory = checkpoint_dir(process.job()).string();
@@ -248,6 +237,8 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
   std::vector<ShardReport> reports;
   for (const std::string& report : parts.reports) reports.push_back(shard_report_from_json(report));
   const std::string temporary = join_path(directory, temporary_name(parts.step, tag));
+  process.disk.make_directories(temporary);  // an inference job writes no shard into it
+  // With the model's tokenizer, so that the checkpoint alone can become an export.
   const Manifest manifest =
       with_reports({.step = parts.step,
                     .data_cursor = parts.next_sample,
@@ -255,7 +246,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
                     .epoch = process.world.epoch.load(),
                     .job_hash = job_hash,
                     .extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                    .files = add_tokenizer(process, temporary)},
+                    .files = write_tokenizer_files(process.disk, temporary, process.prepared.tokenizer)},
                    reports);
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
   commit_checkpoint(process.disk, temporary, final_dir, manifest);

@@ -201,8 +201,8 @@ void make_pieces(const LoadedJob& loaded, PreparedJob& prepared, Findings& findi
       make_inference_task(registry, job, 0);
     } else {
       const auto task = make_task(registry, job);
-      prepared.phases =
-          StepPhases(call_user("the task's phases", ErrorInside::passes, [&] { return task->phases(); }));
+      prepared.phases = call_user("the task's phases", ErrorInside::passes,
+                                  [&] { return StepPhases(task->phases(), task->updates()); });
       require_phases(job, prepared.phases);
     }
   });

@@ -78,7 +78,7 @@ struct Strategy {
   std::string axis;
   const std::vector<std::string>& all_axes;  // of the domain
   const Mesh& mesh;
-  int rank;
+  const StageGroups& groups;
   GatheredUnitOptions options;  // of all its units; the name is each unit's own
 };
 
@@ -119,7 +119,7 @@ Layout sharded(const StageParameter& parameter, const Strategy& strategy) {
     const auto lies = [&](const LayoutAxis& axis) { return axis.name == name; };
     if (std::any_of(axes.begin(), axes.end(), lies)) continue;
     const Placement placement = name == strategy.axis ? Placement::shard(0) : Placement::replicate();
-    axes.push_back(axis_of(strategy.mesh, name, strategy.rank, placement));
+    axes.push_back(axis_of(strategy.mesh, name, strategy.groups.rank(), placement));
   }
   return Layout(parameter.layout.global_shape(), std::move(axes));
 }
@@ -169,14 +169,14 @@ UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string
   return unit;
 }
 
-// Parameters of equal kind can be gathered and reduced together: strategy, dtype, trainable, and the axes
-// that their gradients are summed over.
-using Kind = std::tuple<const Strategy*, at::ScalarType, bool, std::vector<std::string>>;
+// Parameters of equal kind can be gathered and reduced together: strategy, dtype, trainable, the axes
+// that their gradients are summed over, and the updates of a step that move them.
+using Kind = std::tuple<const Strategy*, at::ScalarType, bool, std::vector<std::string>, std::vector<int>>;
 
 Kind kind_of(const StageParameter& parameter, const Strategy& strategy) {
   const Layout layout = sharded(parameter, strategy);
   return {&strategy, parameter.tensor.scalar_type(), parameter.tensor.requires_grad(),
-          layout.replicate_axes()};
+          layout.replicate_axes(), strategy.groups.moved_in(parameter.name)};
 }
 
 class Sharder {
@@ -234,7 +234,7 @@ std::optional<Strategy> strategy_of(const std::string& domain, const std::string
   options.axes = {axis};
   options.communicator = groups.open(domain, {axis}, "gather");
   options.thread = groups.communication_thread();
-  return Strategy{axis, all_axes, mesh, groups.rank(), std::move(options)};
+  return Strategy{axis, all_axes, mesh, groups, std::move(options)};
 }
 
 void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,

@@ -117,6 +117,10 @@ void GatheredUnit::before_weight_job(bool reads) {
   open_gradient();
 }
 
+void GatheredUnit::zero_gradient() {
+  if (gradients_.has_memory()) gradients_.give(gradients_.take().zero_());
+}
+
 void GatheredUnit::hand_over_gradient(bool last) {
   // A unit that took no part in the loss hands over zeros, because the other ranks reduce its gradient, too.
   open_gradient();

@@ -61,6 +61,7 @@ class GatheredUnit final : public ShardedUnit {
 
   void attach() override;
   void before_weight_job(bool reads) override;
+  void zero_gradient() override;
   void hand_over_gradient(bool last) override;
   void end_action() override;
   void end_step() override;

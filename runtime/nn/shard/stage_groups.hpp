@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "runtime/mesh/domains.hpp"
@@ -35,6 +36,14 @@ class StageGroups {
   std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
                                      const std::string& use);
 
+  // The updates of a step that move the parameter of this name. Parameters of different updates share no unit.
+  std::vector<int> moved_in(const std::string& parameter) const {
+    return moved_in_ ? moved_in_(parameter) : std::vector<int>{0};
+  }
+  void set_moved_in(std::function<std::vector<int>(const std::string&)> moved_in) {
+    moved_in_ = std::move(moved_in);
+  }
+
   // The rank's thread for communication that overlaps with compute, shared by its stages. Its jobs need
   // communicators that no other thread uses: open() these under another `use`.
   const std::shared_ptr<CommunicationThread>& communication_thread() const { return communication_thread_; }
@@ -43,6 +52,7 @@ class StageGroups {
   const MeshDomains& domains_;
   const int rank_;
   const OpenGroup open_;
+  std::function<std::vector<int>(const std::string&)> moved_in_;
   const std::shared_ptr<CommunicationThread> communication_thread_ = std::make_shared<CommunicationThread>();
   std::map<std::tuple<std::string, std::vector<std::string>, std::string>, std::shared_ptr<Communicator>>
       opened_;

@@ -14,9 +14,16 @@
 
 namespace d9d {
 
-// The instruction that a rank runs as number `number` of a step, counted from 0.
-struct OrderedInstruction {
+// What an order runs at a time: the pass of one update of a step.
+struct OrderedPass {
   std::uint64_t step = 0;
+  std::uint32_t update = 0;
+  bool operator==(const OrderedPass&) const = default;
+};
+
+// The instruction that a rank runs as number `number` of a pass, counted from 0.
+struct OrderedInstruction {
+  OrderedPass pass = {};
   std::uint32_t number = 0;
   Instruction instruction;
 };
@@ -26,9 +33,9 @@ class RankOrder {
   // `follows`: another rank leads; then `cursor` only checks its choices.
   RankOrder(std::unique_ptr<ActionCursor> cursor, ActionCursor::Ready ready, bool follows = false);
 
-  // Begins a step. The previous one must be done.
-  void begin_step(std::uint64_t step, std::shared_ptr<const PipelineProgram> program);
-  // Takes the leader's next instruction, maybe of a step that has not begun here yet. It is a bug when a
+  // Begins a pass. The previous one must be done.
+  void begin_step(OrderedPass pass, std::shared_ptr<const PipelineProgram> program);
+  // Takes the leader's next instruction, maybe of a pass that has not begun here yet. It is a bug when a
   // number is repeated or left out, or when this rank does not follow.
   void follow(OrderedInstruction led);
 
@@ -48,12 +55,12 @@ class RankOrder {
   const std::unique_ptr<ActionCursor> cursor_;
   const ActionCursor::Ready ready_;
   const bool follows_;
-  std::uint64_t step_ = 0;
-  std::uint32_t next_number_ = 0;  // of the step
+  OrderedPass pass_;
+  std::uint32_t next_number_ = 0;  // of the pass
   std::optional<double> last_wakeup_;
   std::deque<OrderedInstruction> led_;  // received from the leader and not run yet
-  std::uint64_t led_step_ = 0;          // of the last instruction received
-  std::uint32_t next_led_number_ = 0;   // of that step
+  OrderedPass led_pass_;                // of the last instruction received
+  std::uint32_t next_led_number_ = 0;   // of that pass
 };
 
 }  // namespace d9d

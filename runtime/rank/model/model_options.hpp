@@ -5,9 +5,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/job/job_config.hpp"
+#include "runtime/job/step_phases.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
+#include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/rank/state/awake_ranks.hpp"
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/task/rank_events.hpp"
@@ -24,7 +27,8 @@ struct ModelOptions {
   std::string plugin_name = {};  // in the job file, for checks and errors; empty: built in
   // parameter_patterns() for a plugin's model, whose parameters are known only when its stages are built.
   std::map<std::string, std::string> patterns = {};
-  bool trains = true;  // false in an inference job
+  bool trains = true;                      // false in an inference job
+  std::vector<StepUpdate> updates = {{}};  // of a step
   ParallelOptions parallel = {};
   std::uint64_t seed = 0;
   GradientManagerConfig gradients = {};
@@ -38,9 +42,10 @@ struct ModelOptions {
 struct StateOptions {
   Disk* disk = nullptr;
   std::string source_checkpoint = {};  // weights to start from; empty: drawn from the seed
-  bool only_trainable = false;      // of checkpoints: a resume reads frozen weights where the first start did
-  std::string resume_from = {};     // committed checkpoint; empty: none
-  std::uint64_t skipped_steps = 0;  // those of its steps without update
+  TokenizerFiles tokenizer = {};  // of the model, for folders that are written of it
+  bool only_trainable = false;   // of checkpoints: a resume reads frozen weights where the first start did
+  std::string resume_from = {};  // committed checkpoint; empty: none
+  std::vector<std::uint64_t> skipped = {0};  // how often each update of its steps was not made
   std::shared_ptr<AwakeRanks> awake = std::make_shared<AwakeRanks>();  // one for all ranks of the process
 };
 

@@ -56,20 +56,40 @@ std::string text_of(const JobIssue& issue) {
   return fmt::format("{}: {}; {}", issue.path, issue.what, issue.remedy);
 }
 
+void add_problems_of(const std::vector<StepUpdate>& updates, const std::vector<std::string>& names,
+                     std::vector<std::string>& problems) {
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    for (const std::string& pattern : updates[i].parameters) {
+      const auto matched = [&](const std::string& name) { return matches(pattern, name); };
+      if (std::none_of(names.begin(), names.end(), matched))
+        problems.push_back(
+            text_of(issue_of_no_match(fmt::format("task: update {} of its step", i), pattern, names)));
+    }
+  }
+  const auto still = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    return updates_that_move(name, updates).empty();
+  });
+  if (still != names.end())
+    problems.push_back(fmt::format(
+        "task: {} trains, but no update of its step moves it; name it in updates(), or freeze it", *still));
+}
+
 }  // namespace
 
 std::vector<std::string> check_plugin_parameters(const std::vector<StageParameter>& parameters,
                                                  const OptimizerProvider& optimizer,
                                                  const std::map<std::string, std::string>& patterns,
+                                                 const std::vector<StepUpdate>& updates,
                                                  const MeshDomains& domains, const OpenGroup& open) {
   const std::vector<ParameterRule> rules = optimizer.rules();
   const OptimizerOptions* built_in = optimizer.built_in();
   const bool may_lose = built_in != nullptr && lost_updates(*built_in, Dtype::bfloat16);
-  if (rules.empty() && patterns.empty() && !may_lose) return {};
+  if (rules.empty() && patterns.empty() && !may_lose && updates == std::vector<StepUpdate>(1)) return {};
   const WholeModel model = whole_model_of(parameters, domains, open);
   std::vector<std::string> problems;
   for (const JobIssue& issue : rule_issues(rules, model.names)) problems.push_back(text_of(issue));
   for (const JobIssue& issue : pattern_issues(patterns, model.names)) problems.push_back(text_of(issue));
+  add_problems_of(updates, model.names, problems);
   D9D_REQUIRE(problems.empty(), "{}", fmt::join(problems, "\n"));
   std::vector<std::string> warnings;
   if (!may_lose) return warnings;

@@ -21,15 +21,22 @@
 #include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/frozen_parameters.hpp"
 #include "runtime/train/gradient/norm_parts.hpp"
+#include "runtime/train/optimizer/parted_optimizer.hpp"
 
 namespace d9d {
 namespace {
 
-FlatOptions flat_options(const GradientManagerConfig& config) {
+auto moved_in(const ModelOptions& model) {
+  return [&model](const std::string& name) { return updates_that_move(name, model.updates); };
+}
+
+FlatOptions flat_options(const ModelOptions& model) {
+  const GradientManagerConfig& config = model.gradients;
   FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
   // Tensor parallelism comes with sequence parallelism: even with parameters that all its ranks hold, each
   // rank sees other tokens or heads, so gradients have to be summed over tp.
   options.summed_axes.emplace_back("tp");
+  options.moved_in = moved_in(model);
   if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
   return options;
 }
@@ -64,18 +71,20 @@ RankModel::RankModel(const RankServices& services, const ModelOptions& options, 
   experts_ = std::make_unique<RankExperts>(domains, services_.rank, open);
   const std::vector<StageParameter> parameters = build_stages();
   const bool is_of_plugin = !options_.plugin_name.empty();
-  FlatOptions flat = flat_options(options_.gradients);
+  FlatOptions flat = flat_options(options_);
   flat.keep_values = is_of_plugin;  // built-in families leave parameters uninitialised
   join_frozen(parameters, flat.keep_values);
   flat_ = std::make_shared<FlatParameters>(parameters, flat);
   tied_ = std::make_unique<TiedGradients>(*flat_, [&] { return open_tied(); });
-  if (is_of_plugin || options_.optimizer->built_in() == nullptr) check_parameters(open);
+  if (is_of_plugin || options_.optimizer->built_in() == nullptr ||
+      options_.updates != std::vector<StepUpdate>(1))
+    check_parameters(open);
   const bool resumes = !state_.resume_from.empty() && options_.trains;
   if (!resumes || state_.only_trainable) fill_parameters();
   make_optimizer(open);
   if (resumes) {
     entries_loaded_ = load_training_state(*state_.disk, state_.resume_from, *optimizer_, buffers_->all(),
-                                          state_.skipped_steps, state_.only_trainable);
+                                          state_.skipped, state_.only_trainable);
   }
   buffers_->make_equal();
   options_.events->tell(events::ConfigurationModelStages{flat_.get()});
@@ -102,6 +111,7 @@ void RankModel::open_groups(bool composes, const OpenGroup& open) {
   groups_ = std::make_unique<StageGroups>(
       services_.plan->domains(), services_.rank,
       composes && services_.device->is_cpu() ? with_lane_communicators(open, lanes) : open);
+  groups_->set_moved_in(moved_in(options_));
   groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
 }
 
@@ -168,8 +178,9 @@ std::shared_ptr<Communicator> RankModel::open_tied() const {
 }
 
 void RankModel::check_parameters(const OpenGroup& open) const {
-  const std::vector<std::string> warnings = check_plugin_parameters(
-      flat_->parameters(), *options_.optimizer, options_.patterns, services_.plan->domains(), open);
+  const std::vector<std::string> warnings =
+      check_plugin_parameters(flat_->parameters(), *options_.optimizer, options_.patterns, options_.updates,
+                              services_.plan->domains(), open);
   if (services_.rank != 0) return;
   for (const std::string& warning : warnings) log::warn("{}", warning);
 }
@@ -194,13 +205,19 @@ void RankModel::fill_parameters() {
   }
 }
 
+// Each part of the parameters has groups of its own.
 void RankModel::make_optimizer(const OpenGroup& open) {
-  const OptimizerContext context{.seed = options_.seed, .open = [&open](std::vector<std::string> axes) {
-                                   std::erase(axes, tied_axis);  // this axis leads to another stage
-                                   return open(axes.empty() ? dense_domain : domain_of_axes(axes), axes,
-                                               "optimizer");
-                                 }};
-  const auto make = [&] { return options_.optimizer->make(*flat_, context); };
+  int parts = 0;
+  const auto make_part = [&](const FlatParameters& part) {
+    const std::string use = parts++ == 0 ? "optimizer" : fmt::format("optimizer {}", parts);
+    const OptimizerContext context{.seed = options_.seed, .open = [&](std::vector<std::string> axes) {
+                                     std::erase(axes, tied_axis);  // this axis leads to another stage
+                                     return open(axes.empty() ? dense_domain : domain_of_axes(axes), axes,
+                                                 use);
+                                   }};
+    return options_.optimizer->make(part, context);
+  };
+  const auto make = [&] { return make_parted_optimizer(*flat_, options_.updates.size(), make_part); };
   optimizer_ = options_.optimizer->built_in() != nullptr
                    ? make()
                    : call_user(fmt::format("the optimizer \"{}\"", options_.optimizer_plugin_name),

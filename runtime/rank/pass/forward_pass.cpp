@@ -169,7 +169,7 @@ void ForwardPass::begin_forward(std::uint64_t step, const std::vector<Microbatch
         complete_program(build_forward(parts_.topology, microbatches_), parts_.topology, microbatches_),
         passes()));
   }
-  order_.begin_step(step, program);
+  order_.begin_step({step}, program);
 }
 
 // Frees the units that the pass has gathered, and requests those with which the next step begins.

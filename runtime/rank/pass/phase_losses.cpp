@@ -10,15 +10,16 @@
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
-int PhaseLosses::begin_step(std::vector<MicrobatchTensors>& microbatches) {
+int PhaseLosses::begin(int update, std::vector<MicrobatchTensors>& microbatches) {
   const StepPhases& phases = options_.phases;
   const int count = static_cast<int>(microbatches.size());
-  D9D_CHECK(count > 0 && count % phases.size() == 0, "{} microbatches of {} phases", count, phases.size());
-  per_phase_ = count / phases.size();
-  const int forwards = phases.num_forward() * per_phase_;
+  const int size = phases.end_of(update) - phases.begin_of(update);
+  D9D_CHECK(count > 0 && count % size == 0, "{} microbatches of {} phases", count, size);
+  update_ = update;
+  per_phase_ = count / size;
+  const int forwards = phases.num_forward(update) * per_phase_;
   for (int i = 0; i < forwards; ++i) microbatches[static_cast<std::size_t>(i)].forward_only = true;
-  carried_.clear();
-  if (forwards > 0) {
+  if (forwards > 0 && carried_.empty()) {
     carried_.assign(static_cast<std::size_t>(phases.num_batches()),
                     std::vector<TensorMap>(static_cast<std::size_t>(per_phase_)));
   }
@@ -78,12 +79,12 @@ void PhaseLosses::count_later(const LastStageOutputs& outputs, const Loss& loss)
   copied_ = options_.device->record(StreamRole::compute);
 }
 
-void PhaseLosses::end_step() {
+void PhaseLosses::end() {
   copied_.wait("metrics");
   for (const Counted& counted : later_)
     count(context(counted.step, counted.place, counted.outputs, counted.state), counted.loss);
   later_.clear();
-  carried_.clear();
+  if (update_ + 1 == options_.phases.num_updates()) carried_.clear();
 }
 
 void PhaseLosses::carry(const LastStageOutputs& outputs) {
@@ -101,8 +102,10 @@ std::string phase_loss_name(const StepPhase& phase) {
 
 void declare_phase_losses(const StepPhases& phases, Compose& metrics) {
   if (phases.is_plain()) return;
-  for (int phase = phases.first_training(); phase < phases.size(); ++phase)
-    metrics.add(phase_loss_name(phases[phase]), std::make_unique<WeightedMean>());
+  for (int i = 0; i < phases.size(); ++i) {
+    if (phases[i].kind == PhaseKind::train)
+      metrics.add(phase_loss_name(phases[i]), std::make_unique<WeightedMean>());
+  }
 }
 
 }  // namespace d9d

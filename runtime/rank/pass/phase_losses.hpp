@@ -28,14 +28,14 @@ class PhaseLosses {
  public:
   explicit PhaseLosses(PhaseLossesOptions options) : options_(std::move(options)) {}
 
-  // Sets forward_only of the step's microbatches, which come phase after phase, equally many in each.
+  // Sets forward_only of the microbatches of an update of the step, which come phase after phase, equally many in each.
   // Returns how many are forward only. It is a bug when the phases do not divide the number of microbatches.
-  int begin_step(std::vector<MicrobatchTensors>& microbatches);
+  int begin(int update, std::vector<MicrobatchTensors>& microbatches);
   StageLoss compute(const LastStageOutputs& outputs);
   void carry(const LastStageOutputs& outputs);
-  // Drops the carried tensors. On a device metrics are updated here, from copies on the host, because an
-  // update inside an action would wait for the device.
-  void end_step();
+  // Drops the carried tensors with the last update. On a device metrics are updated here, from copies on the host,
+  // because an update inside an action would wait for the device.
+  void end();
 
  private:
   struct Place {
@@ -48,7 +48,8 @@ class PhaseLosses {
     Loss loss;
   };
   Place place(const LastStageOutputs& outputs) const {
-    return {outputs.microbatch / per_phase_, outputs.microbatch % per_phase_};
+    return {options_.phases.begin_of(update_) + outputs.microbatch / per_phase_,
+            outputs.microbatch % per_phase_};
   }
   std::vector<TensorMap>& carried(int phase) {
     return carried_.at(static_cast<std::size_t>(options_.phases[phase].batch));
@@ -60,6 +61,7 @@ class PhaseLosses {
   void update_metrics(const LossContext& context);
 
   const PhaseLossesOptions options_;
+  int update_ = 0;               // in work
   int per_phase_ = 1;            // microbatches
   bool counts_no_more_ = false;  // the task's update_metrics has thrown
   std::vector<Counted> later_;

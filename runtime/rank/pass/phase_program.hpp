@@ -1,5 +1,5 @@
 #pragma once
-// The program of a step with forward phases (step_phases.hpp): first their forwards, then the schedule's
+// The program of an update with forward phases (step_phases.hpp): first their forwards, then the schedule's
 // program of the other microbatches. Kept from step to step.
 
 #include <memory>

@@ -23,6 +23,7 @@ struct StageTensor {
 
 struct PassRequest {
   std::uint64_t step = 0;
+  int update = 0;                         // of the step, of the kind `train`
   std::vector<Ticket> microbatches = {};  // MicrobatchParcel
   TextRequest texts = {};  // of the kind `texts`, in place of microbatches; the same on all ranks
 };

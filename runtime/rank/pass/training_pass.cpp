@@ -27,7 +27,8 @@ class TrainingPass final : public StagesPass, private GradientObserver {
                    training.order.follows),
         training_(training),
         losses_({training.task.task, training.task.phases, parts.counts_loss, &training.metrics.of_losses(),
-                 parts.services.device, training.task.plugin_name}) {
+                 parts.services.device, training.task.plugin_name}),
+        phase_programs_(static_cast<std::size_t>(training.task.phases.num_updates())) {
     for (const auto& [stage, built] : parts.stages)
       cores_[stage] = std::make_unique<StageCore>(options_of(stage, built), *parts.services.table);
   }
@@ -46,8 +47,9 @@ class TrainingPass final : public StagesPass, private GradientObserver {
 
   const TrainingParts training_;
   PhaseLosses losses_;
-  PhaseProgram phase_program_;
-  std::set<int> unreached_named_;  // stages that name_unreached() has done
+  std::vector<PhaseProgram> phase_programs_;  // of each update of a step
+  int update_ = 0;                            // in work
+  std::set<int> unreached_named_;             // stages that name_unreached() has done
 };
 
 StageCoreOptions TrainingPass::options_of(int stage, const RankModel::Stage& built) {
@@ -84,14 +86,16 @@ StageCoreOptions TrainingPass::options_of(int stage, const RankModel::Stage& bui
 void TrainingPass::begin(const PassRequest& request) {
   std::vector<MicrobatchTensors> tensors = take_microbatches(request.microbatches, training_.metrics.here());
   parts_.copies.before_buffers_change();
-  const int forwards = losses_.begin_step(tensors);
+  update_ = request.update;
+  const int forwards = losses_.begin(update_, tensors);
   training_.model.sync().begin_step();
   for (auto& [stage, core] : cores_) core->begin_step(request.step, tensors);
-  const auto program =
-      phase_program_.get(training_.programs.get(static_cast<int>(tensors.size()) - forwards), forwards);
+  const auto program = phase_programs_[static_cast<std::size_t>(update_)].get(
+      training_.programs.get(static_cast<int>(tensors.size()) - forwards), forwards);
   const std::string report = training_.programs.take_report();
   if (parts_.services.rank == 0 && !report.empty()) log::info("{}", report);
-  order_.begin_step(request.step, parts_may_overlap() ? program : parts_apart(program));
+  order_.begin_step({request.step, static_cast<std::uint32_t>(update_)},
+                    parts_may_overlap() ? program : parts_apart(program));
 }
 
 // False when a stage gathers units inside actions: which of two lanes asks for a unit first depends on
@@ -109,6 +113,8 @@ void TrainingPass::gradient_complete(int stage, std::size_t parameter, bool last
   const std::size_t first = parts_.stages.at(stage).first_parameter;
   for (const int bucket : model.sync().mark_complete(first + parameter, last)) {
     const GradientBucket& ready = model.flat()->buckets()[static_cast<std::size_t>(bucket)];
+    if (!model.flat()->families()[ready.family].moves_in(update_))
+      ready.unit ? ready.unit->zero_gradient() : void(at::Tensor(ready.grad).zero_());
     if (ready.unit) ready.unit->hand_over_gradient(last);
     if (!parts_.services.device->is_cpu())
       parts_.services.gradients->reductions.launch(model.bucket_groups()[static_cast<std::size_t>(bucket)],
@@ -129,13 +135,14 @@ PassResult TrainingPass::end() {
     name_unreached(stage, *core, steps.back());
     parts_.stages.at(stage).units.end_step();
   }
+  model.flat()->zero_grad_outside(update_);  // of buckets that no group reduces
   model.tied().sum();
   StepTotals totals =
       host_totals(steps, *model.flat(), *parts_.services.gradients->norm_parts, training_.options.norm);
   if (!parts_.counts_loss) totals.loss_sum = totals.weight_sum = 0;
   if (training_.logs_expert_load)
     model.experts().count(training_.metrics.here().get<ExpertLoad>(expert_load_name));
-  losses_.end_step();
+  losses_.end();
   if (training_.times != nullptr) training_.times->end_step(order_);
   totals.costs = training_.programs.finish_step();
   return {std::move(totals)};

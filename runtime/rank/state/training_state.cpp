@@ -69,8 +69,8 @@ Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<Sta
 }
 
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
-                                  const std::vector<StageBuffer>& buffers, std::uint64_t skipped_steps,
-                                  bool only_trainable) {
+                                  const std::vector<StageBuffer>& buffers,
+                                  const std::vector<std::uint64_t>& skipped, bool only_trainable) {
   const c10::NoGradGuard no_grad;
   const auto reader = CheckpointReader::open(disk, checkpoint);
   const std::vector<StateEntry> entries = entries_of(optimizer, buffers);
@@ -95,7 +95,7 @@ std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoin
       load_values(entry, reader->read(from_master ? master_kind : entry.kind, entry.name, mine));
     if (answers_for(*entry.layout)) count += from_master ? 2 : 1;
   }
-  optimizer.set_step_count(static_cast<std::int64_t>(reader->manifest().step - skipped_steps));
+  optimizer.resume(static_cast<std::int64_t>(reader->manifest().step), skipped);
   return count;
 }
 

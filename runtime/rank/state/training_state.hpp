@@ -22,15 +22,16 @@ namespace d9d {
 Ticket snapshot_training_state(const Optimizer& optimizer, const std::vector<StageBuffer>& buffers,
                                SnapshotCopies& copies, TensorTable& table, bool only_trainable = false);
 
-// Fills every parameter, state tensor and buffer from a committed checkpoint. Sets the step count to the
-// checkpoint's minus `skipped_steps`, which made no update. Master weights that the checkpoint lacks are
+// Fills every parameter, state tensor and buffer from a committed checkpoint. `skipped`: how often each
+// update of its steps was not made. Master weights that the checkpoint lacks are
 // filled from its parameters; fp32 parameters without master weights are filled from the checkpoint's master
 // weights if it has them. Input error when another tensor is missing or has another shape, or when a buffer
 // has another dtype. With `only_trainable` frozen parameters that are missing keep their values. Returns how
 // many of the checkpoint's tensors this rank answers for. Exactly one rank answers for each tensor, so the
 // sum over all ranks must be the number of tensors.
 std::uint64_t load_training_state(const Disk& disk, const std::string& checkpoint, Optimizer& optimizer,
-                                  const std::vector<StageBuffer>& buffers, std::uint64_t skipped_steps = 0,
+                                  const std::vector<StageBuffer>& buffers,
+                                  const std::vector<std::uint64_t>& skipped = {0},
                                   bool only_trainable = false);
 
 }  // namespace d9d

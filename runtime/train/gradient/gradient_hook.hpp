@@ -29,9 +29,11 @@ struct NamedGradient {
 
 struct GradientContext {
   std::uint64_t step = 0;
+  int update = 0;          // of a step with several (job/step_phases.hpp)
   std::uint64_t seed = 0;  // of the job; use it with RandomStream for numbers that repeat on any mesh
-  double loss = 0;         // of the step, over all ranks; may be infinite or NaN, and gradients then are, too
-  std::vector<NamedGradient> gradients;  // of this rank's stages, in the order of the model's definition
+  double loss = 0;  // of the update, over all ranks; may be infinite or NaN, and gradients then are, too
+  // Of this rank's stages, in the order of the model's definition, without those that the update does not move.
+  std::vector<NamedGradient> gradients;
   // The metrics that the job's task and the hooks declare. Every rank counts: a mean over all copies of a
   // gradient equals that of one copy, but a sum contains each copy. Null only in tests.
   Compose* metrics = nullptr;

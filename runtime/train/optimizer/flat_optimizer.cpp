@@ -1,6 +1,7 @@
 #include "runtime/train/optimizer/flat_optimizer.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "runtime/base/error.hpp"
@@ -98,6 +99,12 @@ std::vector<StateEntry> FlatOptimizer::state_entries() const {
     }
   }
   return entries;
+}
+
+void Optimizer::resume(std::int64_t steps, const std::vector<std::uint64_t>& skipped) {
+  const auto updates = static_cast<std::int64_t>(skipped.size());
+  const std::uint64_t sum = std::accumulate(skipped.begin(), skipped.end(), std::uint64_t{0});
+  set_step_count(steps * updates - static_cast<std::int64_t>(sum));
 }
 
 at::Tensor saved_values(const StateEntry& entry) {

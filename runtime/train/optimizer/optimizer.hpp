@@ -55,6 +55,8 @@ class Optimizer {
   // Updates made so far; part of the state.
   std::int64_t step_count() const { return step_count_; }
   virtual void set_step_count(std::int64_t count) { step_count_ = count; }
+  // Sets the count after `steps` steps. `skipped`: of each update of a step, how often it was not made.
+  virtual void resume(std::int64_t steps, const std::vector<std::uint64_t>& skipped);
 
   // All parameters (frozen ones too), each followed by the optimizer's state of it if it is trainable.
   virtual std::vector<StateEntry> state_entries() const = 0;

@@ -66,6 +66,7 @@ using OptimizerOptions = std::variant<AdamWOptions, AdamOptions, SgdOptions, Sto
 struct UpdateScale {
   double lr_multiplier = 1;  // of the schedule
   double grad = 1;           // multiplies every gradient: StepScale::grad
+  int update = 0;            // of those of a step
 };
 
 // Input error, with the key and the allowed values, for an impossible option.

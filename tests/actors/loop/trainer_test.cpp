@@ -1,4 +1,6 @@
 // The end of a step that trains: sums, hooks, norm, update.
+#include <csignal>
+
 #include "messages/lists.hpp"
 #include "tests/actors/loop/trainer_fixture.hpp"
 
@@ -99,6 +101,89 @@ TEST_F(TrainerTest, Rank0ReportsLossNormRateTokensAndTime) {
   EXPECT_DOUBLE_EQ(report->getStepSeconds(), 0.5);
 }
 
+struct TrainerUpdatesTest : TrainerTest {
+  TrainerUpdatesTest() {
+    options.phases =
+        StepPhases({{"critic", PhaseKind::train, 0, 0}, {"maker", PhaseKind::train, 0, 1}}, {{}, {}});
+  }
+  void computed_update(std::uint32_t update) {
+    world.say<wire::StepComputed>(
+        trainer_id,
+        [&](wire::StepComputed::Builder message) {
+          message.setStep(1);
+          message.initPass().setNumber(update);
+        },
+        executor_id);
+  }
+  // The wishes of all ranks come with the last update alone.
+  void reduced_first(double loss_sum, double weight) {
+    world.say<wire::ValuesReduced>(
+        trainer_id,
+        [&](wire::ValuesReduced::Builder message) {
+          const auto values =
+              to_values({.loss_sum = loss_sum, .weight_sum = weight, .norm_share = 4, .tokens = 128});
+          fill_list(message.initValues(static_cast<unsigned>(values.size())), values);
+        },
+        group_id);
+  }
+};
+
+TEST_F(TrainerUpdatesTest, EachHasItsMicrobatchesItsSumsAndItsScale) {
+  start();
+  batch(1);
+  const auto first = world.last<wire::BeginStep>(executor_id);
+  EXPECT_THAT(to_vector<std::uint64_t>(first->getMicrobatches()), ElementsAre(Ticket{10, 5}.packed()));
+  EXPECT_EQ(first->getPass().getNumber(), 0U);
+  computed_update(0);
+  signalled(SIGUSR1);
+  EXPECT_EQ(step_totals_from(asked_values()).tokens, 64);
+  reduced_first(3, 2);
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getGradientScale(), 1.0 / 2);
+
+  const auto second = world.last<wire::BeginStep>(executor_id);
+  EXPECT_THAT(to_vector<std::uint64_t>(second->getMicrobatches()), ElementsAre(Ticket{11, 5}.packed()));
+  EXPECT_EQ(second->getPass().getNumber(), 1U);
+  EXPECT_TRUE(world.heard<wire::StepFinished>().empty());
+  applied(1);
+  computed_update(1);
+  EXPECT_EQ(asked_totals().tokens, 0) << "they are counted with the first";
+  EXPECT_EQ(asked_wishes().saves, 1) << "with the last update of the step";
+  world.say<wire::ValuesReduced>(
+      trainer_id,
+      [](wire::ValuesReduced::Builder message) {
+        fill_totals(message, {.loss_sum = 24, .weight_sum = 8, .norm_share = 64});
+      },
+      group_id);
+
+  EXPECT_DOUBLE_EQ(world.last<wire::ApplyStep>(executor_id)->getGradientScale(), 1.0 / 8);
+  const auto report = world.last<wire::StepFinished>(ActorId{Role::tracker, 0});
+  EXPECT_DOUBLE_EQ(report->getLoss(), 27.0 / 10) << "over all microbatches";
+  EXPECT_DOUBLE_EQ(report->getGradNorm(), 1) << "of the last update";
+  EXPECT_EQ(report->getTokens(), 128U);
+  EXPECT_EQ(world.heard<wire::LoadBatches>().size(), 2U) << "the next step is asked for once";
+}
+
+TEST_F(TrainerUpdatesTest, AreCountedApartWhereTheyAreSkipped) {
+  training.step_end.non_finite = {NonFiniteAction::skip, 10};
+  training.step_end.skipped_before = {4, 1};
+  due = {1};
+  start();
+  batch(1);
+  computed_update(0);
+  reduced_first(std::numeric_limits<double>::quiet_NaN(), 2);
+  EXPECT_TRUE(world.last<wire::ApplyStep>(executor_id)->getSkip());
+  applied(1);
+  computed_update(1);
+  reduced();
+  EXPECT_FALSE(world.last<wire::ApplyStep>(executor_id)->getSkip());
+  applied(1);
+  metric_state(1);
+
+  EXPECT_EQ(world.last<wire::StepFinished>()->getSkippedSteps(), 6U);
+  EXPECT_THAT(std::string(world.last<wire::CheckpointState>(coordinator_id)->getState()),
+              HasSubstr(R"("skipped_steps":[5,1])"));
+}
+
 TEST_F(TrainerTest, MetricsAreCollectedWhenDue) {
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
@@ -131,7 +216,7 @@ TEST_F(TrainerTest, ANanLossEndsTheJobWithAText) {
 
 TEST_F(TrainerTest, ANanLossIsSkippedIfTheJobSaysSoAndTheNextStepFollows) {
   training.step_end.non_finite = {NonFiniteAction::skip, 10};
-  training.step_end.skipped_before = 4;
+  training.step_end.skipped_before = {4};
   due = {1};
   start();
   batch(1);

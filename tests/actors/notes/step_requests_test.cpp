@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 StepRequests with_checkpoints(RollBackLimits limits, const std::vector<std::uint64_t>& steps) {
   StepRequests requests(limits);
   for (const std::uint64_t step : steps) {
-    requests.taken({step, 0});
+    requests.taken({step, {0}});
     requests.committed(step);
   }
   return requests;

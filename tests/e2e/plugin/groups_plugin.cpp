@@ -1,13 +1,16 @@
-// A plugin for groups_test and trackers_test: a task that talks to those of other ranks, along every axis of the mesh.
+// A plugin for groups_test, live_model_test and trackers_test: a task that talks to those of other ranks, along every
+// axis of the mesh; and one that reads and saves the model while it trains.
 #include <fmt/format.h>
 
 #include <fstream>
 #include <optional>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/plugin/registry.hpp"
 #include "runtime/task/causal_lm_task.hpp"
 #include "runtime/task/rank_context.hpp"
+#include "runtime/task/rank_events.hpp"
 
 namespace groups {
 namespace {
@@ -65,6 +68,50 @@ class TalkingTask final : public d9d::TrainTask {
   std::optional<d9d::RankGroup> replicas_;
 };
 
+// Saves the model after its second step as `live`, and what it reads of the parameters as live/sums-RANK.json.
+class SavingTask final : public d9d::TrainTask {
+ public:
+  explicit SavingTask(std::string folder) : folder_(std::move(folder)) {}
+
+  void begin(const d9d::RankContext& context) override {
+    rank_ = context.rank;
+    model_ = context.model();
+  }
+  void register_events(d9d::RankEvents& events) override {
+    events.on<d9d::events::StepPost>(
+        "saving",
+        [this](const d9d::events::StepPost& step) {
+          if (step.step == 2) save();
+        },
+        d9d::OnThrow::ends_job);
+  }
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    return inner_.build_forward_inputs(context);
+  }
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    return inner_.compute_loss(context);
+  }
+
+ private:
+  void save() const {
+    nlohmann::json sums = nlohmann::json::object();
+    for (const std::string& name : model_->parameters())
+      sums[name] = model_->full_tensor(name).to(at::kDouble).sum().item<double>();
+    model_->save(folder_);
+    std::ofstream(fmt::format("{}/sums-{}.json", folder_, rank_)) << sums;
+    try {
+      model_->full_tensor("model.nothing");
+    } catch (const d9d::Error& error) {
+      d9d::log::info("{}", error.what());
+    }
+  }
+
+  const std::string folder_;
+  const d9d::CausalLmTask inner_;
+  int rank_ = 0;
+  std::shared_ptr<d9d::LiveModel> model_;
+};
+
 }  // namespace
 }  // namespace groups
 
@@ -72,6 +119,12 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   for (const auto& [name, failing_rank] : {std::pair{"talking", -1}, std::pair{"failing", 2}}) {
     registry.add_task(name, [failing_rank](const d9d::config::Section&, const d9d::PieceContext& context) {
       return std::make_shared<groups::TalkingTask>(context, failing_rank);
+    });
+  }
+  for (const auto& [name, folder] :
+       {std::pair{"saving", "live"}, std::pair{"saving_nowhere", "job.yaml/live"}}) {
+    registry.add_task(name, [folder](const d9d::config::Section&, const d9d::PieceContext&) {
+      return std::make_shared<groups::SavingTask>(folder);
     });
   }
 }

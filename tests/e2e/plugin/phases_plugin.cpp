@@ -1,4 +1,5 @@
-// A plugin for phases_test: a task whose step has several phases or the same mathematics in one, and a hook.
+// A plugin for phases_test and updates_test: a task whose step has several phases or the same mathematics in one, a
+// task whose step has several updates, and a hook.
 #include <ATen/ops/exp.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/neg.h>
@@ -98,6 +99,47 @@ class PhasedTask final : public d9d::TrainTask {
   const std::string steps_;
 };
 
+// A step of two updates:
+//   twice  each with half of the step's samples
+//   parts  the attention moves, then all else; over the same samples
+//   loop   over the same samples, where easy tokens, by the loss before both updates, count less
+class TwoUpdatesTask final : public d9d::TrainTask {
+ public:
+  explicit TwoUpdatesTask(TaskKeys keys) : steps_(std::move(keys.steps)) {}
+
+  std::vector<StepPhase> phases() const override {
+    using enum d9d::PhaseKind;
+    std::vector<StepPhase> phases{{"first", train, 0, 0}, {"second", train, steps_ == "twice" ? 1 : 0, 1}};
+    if (steps_ == "loop") phases.insert(phases.begin(), {"look", forward, 0, 0});
+    if (steps_ == "mixed") std::swap(phases[0].update, phases[1].update);
+    return phases;
+  }
+  std::vector<d9d::StepUpdate> updates() const override {
+    if (steps_ == "typo") return {{{"*self_atn*"}}, {}};
+    if (steps_ == "forgetful") return {{{"*self_attn*"}}, {{"*mlp*"}}};
+    if (steps_ != "parts") return {{}, {}};
+    return {{{"*self_attn*"}}, {{"*.mlp.*", "*layernorm*", "model.norm.*", "*embed*", "*lm_head*"}}};
+  }
+  d9d::ForwardInputs build_forward_inputs(const d9d::MicrobatchContext& context) const override {
+    return inner_.build_forward_inputs(context);
+  }
+  void carry(const d9d::LossContext& context, TensorMap& carried) const override {
+    carried["cross_entropy"] = context.outputs.at("cross_entropy");
+  }
+  d9d::Loss compute_loss(const d9d::LossContext& context) const override {
+    d9d::Loss loss = inner_.compute_loss(context);
+    if (steps_ != "loop") return loss;
+    const auto& before = context.carried[static_cast<std::size_t>(context.microbatch)].at("cross_entropy");
+    const at::Tensor hardness = at::exp(at::neg(before)).neg_().add_(1);
+    loss.loss = at::sum(at::mul(hardness, context.outputs.at("cross_entropy"))).div(loss.weight);
+    return loss;
+  }
+
+ private:
+  const d9d::CausalLmTask inner_;
+  const std::string steps_;
+};
+
 // Says skip on the ranks that hold a certain parameter only.
 class Skip final : public d9d::GradientHook {
  public:
@@ -124,6 +166,9 @@ extern "C" void d9d_register(d9d::Registry& registry) {
   using d9d::config::Section;
   registry.add_task("phased", [](const Section& section) {
     return std::make_shared<phases::PhasedTask>(decode<phases::TaskKeys>(section));
+  });
+  registry.add_task("two_updates", [](const Section& section) {
+    return std::make_shared<phases::TwoUpdatesTask>(decode<phases::TaskKeys>(section));
   });
   registry.add_gradient_hook("skip", [](const Section& section) {
     return std::make_shared<phases::Skip>(decode<phases::SkipKeys>(section));

@@ -23,7 +23,7 @@ const StepTotals nan_gradient{.loss_sum = 8, .weight_sum = 4, .norm_share = std:
 const StepTotals infinite_loss{.loss_sum = infinity, .weight_sum = 4, .norm_share = 64};
 
 StepEnd skipping(std::int64_t max_in_a_row, std::uint64_t skipped_before = 0) {
-  return StepEnd({.non_finite = {NonFiniteAction::skip, max_in_a_row}, .skipped_before = skipped_before});
+  return StepEnd({.non_finite = {NonFiniteAction::skip, max_in_a_row}, .skipped_before = {skipped_before}});
 }
 
 TEST(StepEnd, ReducesOnceForTheL2NormAndJoinsAMaximumForThatOfInfinity) {
@@ -93,7 +93,7 @@ TEST(StepEnd, SkipsAStepInWhichNoTokenCountsWhateverTheOptionsSay) {
     for (const bool hooked : {false, true}) {
       StepEnd end({.clipping = {.max_norm = 1.0, .norm_type = type},
                    .non_finite = {NonFiniteAction::stop, 1},
-                   .skipped_before = 2,
+                   .skipped_before = {2},
                    .has_hooks = hooked});
       std::optional<StepResult> result;
       for (const StepReduction& reduction : end.reductions_of(nothing)) result = end.add(reduction.values);
@@ -141,7 +141,7 @@ TEST(StepEnd, TakesTheNormAndASkipFromTheHooksAfterTheSums) {
 
 TEST(StepEnd, SkipsWhereAHookOfAnyRankSaysSo) {
   for (const NormType type : {NormType::l2, NormType::inf}) {
-    StepEnd hooked({.clipping = {.norm_type = type}, .skipped_before = 4, .has_hooks = true});
+    StepEnd hooked({.clipping = {.norm_type = type}, .skipped_before = {4}, .has_hooks = true});
     EXPECT_EQ(hooked.reduction_of_hooked(1, true).operation,
               type == NormType::l2 ? ReduceOp::sum : ReduceOp::max);
     hooked.add(hooked.reductions_of(good)[0].values);

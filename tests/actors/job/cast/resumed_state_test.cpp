@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/support/error_of.hpp"
+
 namespace d9d {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const char* const of_three_ranks = R"({"ranks": {
@@ -17,7 +20,7 @@ const char* const of_three_ranks = R"({"ranks": {
 TEST(ResumedState, IsEmptyWithoutACheckpoint) {
   const ResumedState none;
 
-  EXPECT_EQ(none.counted("skipped_steps"), 0U);
+  EXPECT_THAT(none.skipped_updates(2), ElementsAre(0, 0));
   EXPECT_TRUE(none.kept("ended").is_null());
   EXPECT_THAT(none.metrics_of(0, 1), IsEmpty());
   EXPECT_FALSE(none.actor("guard", 0));
@@ -26,11 +29,19 @@ TEST(ResumedState, IsEmptyWithoutACheckpoint) {
 TEST(ResumedState, KnowsWhatRankZeroKept) {
   const ResumedState state(of_three_ranks);
 
-  EXPECT_EQ(state.counted("skipped_steps"), 3U);
+  EXPECT_THAT(state.skipped_updates(1), ElementsAre(3));
   EXPECT_EQ(state.counted("tokens_total"), 0U);
   ASSERT_TRUE(state.find("task")) << "a task may keep null";
   EXPECT_TRUE(state.find("task")->is_null());
   EXPECT_FALSE(state.find("ended"));
+}
+
+TEST(ResumedState, KnowsHowOftenEachUpdateOfAStepWasSkipped) {
+  const ResumedState state(R"({"ranks": {"0": {"skipped_steps": [2, 0]}}})");
+
+  EXPECT_THAT(state.skipped_updates(2), ElementsAre(2, 0));
+  EXPECT_THAT(test::error_of([&] { state.skipped_updates(1); }),
+              HasSubstr("task: a step has 1 update and had 2"));
 }
 
 TEST(ResumedState, HasTheStateOfEachDataReplicasStream) {

@@ -19,19 +19,19 @@ class Ordered : public ::testing::Test {
   }
   void begin(std::uint64_t step) {
     inputs.clear();
-    order->begin_step(step, program);
+    order->begin_step({step}, program);
   }
   void arrive(const std::string& actions) {
     for (const Instruction& instruction : test::rank_program(actions)) inputs.insert(instruction.parts[0]);
   }
   void lead(std::uint64_t step, std::uint32_t number, const char* action) {
-    order->follow({step, number, parse_instruction(action)});
+    order->follow({{step}, number, parse_instruction(action)});
   }
   // "step.number action" of everything that can run now.
   std::string run() {
     std::string ran;
     while (const auto next = order->next(0)) {
-      ran += fmt::format("{}{}.{} {}", ran.empty() ? "" : ", ", next->step, next->number,
+      ran += fmt::format("{}{}.{} {}", ran.empty() ? "" : ", ", next->pass.step, next->number,
                          to_string(next->instruction));
     }
     return ran;
@@ -107,7 +107,7 @@ TEST_F(Ordered, AsksToBeWokenOnceForEachTime) {
       PipelineProgram{Topology(TopologyKind::loop, 1, 1), 3, compute, compute, true});
   RankOrder dynamic(make_cursor(CursorOrder::dynamic, 0, 1),
                     [](const Action& action) { return action.kind == ActionKind::forward; });
-  dynamic.begin_step(1, program);
+  dynamic.begin_step({1}, program);
   for (const double now : {0, 1}) EXPECT_TRUE(dynamic.next(now)) << "an action takes a second";
 
   EXPECT_FALSE(dynamic.next(2)) << "0I0 is not here";

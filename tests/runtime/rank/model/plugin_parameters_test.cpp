@@ -33,15 +33,17 @@ OptimizerOptions with_rules(std::vector<ParameterRule> rules) {
 
 std::vector<std::string> check(const RankOfMesh& my, const std::vector<StageParameter>& parameters,
                                const OptimizerOptions& optimizer,
-                               const std::map<std::string, std::string>& patterns = {}) {
-  return check_plugin_parameters(parameters, *provider_of(optimizer), patterns, my.domains, my.open);
+                               const std::map<std::string, std::string>& patterns = {},
+                               const std::vector<StepUpdate>& updates = {{}}) {
+  return check_plugin_parameters(parameters, *provider_of(optimizer), patterns, updates, my.domains, my.open);
 }
 
 std::string refusal(const RankOfMesh& my, const std::vector<StageParameter>& parameters,
                     const OptimizerOptions& optimizer,
-                    const std::map<std::string, std::string>& patterns = {}) {
+                    const std::map<std::string, std::string>& patterns = {},
+                    const std::vector<StepUpdate>& updates = {{}}) {
   try {
-    check(my, parameters, optimizer, patterns);
+    check(my, parameters, optimizer, patterns, updates);
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::input);
     return error.what();
@@ -86,6 +88,23 @@ TEST(PluginParameters, APatternOfTheJobMayBeForAnotherStageAndHasToMatchSomewher
                         {{"gradient_hooks.0.match", "nrom"}, {"trainer.logging.statistics.all", "*"}}),
                 HasSubstr("gradient_hooks.0.match: \"nrom\" matches no parameter of the model; did you mean "
                           "\"norm\"?"));
+  });
+}
+
+TEST(PluginParameters, EachIsMovedByAnUpdateAndEachPatternOfAnUpdateFitsOne) {
+  on_each_rank({.pipeline_parallel = 2}, [](const RankOfMesh& my) {
+    const auto refused = [&](const std::vector<StepUpdate>& updates) {
+      return refusal(my, stage_of(my), AdamWOptions{.lr = 1}, {}, updates);
+    };
+    EXPECT_THAT(check(my, stage_of(my), AdamWOptions{.lr = 1}, {}, {{{"layers.*", "norm"}}, {{"emb*"}}}),
+                IsEmpty());
+    EXPECT_THAT(
+        refused({{{"layers.*"}}, {{"nrom"}}, {}}),
+        HasSubstr("task: update 1 of its step: \"nrom\" matches no parameter of the model; did you mean "
+                  "\"norm\"?"));
+    EXPECT_THAT(refused({{{"layers.*"}}, {{"emb*"}}}),
+                HasSubstr("task: norm trains, but no update of its step moves it"));
+    EXPECT_THAT(refused({{{"layers.*", "norm"}}}), HasSubstr("task: embedding trains, but no update"));
   });
 }
 

@@ -46,8 +46,9 @@ struct CarryingTask final : AddingTask {
 };
 
 struct PhaseLossesTest : ::testing::Test {
-  PhaseLosses losses(std::vector<StepPhase> list, const std::shared_ptr<TrainTask>& task) {
-    const StepPhases phases(std::move(list));
+  PhaseLosses losses(std::vector<StepPhase> list, const std::shared_ptr<TrainTask>& task,
+                     std::vector<StepUpdate> updates = {}) {
+    const StepPhases phases(std::move(list), std::move(updates));
     declare_phase_losses(phases, metrics);
     return PhaseLosses({task, phases, true, &metrics});
   }
@@ -66,7 +67,7 @@ TEST_F(PhaseLossesTest, TellTheTaskPhaseAndMicrobatchAndCountEachLoss) {
   PhaseLosses two = losses({{"a", train, 0}, {"b", train, 1}}, task);
   std::vector<MicrobatchTensors> microbatches(4);
 
-  EXPECT_EQ(two.begin_step(microbatches), 0);
+  EXPECT_EQ(two.begin(0, microbatches), 0);
   for (int i = 0; i < 4; ++i) compute(two, i, i);
 
   EXPECT_THAT(task->seen, ElementsAre(0, 1, 10, 11));
@@ -79,7 +80,7 @@ TEST_F(PhaseLossesTest, GiveTheTaskItsMetricsInLossesAndBetweenPhases) {
   task->create_metrics(metrics);
   PhaseLosses both = losses({{"look", forward, 0}, {"learn", train, 0}}, task);
   std::vector<MicrobatchTensors> microbatches(4);
-  both.begin_step(microbatches);
+  both.begin(0, microbatches);
 
   for (int i : {0, 1}) both.carry({7, i, {{"out", number(i)}}, {}});
   compute(both, 2, 1);
@@ -92,22 +93,40 @@ TEST_F(PhaseLossesTest, KeepWhatIsCarriedForLaterPhasesOfItsBatch) {
   PhaseLosses three = losses({{"look", forward, 0}, {"a", train, 0}, {"b", train, 1}}, task);
   std::vector<MicrobatchTensors> microbatches(6);
 
-  EXPECT_EQ(three.begin_step(microbatches), 2);
+  EXPECT_EQ(three.begin(0, microbatches), 2);
   EXPECT_TRUE(microbatches[1].forward_only);
   EXPECT_FALSE(microbatches[2].forward_only);
   for (const int i : {0, 1}) three.carry({7, i, {{"out", number(10 + i).requires_grad_(true)}}, {}});
 
   EXPECT_EQ(compute(three, 2, 1), 1 + 20 + 22) << "of all microbatches";
-  three.end_step();
-  three.begin_step(microbatches);
+  three.end();
+  three.begin(0, microbatches);
   EXPECT_THROW(compute(three, 2, 1), std::out_of_range) << "nothing of the step before";
+}
+
+TEST_F(PhaseLossesTest, KeepWhatIsCarriedForLaterUpdatesOfTheStep) {
+  PhaseLosses loop =
+      losses({{"look", forward, 0, 0}, {"first", train, 0, 0}, {"again", train, 0, 1}}, task, {{}, {}});
+  std::vector<MicrobatchTensors> two(2), one(1);
+  loop.begin(0, two);
+  loop.carry({7, 0, {{"out", number(5)}}, {}});
+  EXPECT_EQ(compute(loop, 1, 1), 1 + 10);
+  loop.end();
+
+  EXPECT_EQ(loop.begin(1, one), 0) << "nothing of this update is forward alone";
+  EXPECT_EQ(compute(loop, 0, 2), 2 + 10) << "what was carried before the first update";
+  loop.end();
+
+  EXPECT_THAT(task->seen, ElementsAre(10, 20)) << "phase and microbatch";
+  loop.begin(1, one);
+  EXPECT_EQ(compute(loop, 0, 2), 2) << "nothing of the step before";
 }
 
 TEST_F(PhaseLossesTest, AskForCarryWhereAPhaseIsForwardAlone) {
   const auto plain = std::make_shared<AddingTask>();
   PhaseLosses two = losses({{"look", forward, 0}, {"a", train, 0}}, plain);
   std::vector<MicrobatchTensors> microbatches(2);
-  two.begin_step(microbatches);
+  two.begin(0, microbatches);
 
   EXPECT_THAT(test::error_of([&] { two.carry({7, 0, {}, {}}); }), HasSubstr("has no carry()"));
 }
@@ -128,7 +147,7 @@ TEST_F(PhaseLossesTest, NameThePluginsTaskThatThrowsInItsLoss) {
   const auto failing = std::make_shared<FailingTask>();
   PhaseLosses named({failing, StepPhases(), true, &metrics, cpu_device(), "mine"});
   std::vector<MicrobatchTensors> microbatches(2);
-  named.begin_step(microbatches);
+  named.begin(0, microbatches);
 
   EXPECT_THAT(test::error_of([&] { compute(named, 1, 1); }),
               HasSubstr("compute_loss of the task \"mine\" threw: no progress"));
@@ -139,7 +158,7 @@ TEST_F(PhaseLossesTest, LeaveOutTheMetricsOfAPluginsTaskThatThrowsInThem) {
   const auto failing = std::make_shared<FailingTask>();
   PhaseLosses named({failing, StepPhases(), true, &metrics, cpu_device(), "mine"});
   std::vector<MicrobatchTensors> microbatches(2);
-  named.begin_step(microbatches);
+  named.begin(0, microbatches);
 
   EXPECT_EQ(compute(named, 0, 3), 3);
   EXPECT_EQ(compute(named, 0, 4), 4);

@@ -93,6 +93,7 @@ class FakeUnit final : public ShardedUnit {
   bool gathers_again() const override { return false; }
   void attach() override {}
   void before_weight_job(bool /*reads*/) override {}
+  void zero_gradient() override {}
   void hand_over_gradient(bool /*last*/) override {}
   void end_action() override {}
   void end_step() override {}
