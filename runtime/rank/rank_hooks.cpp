@@ -13,10 +13,7 @@ HookedGradients call_hooks(const GradientHooks& hooks, const FlatParameters& par
   const c10::AutoGradMode no_graph(false);
   for (const FlatFamily& family : parameters.families()) at::Tensor(family.grad).div_(weight);
   for (std::size_t i = 0; i < parameters.parameters().size(); ++i) {
-    const int bucket = parameters.bucket_of(i);
-    if (bucket < 0) continue;
-    const std::size_t family = parameters.buckets()[static_cast<std::size_t>(bucket)].family;
-    if (!parameters.families()[family].moves_in(context.update)) continue;
+    if (!parameters.is_moved(i, context.update)) continue;
     const StageParameter& each = parameters.parameters()[i];
     context.gradients.push_back({each.name, each.layout, each.tensor.detach(), each.tensor.grad()});
   }

@@ -85,6 +85,11 @@ class FlatParameters {
   const std::vector<GradientBucket>& buckets() const { return buckets_; }
   // The bucket of parameters()[parameter]; -1 if the parameter is not trainable.
   int bucket_of(std::size_t parameter) const { return bucket_of_[parameter]; }
+  // False for a parameter that is not trainable.
+  bool is_moved(std::size_t parameter, int update) const {
+    const int bucket = bucket_of(parameter);
+    return bucket >= 0 && families_[buckets_[static_cast<std::size_t>(bucket)].family].moves_in(update);
+  }
   // The parameter's place in the buffers. It is a bug if the parameter is not trainable.
   const FlatSegment& segment_of(std::size_t parameter) const;
 

@@ -27,6 +27,7 @@ cmp alone.safetensors runs/own_program/model/model.safetensors || fail "two proc
 # Two updates a step: the maker's numbers come to have the data's mean, 3.
 "$(dirname "$program")/gan" > gan.txt 2> gan.log || fail "the gan ended with $?" gan.log
 mean=$(grep -o '"metrics/made_mean":[^,}]*' runs/gan/metrics.jsonl | tail -1 | cut -d: -f2)
+! grep -q "got no gradient" gan.log || fail "each network is moved in its own update" gan.log
 awk -v mean="$mean" 'BEGIN { exit !(mean > 2.5 && mean < 3.5) }' || fail "the maker makes numbers around $mean" gan.log
 
 # Mistakes: exit code 2, place and remedy, nothing written.

@@ -47,9 +47,9 @@ class TrainingPass final : public StagesPass, private GradientObserver {
 
   const TrainingParts training_;
   PhaseLosses losses_;
-  std::vector<PhaseProgram> phase_programs_;  // of each update of a step
-  int update_ = 0;                            // in work
-  std::set<int> unreached_named_;             // stages that name_unreached() has done
+  std::vector<PhaseProgram> phase_programs_;       // of each update of a step
+  int update_ = 0;                                 // in work
+  std::set<std::pair<int, int>> unreached_named_;  // stages and updates that name_unreached() has done
 };
 
 StageCoreOptions TrainingPass::options_of(int stage, const RankModel::Stage& built) {
@@ -148,15 +148,19 @@ PassResult TrainingPass::end() {
   return {std::move(totals)};
 }
 
-// Warns after the first step in which a label counts. Only one of the ranks that hold the stage logs it.
+// Warns after the first step in which a label counts, of what the update in work moves. Only one of the ranks that hold the stage logs it.
 void TrainingPass::name_unreached(int stage, const StageCore& core, const StageLosses& losses) {
   const bool is_last = stage == parts_.topology.num_stages() - 1;
-  if (unreached_named_.contains(stage) || (is_last && losses.losses.empty())) return;
-  unreached_named_.insert(stage);
+  if (is_last && losses.losses.empty()) return;
+  if (!unreached_named_.emplace(stage, update_).second) return;
   const RankPlacement& place = parts_.services.place();
   if (place.data != 0 || place.tensor != 0) return;
-  const std::string text =
-      unreached_text(stage, parts_.stages.at(stage).module->parameters(), core.unreached());
+  const RankModel::Stage& built = parts_.stages.at(stage);
+  std::vector<std::size_t> unreached = core.unreached();
+  std::erase_if(unreached, [&](std::size_t parameter) {
+    return !training_.model.flat()->is_moved(built.first_parameter + parameter, update_);
+  });
+  const std::string text = unreached_text(stage, built.module->parameters(), unreached);
   if (!text.empty()) log::warn("{}", text);
 }
 
