@@ -75,6 +75,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   RankPass* running_ = nullptr;  // the pass in work; null between two
   Pass pass_;                    // the same, or the last one
   ActorId asker_;                // who asked for the texts in work
+  bool nothing_moved_ = false;   // by the step's updates so far
   int reductions_pending_ = 0;
   double norm_share_ = 0, compute_seconds_ = 0;
 };

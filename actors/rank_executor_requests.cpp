@@ -49,9 +49,10 @@ void RankExecutor::apply_step(wire::ApplyStep::Reader message) {
       worker_->update().apply(message.getGradientScale(), message.getLrMultiplier(), update());
       options_.events->tell(events::OptimizerStepPost{message.getStep()});
     }
+    nothing_moved_ = message.getSkip() && (update() == 0 || nothing_moved_);
     if (update() + 1 == options_.updates)
       options_.events->tell(events::StepPost{message.getStep(), message.getLoss(), message.getGradNorm(),
-                                             message.getLearningRate(), message.getSkip()});
+                                             message.getLearningRate(), nothing_moved_});
   }
   tell<wire::StepApplied>({Role::trainer, self().index},
                           [&](wire::StepApplied::Builder applied) { applied.setStep(message.getStep()); });

@@ -1,8 +1,9 @@
 #pragma once
 // StepLoop: what the steps of a rank have in common, whether its job trains (Trainer) or infers (Inferrer): batch ->
-// begin -> computed -> reduced -> what the kind of job does then -> the step's next update, or the next step; also events, checkpoints, sleep, signals,
-// deadlines and the end. Its states and what follows them: notes/step_state.hpp. Own thread, because it calls users'
-// code: the task's state and finalize, and callbacks. One per rank, at the address Role::trainer. Parent: Node.
+// begin -> computed -> reduced -> what the kind of job does then -> the step's next update, or the next step; also
+// events, checkpoints, sleep, signals, deadlines and the end. Its states and what follows them: notes/step_state.hpp.
+// Own thread, because it calls users' code: the task's state and finalize, and callbacks. One per rank, at the address
+// Role::trainer. Parent: Node.
 
 #include <deque>
 #include <nlohmann/json_fwd.hpp>

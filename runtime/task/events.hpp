@@ -33,10 +33,10 @@ struct StepPost {
   double loss = 0;  // of the step over all ranks, as the two below; 0 in a job that infers
   double grad_norm = 0;
   double learning_rate = 0;
-  bool skipped = false;  // no update was made
+  bool skipped = false;  // no update of the step was made
 };
 
-// Compute, around all microbatches of the rank and the reduction of their gradients.
+// Compute, around all microbatches of the rank and the reduction of their gradients; of each update of a step.
 struct ForwardPre {
   static constexpr std::string_view train = "train.forward_backward.pre", infer = "inference.forward.pre";
   std::uint64_t step = 0;
@@ -46,7 +46,7 @@ struct ForwardPost {
   std::uint64_t step = 0;
 };
 
-// Compute, around the optimizer alone; not in a step without an update.
+// Compute, around the optimizer alone, for each update of a step that is made.
 struct OptimizerStepPre {
   static constexpr std::string_view train = "train.optimizer_step.pre", infer = "";
   std::uint64_t step = 0;

@@ -3,8 +3,8 @@
 // buckets; each bucket is reduced at once, and each buffer is updated in one pass.
 //
 // A family is a set of parameters that can share a buffer: they have equal reduction, dtype and gradient
-// dtype, and the same updates of a step move them. The copies of tied weights (tensor/tied.hpp) are families of their own with the same layout on both
-// stages. The shards of a unit (sharded_unit.hpp) are a bucket of their own.
+// dtype, and the same updates of a step move them. The copies of tied weights (tensor/tied.hpp) are families of their
+// own with the same layout on both stages. The shards of a unit (sharded_unit.hpp) are a bucket of their own.
 //
 // Within a family parameters are in definition order. Those of one module (q, k, v; gate, up) have
 // no gaps between them, so that kernels can use them as one matrix. Only a bucket's first parameter

@@ -1,7 +1,7 @@
 #pragma once
 // Checks the job file against the parameters of a plugin's model, which are known only when its stages are
-// built, the rules of a plugin's optimizer, and what the updates of a task's step move. For a built-in model and optimizer runtime/job/rule/job_validation.hpp
-// makes the same checks before the job starts.
+// built, the rules of a plugin's optimizer, and what the updates of a task's step move. For a built-in model and
+// optimizer runtime/job/rule/job_validation.hpp makes the same checks before the job starts.
 
 #include <map>
 #include <string>

@@ -113,9 +113,13 @@ void TrainingPass::gradient_complete(int stage, std::size_t parameter, bool last
   const std::size_t first = parts_.stages.at(stage).first_parameter;
   for (const int bucket : model.sync().mark_complete(first + parameter, last)) {
     const GradientBucket& ready = model.flat()->buckets()[static_cast<std::size_t>(bucket)];
-    if (!model.flat()->families()[ready.family].moves_in(update_))
-      ready.unit ? ready.unit->zero_gradient() : void(at::Tensor(ready.grad).zero_());
-    if (ready.unit) ready.unit->hand_over_gradient(last);
+    const bool moves = model.flat()->families()[ready.family].moves_in(update_);
+    if (ready.unit) {
+      if (!moves) ready.unit->zero_gradient();
+      ready.unit->hand_over_gradient(last);
+    } else if (!moves) {
+      at::Tensor(ready.grad).zero_();
+    }
     if (!parts_.services.device->is_cpu())
       parts_.services.gradients->reductions.launch(model.bucket_groups()[static_cast<std::size_t>(bucket)],
                                                    bucket);
@@ -148,7 +152,8 @@ PassResult TrainingPass::end() {
   return {std::move(totals)};
 }
 
-// Warns after the first step in which a label counts, of what the update in work moves. Only one of the ranks that hold the stage logs it.
+// Warns after the first step in which a label counts, of what the update in work moves. Only one of the ranks that hold
+// the stage logs it.
 void TrainingPass::name_unreached(int stage, const StageCore& core, const StageLosses& losses) {
   const bool is_last = stage == parts_.topology.num_stages() - 1;
   if (is_last && losses.losses.empty()) return;
