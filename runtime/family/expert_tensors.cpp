@@ -44,10 +44,12 @@ ExpertStorage expert_storage_of(const Names& names) {
 
 void add_experts_from(std::vector<MapperPtr>& mappers, const ExpertTensors& experts, ExpertStorage storage) {
   const auto ours = [&](const std::string& projection) { return experts.ours + projection + ".weight"; };
-  if (storage == ExpertStorage::transposed) {
+  if (storage == ExpertStorage::transposed || storage == ExpertStorage::packed) {
     for (const std::string projection : transposed_projections) {
       const std::string weight = experts.stored + projection;
-      mappers.push_back(sequential({transpose(weight, 1, 2), rename(weight, ours(projection))}));
+      mappers.push_back(storage == ExpertStorage::packed
+                            ? rename(weight + "_blocks", ours(projection))
+                            : sequential({transpose(weight, 1, 2), rename(weight, ours(projection))}));
       mappers.push_back(rename(weight + "_bias", experts.ours + projection + ".bias"));
     }
     return;

@@ -16,6 +16,8 @@ enum class ExpertStorage {
   fused,       // experts.gate_up_proj [E, 2 I, H] and experts.down_proj [E, H, I]; transformers 5
   transposed,  // experts.gate_up_proj [E, H, 2 I] with gate and up in turns, experts.down_proj [E, I, H],
                // experts.gate_up_proj_bias [E, 2 I] and experts.down_proj_bias [E, H]; gpt_oss alone
+  packed,      // the same as experts.gate_up_proj_blocks [E, 2 I, H] and experts.down_proj_blocks [E, H, I]:
+               // weights of 4 bits (state/model/model_files.hpp)
 };
 // How a folder with these tensor names stores its experts, of the first two ways;
 // one_by_one when it has none. An input error for both.

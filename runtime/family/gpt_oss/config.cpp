@@ -1,5 +1,7 @@
 #include "runtime/family/gpt_oss/config.hpp"
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 #include "runtime/family/expert_keys.hpp"
 #include "runtime/family/expert_tensors.hpp"
@@ -95,6 +97,14 @@ void GptOssConfig::validate(const std::string& where) const {
   D9D_REQUIRE(swiglu_alpha > 0, "{}: swiglu_alpha is {}, expected a number above 0", where, swiglu_alpha);
   D9D_REQUIRE(swiglu_limit > 0, "{}: swiglu_limit is {}, expected a number above 0", where, swiglu_limit);
   SparseDecoder::validate(where);
+}
+
+SparseDecoder::StoredNames GptOssConfig::names_in(const std::set<std::string>& stored) const {
+  StoredNames names = names_of_export();
+  const bool packed = std::ranges::any_of(
+      stored, [](const std::string& name) { return name.ends_with(".experts.gate_up_proj_blocks"); });
+  if (packed) names.experts = ExpertStorage::packed;
+  return names;
 }
 
 SparseDecoder::StoredNames GptOssConfig::names_of_export() const {

@@ -23,7 +23,7 @@ struct GptOssConfig final : SparseDecoder {
   bool operator==(const GptOssConfig&) const = default;
 
  protected:
-  StoredNames names_in(const std::set<std::string>& /*stored*/) const override { return names_of_export(); }
+  StoredNames names_in(const std::set<std::string>& stored) const override;
   StoredNames names_of_export() const override;
 };
 

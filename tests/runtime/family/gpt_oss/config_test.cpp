@@ -75,12 +75,15 @@ TEST(GptOssConfig, RefusesByNameWhatItDoesNotCompute) {
 
 TEST(GptOssConfig, KnowsExpertsByTheirNamesInAFolderAlone) {
   const auto model = parse_gpt_oss();
-  const std::string layer = "model.layers.3.mlp.";
+  const std::string layer = "model.layers.3.mlp.", experts = layer + "experts.";
 
   for (const char* name : {"router.bias", "experts.gate_up_proj", "experts.gate_up_proj_bias",
                            "experts.down_proj", "experts.down_proj_bias"})
     EXPECT_THAT(outputs_of(*model->to_hugging_face()), Contains(layer + name));
   EXPECT_EQ(model->folder_forms().size(), 1U);
+  const Names read = inputs_of(*model->from_hugging_face({experts + "gate_up_proj_blocks"}));
+  EXPECT_THAT(read, Contains(experts + "down_proj_blocks"));
+  EXPECT_THAT(read, Contains(experts + "down_proj_bias"));
 }
 
 }  // namespace
