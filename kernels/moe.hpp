@@ -28,8 +28,10 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, 
 at::Tensor moe_unpermute(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& map);
 
 // Multiplies rows offsets[e] .. offsets[e + 1] by weight[e]^T. rows [R, K], weight [E, N, K], offsets
-// int64 [E + 1] on the host -> [R, N]. An expert without rows costs nothing, and its gradient is zero.
-at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& offsets);
+// int64 [E + 1] on the host -> [R, N]. Adds bias[e] to these rows; bias [E, N] or undefined. An expert without rows
+// costs nothing, and its gradients are zero.
+at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, const at::Tensor& offsets,
+                          const at::Tensor& bias = {});
 
 // permute -> gate and up -> silu_mul -> down -> unpermute, with fewer passes over memory. x [T, H], probs and
 // experts [T, k], gate and up [E, I, H], down [E, H, I] -> [T, H].

@@ -38,6 +38,12 @@ void write_z_loss(const FamilyModel& model, json& out) {
   if (weight != 0) out["router_z_loss_coef"] = weight;
 }
 
+std::int64_t read_local_experts(const JsonReader& in, const SparseDecoder& model) {
+  const std::int64_t experts = read_two_names(in, model);
+  D9D_REQUIRE(experts > 0, "{}: num_local_experts is {}, expected an integer above 0", in.where(), experts);
+  return experts;
+}
+
 ModelKeys all_expert_keys() {
   using namespace config;
   return {
@@ -90,6 +96,24 @@ std::int64_t read_two_names(const JsonReader& in, const SparseDecoder& model) {
               "{}: num_experts is {} and num_local_experts {}; they mean the same, keep one", in.where(),
               experts, other);
   return experts;
+}
+
+void set_local_experts(ModelKeys& keys) {
+  row(keys, "num_experts") = {row(keys, "num_experts").key, &integer_key};
+  row(keys, "num_local_experts") =
+      member(row(keys, "num_local_experts").key, &SparseDecoder::num_experts, read_local_experts);
+}
+
+std::vector<std::string> required_with_local_experts(const json& keys) {
+  return {"hidden_size",         "num_hidden_layers",
+          "num_attention_heads", "num_key_value_heads",
+          "vocab_size",          "intermediate_size",
+          "num_experts_per_tok", keys.contains("num_experts") ? "num_experts" : "num_local_experts"};
+}
+
+void drop_other_name_of_experts(json& base, const json& keys) {
+  if (keys.contains("num_experts")) base.erase("num_local_experts");
+  if (keys.contains("num_local_experts")) base.erase("num_experts");
 }
 
 }  // namespace d9d

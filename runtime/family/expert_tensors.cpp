@@ -3,8 +3,10 @@
 #include <array>
 
 #include "runtime/base/error.hpp"
+#include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/concatenate.hpp"
 #include "runtime/state/mapper/rename.hpp"
+#include "runtime/state/mapper/reshape.hpp"
 #include "runtime/state/mapper/stack.hpp"
 
 namespace d9d {
@@ -23,6 +25,8 @@ std::vector<std::string> names_one_by_one(const ExpertTensors& experts, const st
   return names;
 }
 
+constexpr std::array<const char*, 2> transposed_projections{"gate_up_proj", "down_proj"};
+
 }  // namespace
 
 ExpertStorage expert_storage_of(const Names& names) {
@@ -40,6 +44,16 @@ ExpertStorage expert_storage_of(const Names& names) {
 
 void add_experts_from(std::vector<MapperPtr>& mappers, const ExpertTensors& experts, ExpertStorage storage) {
   const auto ours = [&](const std::string& projection) { return experts.ours + projection + ".weight"; };
+  if (storage == ExpertStorage::transposed || storage == ExpertStorage::packed) {
+    for (const std::string projection : transposed_projections) {
+      const std::string weight = experts.stored + projection;
+      mappers.push_back(storage == ExpertStorage::packed
+                            ? rename(weight + "_blocks", ours(projection))
+                            : sequential({transpose(weight, 1, 2), rename(weight, ours(projection))}));
+      mappers.push_back(rename(weight + "_bias", experts.ours + projection + ".bias"));
+    }
+    return;
+  }
   if (storage == ExpertStorage::fused) {
     mappers.push_back(chunk(experts.stored + "gate_up_proj", {ours("gate_proj"), ours("up_proj")}, 1));
     mappers.push_back(rename(experts.stored + "down_proj", ours("down_proj")));
@@ -52,6 +66,14 @@ void add_experts_from(std::vector<MapperPtr>& mappers, const ExpertTensors& expe
 
 void add_experts_to(std::vector<MapperPtr>& mappers, const ExpertTensors& experts, ExpertStorage storage) {
   const auto ours = [&](const std::string& projection) { return experts.ours + projection + ".weight"; };
+  if (storage == ExpertStorage::transposed) {
+    for (const std::string projection : transposed_projections) {
+      const std::string weight = experts.stored + projection;
+      mappers.push_back(sequential({rename(ours(projection), weight), transpose(weight, 1, 2)}));
+      mappers.push_back(rename(experts.ours + projection + ".bias", weight + "_bias"));
+    }
+    return;
+  }
   if (storage == ExpertStorage::fused) {
     mappers.push_back(concatenate({ours("gate_proj"), ours("up_proj")}, experts.stored + "gate_up_proj", 1));
     mappers.push_back(rename(ours("down_proj"), experts.stored + "down_proj"));

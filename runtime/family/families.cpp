@@ -9,6 +9,7 @@ namespace d9d {
 // Each is in the file family.cpp of its folder.
 const Family* deepseek_v3_family();
 const Family* gemma3_text_family();
+const Family* gpt_oss_family();
 const Family* llama_family();
 const Family* mistral_family();
 const Family* mixtral_family();
@@ -20,8 +21,9 @@ const Family* qwen3_next_family();
 
 const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all{
-      qwen3_moe_family(), qwen3_family(),   llama_family(),      qwen2_family(),       mistral_family(),
-      qwen2_moe_family(), mixtral_family(), qwen3_next_family(), deepseek_v3_family(), gemma3_text_family(),
+      qwen3_moe_family(),   qwen3_family(),       llama_family(),   qwen2_family(),
+      mistral_family(),     qwen2_moe_family(),   mixtral_family(), qwen3_next_family(),
+      deepseek_v3_family(), gemma3_text_family(), gpt_oss_family(),
   };
   return all;
 }

@@ -133,6 +133,10 @@ const json& settings_of(const JsonReader& in) {
 
 }  // namespace
 
+bool has_rope_settings(const JsonReader& in) {
+  return !settings_of(in).empty();
+}
+
 RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings, double absent_theta,
                       PartialRotary partial) {
   const JsonReader rope_in(settings_of(in), in.where());

@@ -14,6 +14,8 @@ namespace d9d {
 enum class PartialRotary { refused, allowed };
 RopeOptions read_rope(const JsonReader& in, std::int64_t max_position_embeddings,
                       double absent_theta = 10000.0, PartialRotary partial = PartialRotary::refused);
+// Whether rope_scaling or rope_parameters say anything.
+bool has_rope_settings(const JsonReader& in);
 // partial_rotary_factor, in the RoPE settings or outside of them.
 double read_rotary_share(const JsonReader& in, double absent);
 // Input error that names the first impossible value; `where` leads the text.

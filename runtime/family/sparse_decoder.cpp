@@ -15,27 +15,6 @@ namespace {
 
 using Mappers = std::vector<MapperPtr>;
 
-// Tensors of the layers with the same shape on both sides; add(stored name, our name).
-template <class Add>
-void for_equal_tensors(const SparseDecoder& model, const std::vector<std::int64_t>& layers,
-                       const std::string& block, Add add) {
-  const auto same = [&](const std::string& name) { add(name, name); };
-  same("model.norm.weight");
-  for (const std::int64_t layer : layers) {
-    const std::string prefix = fmt::format("model.layers.{}.", layer);
-    for (const auto& name : model.tensors_outside_mlp(layer)) same(prefix + name);
-    if (layer >= model.num_hidden_layers) {
-      for (const auto& name : tensors_of_prediction()) same(prefix + name);
-    }
-    if (!model.is_sparse_layer(layer)) {
-      for (const auto& name : tensors_of_dense_feed_forward(model.feed_forward())) same(prefix + name);
-      continue;
-    }
-    for (const auto& name : model.tensors_beside_experts())
-      add(fmt::format("{}{}.{}", prefix, block, name), prefix + "mlp." + name);
-  }
-}
-
 // Those of multi-token prediction only where the folder has them.
 std::vector<std::int64_t> layers_in(const SparseDecoder& model, const std::set<std::string>& stored) {
   std::vector<std::int64_t> layers;
@@ -57,6 +36,29 @@ void require_above_zero(const std::string& where, const char* name, std::int64_t
 
 }  // namespace
 
+// Tensors of the layers with the same shape on both sides; add(stored name, our name).
+template <class Add>
+void SparseDecoder::for_equal_tensors(const std::vector<std::int64_t>& layers, const StoredNames& names,
+                                      Add add) const {
+  const auto same = [&](const std::string& name) { add(name, name); };
+  same("model.norm.weight");
+  for (const std::int64_t layer : layers) {
+    const std::string prefix = fmt::format("model.layers.{}.", layer);
+    for (const auto& name : tensors_outside_mlp(layer)) same(prefix + name);
+    if (layer >= num_hidden_layers) {
+      for (const auto& name : tensors_of_prediction()) same(prefix + name);
+    }
+    if (!is_sparse_layer(layer)) {
+      for (const auto& name : tensors_of_dense_feed_forward(feed_forward())) same(prefix + name);
+      continue;
+    }
+    for (const auto& name : tensors_beside_experts()) {
+      const std::string theirs = name.starts_with("gate.") ? names.router + name.substr(4) : name;
+      add(fmt::format("{}{}.{}", prefix, names.block, theirs), prefix + "mlp." + name);
+    }
+  }
+}
+
 bool SparseDecoder::is_sparse_layer(std::int64_t layer) const {
   if (num_experts == 0) return false;
   if (std::find(mlp_only_layers.begin(), mlp_only_layers.end(), layer) != mlp_only_layers.end()) return false;
@@ -69,6 +71,7 @@ std::vector<std::string> SparseDecoder::tensors_outside_mlp(std::int64_t /*layer
 
 std::vector<std::string> SparseDecoder::tensors_beside_experts() const {
   std::vector<std::string> names = {"gate.weight"};
+  if (moe().clamped) names.emplace_back("gate.bias");
   if (shared_expert_intermediate_size > 0) {
     for (const char* projection : {"gate_proj", "up_proj", "down_proj"}) {
       names.push_back(fmt::format("shared_expert.{}.weight", projection));
@@ -121,10 +124,10 @@ MapperPtr SparseDecoder::from_hugging_face(const std::set<std::string>& stored) 
   const std::vector<std::int64_t> layers = layers_in(*this, stored);
   Mappers mappers{identity("model.embed_tokens.weight")};
   if (!tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
-  for_equal_tensors(*this, layers, names.block, [&](const std::string& theirs, const std::string& ours) {
+  for_equal_tensors(layers, names, [&](const std::string& theirs, const std::string& ours) {
     mappers.push_back(theirs == ours ? identity(ours) : rename(theirs, ours));
   });
-  const ExpertStorage storage = expert_storage_of(stored);
+  const ExpertStorage storage = names.experts ? *names.experts : expert_storage_of(stored);
   for (const std::int64_t layer : layers) {
     if (!is_sparse_layer(layer)) continue;
     const std::string prefix = fmt::format("model.layers.{}.", layer);
@@ -142,7 +145,7 @@ MapperPtr SparseDecoder::to_hugging_face() const {
 
 std::vector<FolderForm> SparseDecoder::folder_forms() const {
   std::vector<FolderForm> forms = FamilyModel::folder_forms();
-  if (experts_per_layer() == 0) return forms;
+  if (experts_per_layer() == 0 || names_of_export().experts) return forms;
   forms.push_back({"experts_one_by_one", "a tensor for each expert and projection, for transformers 4 and 5",
                    to_folder(names_of_export(), /*fused=*/false)});
   forms.push_back({"experts_fused", "the experts of a layer in two tensors, for transformers 5",
@@ -152,8 +155,10 @@ std::vector<FolderForm> SparseDecoder::folder_forms() const {
 
 MapperPtr SparseDecoder::to_folder(const StoredNames& names, bool fused) const {
   const std::vector<std::int64_t> layers = all_layers_of(*this);
+  const ExpertStorage storage =
+      names.experts.value_or(fused ? ExpertStorage::fused : ExpertStorage::one_by_one);
   Mappers mappers = with_copies_of_prediction(*this);
-  for_equal_tensors(*this, layers, names.block, [&](const std::string& theirs, const std::string& ours) {
+  for_equal_tensors(layers, names, [&](const std::string& theirs, const std::string& ours) {
     mappers.push_back(theirs == ours ? identity(ours) : rename(ours, theirs));
   });
   for (const std::int64_t layer : layers) {
@@ -162,7 +167,7 @@ MapperPtr SparseDecoder::to_folder(const StoredNames& names, bool fused) const {
     add_experts_to(mappers,
                    {prefix + names.block + ".experts.", prefix + "mlp.experts.", num_experts, names.gate,
                     names.up, names.down},
-                   fused ? ExpertStorage::fused : ExpertStorage::one_by_one);
+                   storage);
   }
   return parallel(std::move(mappers));
 }

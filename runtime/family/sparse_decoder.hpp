@@ -6,6 +6,8 @@
 
 namespace d9d {
 
+enum class ExpertStorage;  // expert_tensors.hpp
+
 struct SparseDecoder : DenseDecoder {
   std::int64_t moe_intermediate_size = 0;  // of one expert; intermediate_size is that of dense layers
   std::int64_t shared_expert_intermediate_size = 0;  // 0: no shared expert
@@ -42,15 +44,20 @@ struct SparseDecoder : DenseDecoder {
   bool operator==(const SparseDecoder&) const = default;
 
  protected:
-  // What a folder calls the block with the experts, "mlp" here, and the projections of an expert.
+  // What a folder calls the block with the experts, "mlp" here, its router, "gate" here, and the projections of an
+  // expert.
   struct StoredNames {
-    std::string block = "mlp";
+    std::string block = "mlp", router = "gate";
     std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+    // None: as the names of a folder say, and one by one in an export.
+    std::optional<ExpertStorage> experts = {};
   };
   virtual StoredNames names_in(const std::set<std::string>& stored) const;
   virtual StoredNames names_of_export() const { return {}; }
 
  private:
+  template <class Add>
+  void for_equal_tensors(const std::vector<std::int64_t>& layers, const StoredNames& names, Add add) const;
   std::shared_ptr<const StateMapper> to_folder(const StoredNames& names, bool fused) const;
 };
 

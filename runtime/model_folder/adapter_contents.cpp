@@ -29,7 +29,7 @@ std::vector<std::string> others(StageModule& stage, const StateMapper& to_huggin
     if (leaf.branch) return;
     const std::vector<std::string> joined = joined_paths(to_hugging_face, model.parameter(leaf.weight).name);
     paths.insert(paths.end(), joined.begin(), joined.end());
-    if (!joined.empty()) return;
+    if (!joined.empty() || !has_modules(to_hugging_face, model.parameter(leaf.weight))) return;
     for (const AdaptedModule& module : modules_of(to_hugging_face, model.parameter(leaf.weight)))
       paths.push_back(module.path);
   });
@@ -44,11 +44,10 @@ const char* task_type_of(const FamilyModel& model) {
 
 }  // namespace
 
-std::vector<NamedAdapter> named_adapters(const FamilyModel& model, StageModule& adapted) {
+std::vector<NamedAdapter> named_adapters(const FamilyModel& model, const std::vector<LoraAdapter>& adapters) {
   const auto mapper = model.parameters_to_folder();
   std::vector<NamedAdapter> named;
-  for (const LoraAdapter& adapter : lora_adapters(adapted))
-    named.push_back({adapter, modules_of(*mapper, adapter.weight)});
+  for (const LoraAdapter& adapter : adapters) named.push_back({adapter, modules_of(*mapper, adapter.weight)});
   return named;
 }
 

@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// The adapters of a whole adapted model, with the modules that they are of.
-std::vector<NamedAdapter> named_adapters(const FamilyModel& model, StageModule& adapted);
+// These adapters with the modules that they are of. Input error where a folder has no such modules (modules_of).
+std::vector<NamedAdapter> named_adapters(const FamilyModel& model, const std::vector<LoraAdapter>& adapters);
 
 struct AdapterContents {
   std::vector<SavedTensor> saved;  // that train beside the adapters

@@ -53,7 +53,7 @@ bool equal_rows(const ModelFiles& files, const std::string& a, const std::string
 // "" without any.
 std::string leftover_quantisation(const Disk& disk, const ModelFiles& files) {
   const std::string path = join_path(files.directory(), "config.json");
-  if (files.has_float8() || !disk.exists(path)) return "";
+  if (files.dequantises() || !disk.exists(path)) return "";
   using Json = nlohmann::json;
   const Json config = Json::parse(read_text(disk, path, folder_config_bytes_max), nullptr, false);
   if (!config.is_object()) return "";

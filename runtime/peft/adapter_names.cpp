@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -30,18 +32,39 @@ std::int64_t expert_of(const StateMapper& mapper, const std::string& output, con
   return pieces->front().from.begin.front();
 }
 
+// The weight without storage, and what the mapper makes of it.
+struct Stored {
+  TensorMap inputs, tensors;
+};
+Stored stored(const StateMapper& mapper, const StageParameter& weight) {
+  Stored result{{{weight.name, at::empty(weight.layout.global_shape(), at::kMeta)}}, {}};
+  result.tensors = mapper.apply(result.inputs);
+  return result;
+}
+
+bool is_of_module(const std::pair<const std::string, at::Tensor>& tensor) {
+  return tensor.second.dim() == 2 && tensor.first.ends_with(weight_ending);
+}
+
 }  // namespace
+
+bool has_modules(const StateMapper& to_hugging_face, const StageParameter& weight) {
+  return std::ranges::all_of(stored(to_hugging_face, weight).tensors, is_of_module);
+}
 
 std::vector<AdaptedModule> modules_of(const StateMapper& to_hugging_face, const StageParameter& weight) {
   require_alone(to_hugging_face, weight.name);
-  const std::vector<std::int64_t>& shape = weight.layout.global_shape();
-  const TensorMap inputs{{weight.name, at::empty(shape, at::kMeta)}};
+  const auto [inputs, tensors] = stored(to_hugging_face, weight);
   std::vector<AdaptedModule> modules;
-  for (const auto& [name, matrix] : to_hugging_face.apply(inputs)) {
-    D9D_REQUIRE(matrix.dim() == 2 && name.ends_with(weight_ending),
-                "{} is no matrix of a module, so it can have no adapter", name);
+  for (const auto& tensor : tensors) {
+    const auto& [name, matrix] = tensor;
+    D9D_REQUIRE(
+        is_of_module(tensor),
+        "{} is no matrix of a module in a Hugging Face folder, so PEFT's format has no place for an adapter "
+        "of {}; merge it (export_to), or write a pattern that does not match it",
+        name, weight.name);
     AdaptedModule module{name.substr(0, name.size() - weight_ending.size()), {}};
-    if (shape.size() == 3) module.expert = expert_of(to_hugging_face, name, matrix, inputs);
+    if (inputs.begin()->second.dim() == 3) module.expert = expert_of(to_hugging_face, name, matrix, inputs);
     modules.push_back(std::move(module));
   }
   return modules;

@@ -19,8 +19,10 @@ struct AdaptedModule {
 };
 
 // Returns the modules whose weights `to_hugging_face` makes of `weight` (name and whole shape). Input error
-// when it makes the weight a part of another matrix.
+// when it makes the weight a part of another matrix, or of no module's.
 std::vector<AdaptedModule> modules_of(const StateMapper& to_hugging_face, const StageParameter& weight);
+// Whether there are such modules; not where a folder has the matrices of all experts in one tensor (gpt-oss).
+bool has_modules(const StateMapper& to_hugging_face, const StageParameter& weight);
 
 // The names of a module's two factors, and of the magnitudes of DoRA, in adapter_model.safetensors.
 struct FactorNames {

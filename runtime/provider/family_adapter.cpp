@@ -29,7 +29,10 @@ const FamilyAdapter::Whole& FamilyAdapter::whole_model() const {
     whole_.stage = model_->build_shapes(*dtype);
     adapt(*whole_.stage);
     whole_.lora = lora_adapters(*whole_.stage);
-    whole_.named = named_adapters(*model_, *whole_.stage);
+    std::vector<LoraAdapter> begun;
+    std::ranges::copy_if(whole_.lora, std::back_inserter(begun),
+                         [](const LoraAdapter& adapter) { return adapter.config.from.has_value(); });
+    whole_.begun = named_adapters(*model_, begun);
     whole_.beside = tensors_named(*model_, whole_.stage->parameters(), beside_);
   });
   return whole_;
@@ -37,11 +40,11 @@ const FamilyAdapter::Whole& FamilyAdapter::whole_model() const {
 
 void FamilyAdapter::load(const std::vector<StageParameter>& parameters) const {
   begin_magnitudes(whole_model().lora, parameters);
-  load_adapters(disk_, whole_model().named, parameters, whole_model().beside);
+  load_adapters(disk_, whole_model().begun, parameters, whole_model().beside);
 }
 
 std::vector<std::string> FamilyAdapter::check() const {
-  check_adapters(disk_, whole_model().named, whole_model().beside);
+  check_adapters(disk_, whole_model().begun, whole_model().beside);
   std::vector<std::string> news = not_had_;
   const std::vector<std::string> drawn = drawn_parameters(disk_, *model_, source_);
   if (source_.empty() || drawn.empty()) return news;
@@ -58,7 +61,7 @@ std::unique_ptr<TensorSource> FamilyAdapter::merged(const CheckpointReader& chec
 
 void FamilyAdapter::export_adapter(Disk& disk, const CheckpointReader& checkpoint,
                                    const std::string& target) const {
-  const std::vector<NamedAdapter>& all = whole_model().named;
+  const std::vector<NamedAdapter> all = named_adapters(*model_, whole_model().lora);
   const AdapterContents contents = adapter_contents(*model_, *whole_model().stage, all, source_);
   const auto has_experts = [](const NamedAdapter& named) { return named.modules.front().expert.has_value(); };
   if (!model_->peft_reads_adapters_of_experts() && std::any_of(all.begin(), all.end(), has_experts)) {

@@ -40,7 +40,7 @@ class FamilyAdapter {
   struct Whole {
     std::unique_ptr<StageModule> stage;
     std::vector<LoraAdapter> lora;
-    std::vector<NamedAdapter> named;
+    std::vector<NamedAdapter> begun;  // those that start from a folder
     std::vector<SavedTensor> beside;  // of beside_
   };
   const Whole& whole_model() const;  // built when it is needed first

@@ -226,10 +226,10 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
       summary.bytes += shard.bytes;
     }
     summary.num_shards = shards.size();
-    const auto dtype = options.dtype || !files.has_float8()
+    const auto dtype = options.dtype || !files.dequantises()
                            ? options.dtype
                            : std::optional(dtype_of_config(disk, files.directory()));
-    carry_files(disk, files.directory(), {dtype, source.head, files.has_float8()}, folder);
+    carry_files(disk, files.directory(), {dtype, source.head, files.dequantises()}, folder);
     if (source.adapter) add_tokenizer_files(disk, folder, tokenizer_files_in(disk, conversion.from));
     publish_model_state(disk, folder, shards);
   });

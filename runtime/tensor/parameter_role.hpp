@@ -1,5 +1,5 @@
 #pragma once
-// The role of a parameter, for optimizers: Muon leaves the two ends of a model, embedding and output, to
+// The role of a parameter, for optimizers: Muon leaves the two ends of a model, embedding and output, and vectors to
 // AdamW. No torch in this header.
 
 #include <cstdint>
@@ -11,6 +11,7 @@ enum class ParameterRole : std::uint8_t {
   inside,     // neither embedding nor output
   embedding,  // a table of rows, indexed by ids
   output,     // turns the last hidden states into logits, scores or vectors
+  vectors,    // not a matrix, but a vector for each expert
 };
 
 }  // namespace d9d

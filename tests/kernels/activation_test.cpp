@@ -24,6 +24,16 @@ Tensors gelu_reference(const Tensors& in) {
   return {at::gelu(in[0], "tanh") * in[1]};
 }
 
+// Limits that clamp some of the values: of gates from above alone.
+Tensors clamped(const Tensors& in) {
+  return {d9d::kernels::clamped_swiglu(in[0], 1.702, 0.5)};
+}
+Tensors clamped_reference(const Tensors& in) {
+  const at::Tensor gate = in[0].slice(-1, 0, {}, 2).clamp_max(0.5),
+                   up = in[0].slice(-1, 1, {}, 2).clamp(-0.5, 0.5);
+  return {(up + 1) * gate * at::sigmoid(gate * 1.702)};
+}
+
 }  // namespace
 
 TEST(SiluMul, MatchesTheFormulaOnOddSizes) {
@@ -64,4 +74,25 @@ TEST(GeluMul, IsFiniteWhereTheExponentialIsNot) {
 
 TEST(GeluMul, GradientsMatchCentralDifferences) {
   d9d::test::gradcheck(gelu, {values({3, 7}, 1), values({3, 7}, 2)});
+}
+
+TEST(ClampedSwiGlu, MatchesTheFormulaOfGateAndUpInTurns) {
+  for (const int64_t width : {1, 15, 33}) {
+    d9d::test::expect_matches_in_every_dtype(clamped, clamped_reference, {values({2, 4, 2 * width}, 1) * 2});
+  }
+}
+
+TEST(ClampedSwiGlu, ClampsGatesFromAboveAloneAndHasGradientsAtTheBounds) {
+  const auto gate_up =
+      at::tensor({-8.0, 0.25, 0.5, 0.5, 0.5, -0.5, 8.0, 8.0, 8.0, -8.0, -0.5, 0.0}, at::kDouble);
+
+  d9d::test::expect_matches(clamped, clamped_reference, {gate_up.view({1, 12})}, at::kDouble);
+}
+
+TEST(ClampedSwiGlu, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(clamped, {values({3, 8}, 1)});
+}
+
+TEST(ClampedSwiGlu, NamesAWidthThatHoldsNoPairs) {
+  EXPECT_THROW(d9d::kernels::clamped_swiglu(values({3, 7}, 1), 1, 1), c10::Error);
 }

@@ -14,20 +14,12 @@ void refuse_jitter(const JsonReader& in) {
               in.where(), jitter);
 }
 
-std::int64_t read_mixtral_experts(const JsonReader& in, const SparseDecoder& model) {
-  const std::int64_t experts = read_two_names(in, model);
-  D9D_REQUIRE(experts > 0, "{}: num_local_experts is {}, expected an integer above 0", in.where(), experts);
-  return experts;
-}
-
 ModelKeys mixtral_keys() {
   ModelKeys keys = decoder_keys("mixtral", "MixtralForCausalLM");
   set_one_window(keys, 0);
   never_true(row(keys, "attention_bias"), "but this family has no biases; remove the key");
   append(keys, expert_keys({"num_experts", "num_local_experts", "num_experts_per_tok"}));
-  row(keys, "num_experts") = {row(keys, "num_experts").key, &integer_key};
-  row(keys, "num_local_experts") =
-      member(row(keys, "num_local_experts").key, &MixtralConfig::num_experts, read_mixtral_experts);
+  set_local_experts(keys);
   keys.push_back({.key = {"router_jitter_noise", "", "only 0"}, .refuse = refuse_jitter});
   append(keys, expert_keys({"output_router_logits", "router_aux_loss_coef", "router_z_loss_coef"}));
   return keys;

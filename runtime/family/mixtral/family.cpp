@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "runtime/family/expert_keys.hpp"
 #include "runtime/family/family.hpp"
 #include "runtime/family/mixtral/config.hpp"
 
@@ -10,14 +11,10 @@ class MixtralFamily final : public FamilyOf<MixtralConfig> {
  public:
   using FamilyOf::FamilyOf;
   std::vector<std::string> required_keys(const nlohmann::json& keys) const override {
-    return {"hidden_size",         "num_hidden_layers",
-            "num_attention_heads", "num_key_value_heads",
-            "vocab_size",          "intermediate_size",
-            "num_experts_per_tok", keys.contains("num_experts") ? "num_experts" : "num_local_experts"};
+    return required_with_local_experts(keys);
   }
   void drop_replaced(nlohmann::json& base, const nlohmann::json& keys) const override {
-    if (keys.contains("num_experts")) base.erase("num_local_experts");
-    if (keys.contains("num_local_experts")) base.erase("num_experts");
+    drop_other_name_of_experts(base, keys);
   }
 };
 

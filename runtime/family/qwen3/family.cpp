@@ -1,4 +1,5 @@
 #include "runtime/family/family.hpp"
+#include "runtime/family/expert_keys.hpp"
 #include "runtime/family/original_keys.hpp"
 #include "runtime/family/qwen3/config.hpp"
 
@@ -45,10 +46,7 @@ class MoeFamily final : public Family {
     names.emplace_back("num_experts_per_tok");
     return names;
   }
-  void drop_replaced(json& base, const json& keys) const override {
-    if (keys.contains("num_experts")) base.erase("num_local_experts");
-    if (keys.contains("num_local_experts")) base.erase("num_experts");
-  }
+  void drop_replaced(json& base, const json& keys) const override { drop_other_name_of_experts(base, keys); }
   std::shared_ptr<FamilyModel> blank() const override {
     return std::make_shared<Qwen3Config>(Qwen3Kind::moe);
   }

@@ -50,7 +50,7 @@ void check_adapter_export(const JobConfig& job, const FamilyModel& model, Issues
   try {
     const auto stage = model.build_shapes();
     inject(job, model, *stage);
-    adapter_contents(model, *stage, named_adapters(model, *stage), "");
+    adapter_contents(model, *stage, named_adapters(model, lora_adapters(*stage)), "");
   } catch (const Error& error) {
     issues.push_back({"export_adapter_to", error.what(), ""});
   }

@@ -98,17 +98,22 @@ BlockCosts swiglu_costs(const SwiGluOptions& options, int ranks) {
   return {.parameters = all, .active = all, .products = weights, .kept_gathered = hidden + 3 * width};
 }
 
-// Kept: the input, gate and up of the chosen experts; router probabilities and routes.
+// Kept: the input, gate and up of the chosen experts; router probabilities and routes. Clamped experts also keep a copy
+// of the input for each choice, what they multiply with down, and its result.
 BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
-  const std::int64_t expert = 3 * options.hidden_size * options.intermediate_size;
-  const std::int64_t router = options.hidden_size * options.num_experts;
-  const std::int64_t active = router + options.top_k * expert;
-  BlockCosts costs{.parameters = router + options.num_experts * expert,
-                   .experts = options.num_experts * expert,
-                   .active = active,
-                   .products = active,
-                   .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
+  const std::int64_t hidden = options.hidden_size, inner = options.intermediate_size;
+  const std::int64_t expert = 3 * hidden * inner, router = hidden * options.num_experts;
+  const std::int64_t expert_bias = options.clamped ? 2 * inner + hidden : 0;
+  const std::int64_t router_bias = options.clamped ? options.num_experts : 0;
+  const std::int64_t products = router + options.top_k * expert;
+  const std::int64_t of_experts = options.num_experts * (expert + expert_bias);
+  BlockCosts costs{.parameters = router + router_bias + of_experts,
+                   .experts = of_experts,
+                   .active = products + router_bias + options.top_k * expert_bias,
+                   .products = products,
+                   .kept_own = hidden + options.top_k * 2 * inner,
                    .side_own = 4 * options.num_experts + 32 * options.top_k};
+  if (options.clamped) costs.kept_own += options.top_k * (2 * hidden + inner);
   if (options.shared_intermediate_size == 0) return costs;
   costs += swiglu_costs({options.hidden_size, options.shared_intermediate_size}, ranks);
   if (ranks == 1) costs.kept_gathered -= options.hidden_size;  // the input is the router's too

@@ -2,6 +2,7 @@
 // The sizes of blocks, and the checks that tensor parallelism needs. No torch.
 
 #include <cstdint>
+#include <optional>
 
 namespace d9d {
 
@@ -61,6 +62,12 @@ struct DeltaNetOptions {
 // The number of tokens whose states a delta net computes at once.
 inline constexpr std::int64_t delta_chunk = 64;
 
+// Experts as gpt-oss has them (kernels/activation.hpp, clamped_swiglu). They and their router have biases.
+struct ClampedSwiGlu {
+  double alpha = 1.702;
+  double limit = 7;
+};
+
 struct MoeOptions {
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;  // of one expert
@@ -76,6 +83,7 @@ struct MoeOptions {
   bool selection_bias = false;   // experts are chosen by score + bias
   double bias_rate = 0;          // each update moves the bias by this; 0: it stays
   bool shared_gate = true;       // the shared expert's output is gated
+  std::optional<ClampedSwiGlu> clamped = {};  // none: plain SwiGLU without biases
 };
 
 // Causal attention over latents (DeepSeek-V2, arXiv 2405.04434, section 2.1). A head of queries or keys has

@@ -101,20 +101,12 @@ at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/, const at::Te
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {
   gate_ = make.child<Linear>(*this, "gate", options.hidden_size, options.num_experts);
+  if (options.clamped) gate_->add_bias(make, "gate");
   if (options.selection_bias) {
     selection_bias_ = make.within(
         "gate", [&] { return make.buffer(*gate_, "e_score_correction_bias", {options.num_experts}); });
   }
-  experts_ = make.child<ModuleGroup>(*this, "experts");
-  make.within("experts", [&] {
-    const auto grouped = [&](const char* name, std::int64_t in, std::int64_t out) {
-      return make.child<GroupedLinear>(*experts_, name, options.num_experts, in, out);
-    };
-    gate_proj_ = grouped("gate_proj", options.hidden_size, options.intermediate_size);
-    up_proj_ = grouped("up_proj", options.hidden_size, options.intermediate_size);
-    down_proj_ = grouped("down_proj", options.intermediate_size, options.hidden_size);
-    return 0;
-  });
+  experts_ = make_experts(make, *this, options);
   if (options.shared_intermediate_size > 0) {
     shared_expert_ = make.child<SwiGlu>(*this, options.shared_gate ? "shared_expert" : "shared_experts",
                                         SwiGluOptions{options.hidden_size, options.shared_intermediate_size});
@@ -141,27 +133,10 @@ at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute, cons
   const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
   if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts, token_mask);
   if (!recompute && is_training()) count_tokens(experts, token_mask, expert_tokens_);
-  if (!group_) return run_experts(rows, probs, experts);
+  if (!group_) return experts_->forward(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
-  const at::Tensor shares = run_experts(here.x, here.probs, here.experts);
+  const at::Tensor shares = experts_->forward(here.x, here.probs, here.experts);
   return return_tokens(shares, here.route, group_);
-}
-
-at::Tensor MixtureOfExperts::run_experts(const at::Tensor& rows, const at::Tensor& probs,
-                                         const at::Tensor& experts) const {
-  if (!gate_proj_->branch && !up_proj_->branch && !down_proj_->branch) {
-    return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight,
-                                down_proj_->weight);
-  }
-  // Adapters are attached: the fused kernel's steps one by one, each product with its branch.
-  const auto [sorted, offsets, map] = kernels::moe_permute(rows, experts, gate_proj_->weight.size(0));
-  const at::Tensor inner =
-      kernels::silu_mul(gate_proj_->forward(sorted, offsets), up_proj_->forward(sorted, offsets));
-  return kernels::moe_unpermute(down_proj_->forward(inner, offsets), probs, map);
-}
-
-std::vector<at::Tensor> MixtureOfExperts::expert_weights() const {
-  return {gate_proj_->weight, up_proj_->weight, down_proj_->weight};
 }
 
 // Compares counts as integers, so that no rounding decides and all ranks move the bias alike.

@@ -7,6 +7,7 @@
 
 #include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/expert_block.hpp"
+#include "runtime/nn/block/experts.hpp"
 #include "runtime/nn/block/leaf.hpp"
 #include "runtime/nn/shard/tensor_parallel.hpp"
 
@@ -54,8 +55,7 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   ExpertBlock* experts() override { return this; }
 
   std::int64_t num_experts() const override { return options_.num_experts; }
-  // gate [E, I, H], up [E, I, H] and down [E, H, I] projections.
-  std::vector<at::Tensor> expert_weights() const override;
+  std::vector<at::Tensor> expert_weights() const override { return experts_->weights(); }
   void spread_experts(std::shared_ptr<Communicator> group) override { group_ = std::move(group); }
 
   const at::Tensor& expert_tokens() const override { return expert_tokens_; }
@@ -66,12 +66,10 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
 
  private:
   at::Tensor routed(const at::Tensor& rows, bool recompute, const at::Tensor& token_mask);
-  at::Tensor run_experts(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts) const;
 
   MoeOptions options_;
   std::shared_ptr<Linear> gate_;
-  std::shared_ptr<ModuleGroup> experts_;
-  std::shared_ptr<GroupedLinear> gate_proj_, up_proj_, down_proj_;
+  std::shared_ptr<Experts> experts_;
   std::shared_ptr<SwiGlu> shared_expert_;  // null without a shared expert; so is its gate
   std::shared_ptr<Linear> shared_expert_gate_;
   std::shared_ptr<Communicator> group_;  // null: this rank has all experts

@@ -71,13 +71,14 @@ std::vector<at::Tensor> linear_multi(const at::Tensor& x,
   return results;
 }
 
-GroupedLinear::GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in,
-                             std::int64_t out) {
+GroupedLinear::GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in, std::int64_t out,
+                             bool has_bias) {
   weight = make.normal(*this, "weight", {num_groups, out, in});
+  if (has_bias) bias = make.vectors(*this, "bias", {num_groups, out});
 }
 
 at::Tensor GroupedLinear::forward(const at::Tensor& rows, const at::Tensor& offsets) const {
-  const at::Tensor y = kernels::grouped_linear(rows, weight, offsets);
+  const at::Tensor y = kernels::grouped_linear(rows, weight, offsets, bias);
   return branch ? at::add(y, branch->forward(rows, offsets)) : y;
 }
 

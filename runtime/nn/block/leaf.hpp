@@ -69,12 +69,14 @@ class GroupedLinearBranch : public Branch {
   virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets) const = 0;
 };
 
-// weight [E, out, in], normal: the same layer for each expert.
+// weight [E, out, in], normal: the same layer for each expert. bias [E, out], starts at zero, where it is asked for.
 struct GroupedLinear : torch::nn::Module {
-  GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in, std::int64_t out);
+  GroupedLinear(ParameterMaker& make, std::int64_t num_groups, std::int64_t in, std::int64_t out,
+                bool has_bias = false);
   at::Tensor forward(const at::Tensor& rows, const at::Tensor& offsets) const;
 
   at::Tensor weight;
+  at::Tensor bias;                                    // undefined without
   std::shared_ptr<const GroupedLinearBranch> branch;  // null without
 };
 

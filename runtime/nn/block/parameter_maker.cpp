@@ -25,6 +25,12 @@ at::Tensor ParameterMaker::constant(torch::nn::Module& owner, const std::string&
   return make(owner, name, shape, {Initial::Kind::constant, value});
 }
 
+at::Tensor ParameterMaker::vectors(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape) {
+  at::Tensor tensor = constant(owner, name, shape, 0.0F);
+  parameters_.back().role = ParameterRole::vectors;
+  return tensor;
+}
+
 at::Tensor ParameterMaker::buffer(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape) {
   at::Tensor tensor =
       owner.register_buffer(name, at::zeros(shape, at::TensorOptions(at::kFloat).device(device_)));

@@ -24,6 +24,9 @@ class ParameterMaker {
   at::Tensor normal(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
   at::Tensor constant(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape, float value);
 
+  // Zeros [E, width], a vector for each expert (ParameterRole::vectors).
+  at::Tensor vectors(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
+
   // A persistent buffer of fp32 zeros (StageBuffer), whatever the dtype of the parameters.
   at::Tensor buffer(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
   // Starts with the logarithms of uniform numbers between below_max / 1600 and below_max.

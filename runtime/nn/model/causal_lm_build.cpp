@@ -64,7 +64,8 @@ std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torc
 // A table that is also the head's weight gets the role `output`. Both roles are ends of the model.
 void say_roles(StageParameters& parameters, const std::vector<at::Tensor>& tables,
                const std::vector<at::Tensor>& of_heads) {
-  for (StageParameter& parameter : parameters) parameter.role = ParameterRole::inside;
+  for (StageParameter& parameter : parameters)
+    if (parameter.role == ParameterRole::unsaid) parameter.role = ParameterRole::inside;
   for (const at::Tensor& table : tables) parameter_of(parameters, table).role = ParameterRole::embedding;
   for (const at::Tensor& weight : of_heads) parameter_of(parameters, weight).role = ParameterRole::output;
 }

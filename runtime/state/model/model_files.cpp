@@ -12,6 +12,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/model/model_index.hpp"
+#include "runtime/state/weights/mxfp4.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -75,6 +76,7 @@ ModelFiles::ModelFiles(const Disk& disk, const std::string& directory, Dtype deq
     }
   }
   find_float8(disk, dequantised);
+  find_mxfp4(dequantised);
   if (!weights) return;
   for (const auto& [tensor, file] : *weights)
     D9D_REQUIRE(places_.contains(tensor), "{} says that \"{}\" lies in {}, but it does not",
@@ -114,6 +116,34 @@ void ModelFiles::find_float8(const Disk& disk, Dtype dequantised) {
                                have_scales ? "with" : "without", name_of(dequantised)));
 }
 
+void ModelFiles::find_mxfp4(Dtype dequantised) {
+  constexpr std::string_view ending = "_blocks";
+  for (const auto& [name, place] : places_) {
+    const TensorSpec& stored = files_[place.file]->at(name).spec;
+    if (!name.ends_with(ending) || stored.dtype != Dtype::uint8 || stored.shape.size() < 2 ||
+        stored.shape.back() != mxfp4_bytes)
+      continue;
+    const std::string scales = name.substr(0, name.size() - ending.size()) + "_scales";
+    Shape groups = stored.shape;
+    groups.pop_back();
+    D9D_REQUIRE(
+        places_.contains(scales) && reader_of(scales).at(scales).spec.dtype == Dtype::uint8 &&
+            reader_of(scales).at(scales).spec.shape == groups,
+        "{} holds weights of 4 bits (MXFP4) in \"{}\", but not \"{}\" with their scales, U8 {}; download "
+        "the folder again, or use the original weights",
+        directory_, name, scales, to_text(groups));
+    TensorSpec spec = stored;
+    spec.dtype = dequantised;
+    spec.shape = groups;
+    spec.shape.back() *= mxfp4_values;
+    mxfp4_.emplace(name, Packed{std::move(spec), scales});
+    without_name_.insert(scales);
+  }
+  if (!mxfp4_.empty())
+    notes_.push_back(fmt::format("{} holds {} of 4 bits (MXFP4): they are read as {}", directory_,
+                                 counted(mxfp4_.size(), "tensor"), name_of(dequantised)));
+}
+
 ModelFiles::Scaled ModelFiles::scaled(const StoredTensor& stored, const Shape& block) const {
   Scaled found{stored.spec, "", {}, stored.float8.value()};
   const std::string& name = stored.spec.name;
@@ -139,12 +169,38 @@ ModelFiles::Scaled ModelFiles::scaled(const StoredTensor& stored, const Shape& b
   return found;
 }
 
+// Whole blocks are read, and of them the columns that the slice wants.
+at::Tensor ModelFiles::unpacked(const Packed& packed, const Slice& slice) const {
+  const std::int64_t first = slice.begin.back() / mxfp4_values;
+  Slice groups = slice;
+  groups.begin.back() = first;
+  groups.end.back() = (slice.end.back() + mxfp4_values - 1) / mxfp4_values;
+  Slice bytes = groups;
+  bytes.begin.push_back(0);
+  bytes.end.push_back(mxfp4_bytes);
+  const std::string& name = packed.spec.name;
+  const at::Tensor blocks = reader_of(name).read(name, bytes).contiguous();
+  const at::Tensor scales = reader_of(packed.scales).read(packed.scales, groups).contiguous();
+  Shape shape = groups.shape();
+  shape.back() *= mxfp4_values;
+  const at::Tensor values = at::empty(shape, at::kFloat);
+  dequantise_mxfp4(blocks.const_data_ptr<std::uint8_t>(), scales.const_data_ptr<std::uint8_t>(),
+                   scales.numel(), values.mutable_data_ptr<float>());
+  return values.narrow(-1, slice.begin.back() - first * mxfp4_values, slice.end.back() - slice.begin.back())
+      .to(scalar_type_of(packed.spec.dtype))
+      .contiguous();
+}
+
 const TensorSpec& ModelFiles::spec(const std::string& name) const {
+  const auto packed = mxfp4_.find(name);
+  if (packed != mxfp4_.end()) return packed->second.spec;
   const auto of_8_bits = float8_.find(name);
   return of_8_bits != float8_.end() ? of_8_bits->second.spec : reader_of(name).at(name).spec;
 }
 
 at::Tensor ModelFiles::read(const std::string& name, const Slice& slice) const {
+  const auto packed = mxfp4_.find(name);
+  if (packed != mxfp4_.end()) return unpacked(packed->second, slice);
   const auto of_8_bits = float8_.find(name);
   if (of_8_bits == float8_.end()) return reader_of(name).read(name, slice);
   at::Tensor tensor = at::empty(slice.shape(), at::TensorOptions(scalar_type_of(spec(name).dtype)));
@@ -153,6 +209,12 @@ at::Tensor ModelFiles::read(const std::string& name, const Slice& slice) const {
 }
 
 void ModelFiles::read_into(const std::string& name, const Slice& slice, std::byte* into) const {
+  const auto packed = mxfp4_.find(name);
+  if (packed != mxfp4_.end()) {
+    const at::Tensor values = unpacked(packed->second, slice);
+    if (values.numel() > 0) std::memcpy(into, values.const_data_ptr(), values.nbytes());
+    return;
+  }
   const auto of_8_bits = float8_.find(name);
   if (of_8_bits == float8_.end()) return reader_of(name).read_into(name, slice, into);
   dequantise_into(of_8_bits->second, slice, into);

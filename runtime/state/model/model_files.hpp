@@ -1,8 +1,9 @@
 #pragma once
 // The weights of a model folder as one set of named tensors, whichever file has each. A weight of 8
 // bits (F8_E4M3, F8_E5M2) appears as a tensor of a usual type: every box that is read is multiplied
-// by the scales of its blocks. The tensors of scales (NAME_scale_inv, NAME_scale, MODULE.scale,
-// MODULE.scale_weight) are hidden. Const calls from several threads are fine.
+// by the scales of its blocks. So do weights of 4 bits (weights/mxfp4.hpp): NAME_blocks [.., G, 16] appears as
+// [.., 32 G]. The tensors of scales (NAME_scale_inv, NAME_scale, MODULE.scale, MODULE.scale_weight, NAME_scales)
+// are hidden. Const calls from several threads are fine.
 
 #include <ATen/core/Tensor.h>
 
@@ -22,14 +23,15 @@ namespace d9d {
 class ModelFiles final : public TensorSource {
  public:
   // Opens all files and checks their headers against the index. `dequantised` is the floating-point
-  // type for weights of 8 bits. Input errors name file and tensor.
+  // type for weights of 8 and 4 bits. Input errors name file and tensor.
   ModelFiles(const Disk& disk, const std::string& directory, Dtype dequantised = Dtype::float32);
 
   const std::string& directory() const { return directory_; }
   Names names() const;
   // Notes for people, one sentence for each unexpected property of the folder.
   const std::vector<std::string>& notes() const { return notes_; }
-  bool has_float8() const { return !float8_.empty(); }
+  // Whether weights appear in another type than that of the files.
+  bool dequantises() const { return !float8_.empty() || !mxfp4_.empty(); }
   const TensorSpec& spec(const std::string& name) const override;
   bool reads_boxes(const std::string&) const override { return true; }
   // The file's name in the folder.
@@ -55,7 +57,14 @@ class ModelFiles final : public TensorSource {
     ScaleBlocks blocks;
     Float8Format format = Float8Format::e4m3;
   };
+  // A weight of 4 bits.
+  struct Packed {
+    TensorSpec spec;  // as it is read
+    std::string scales;
+  };
   void add(const std::string& name, std::size_t file);
+  void find_mxfp4(Dtype dequantised);
+  at::Tensor unpacked(const Packed& packed, const Slice& slice) const;
   void find_float8(const Disk& disk, Dtype dequantised);
   Scaled scaled(const StoredTensor& stored, const Shape& block) const;
   void dequantise_into(const Scaled& scaled, const Slice& slice, std::byte* into) const;
@@ -65,6 +74,7 @@ class ModelFiles final : public TensorSource {
   std::vector<std::unique_ptr<SafetensorsReader>> files_;
   std::map<std::string, Place> places_;
   std::map<std::string, Scaled> float8_;
+  std::map<std::string, Packed> mxfp4_;
   std::set<std::string> without_name_;  // scales
   std::vector<std::string> notes_;
 };

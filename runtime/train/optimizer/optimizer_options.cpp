@@ -100,6 +100,7 @@ bool is_end_of_model(ParameterRole role, const std::string& name) {
 
 bool is_muon_matrix(const MuonOptions& options, const std::string& name,
                     const std::vector<std::int64_t>& shape, ParameterRole role) {
+  if (role == ParameterRole::vectors) return false;
   if (shape.size() < 2 || shape.size() > 3 || shape.back() == 1 || shape[shape.size() - 2] == 1) return false;
   return options.adamw_for ? !matches_one_of(*options.adamw_for, name) : !is_end_of_model(role, name);
 }

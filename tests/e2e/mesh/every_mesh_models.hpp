@@ -181,4 +181,15 @@ inline constexpr const char* mixtral_model = R"(    intermediate_size: 6_KV_HEAD
   name: mixtral
 )";
 
+// Sinks, biases wherever the family has them, a limit that clamps some of the values of a model that is not trained.
+inline constexpr const char* gpt_oss_model = R"(    intermediate_size: 6_KV_HEADS
+    num_local_experts: EXPERTS
+    num_experts_per_tok: 2
+    sliding_window: 9
+    swiglu_limit: 0.1
+    output_router_logits: true
+    router_aux_loss_coef: 0.5
+  name: gpt_oss
+)";
+
 }  // namespace d9d::test

@@ -267,7 +267,8 @@ TEST_P(EveryMesh, FourRanksInTwoProcesses) {
 const Family dense{"dense", dense_model, 47}, moe{"moe", moe_model, 51, true},
     llama{"llama", llama_model, 39}, qwen2{"qwen2", qwen2_model, 51},
     qwen2_moe{"qwen2_moe", qwen2_moe_model, 71, true}, mistral{"mistral", mistral_model, 39},
-    mixtral{"mixtral", mixtral_model, 43, true}, deepseek_v3{"deepseek_v3", deepseek_v3_model, 63, true},
+    mixtral{"mixtral", mixtral_model, 43, true}, gpt_oss{"gpt_oss", gpt_oss_model, 71, true},
+    deepseek_v3{"deepseek_v3", deepseek_v3_model, 63, true},
     predicting{"predicting", predicting_model, 103, true},
     adapters{"adapters", mixture_with_adapters, 75, true},
     qwen3_next{
@@ -289,7 +290,7 @@ Family packed(Family family, const char* name) {
 // ranks and a few of four.
 INSTANTIATE_TEST_SUITE_P(Families, EveryMesh, testing::Values(dense, moe), name_of_family);
 INSTANTIATE_TEST_SUITE_P(Night, EveryMesh,
-                         testing::Values(llama, qwen2_moe, qwen3_next, gemma3_text, adapters),
+                         testing::Values(llama, qwen2_moe, gpt_oss, qwen3_next, gemma3_text, adapters),
                          name_of_family);
 
 class EveryMeshOfTwo : public EveryMesh {};
@@ -300,8 +301,8 @@ TEST_P(EveryMeshOfTwo, TrainsAsOneRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
-                         testing::Values(llama, qwen2, qwen2_moe, mistral, mixtral, qwen3_next, gemma3_text,
-                                         adapters, deepseek_v3, predicting,
+                         testing::Values(llama, qwen2, qwen2_moe, mistral, mixtral, gpt_oss, qwen3_next,
+                                         gemma3_text, adapters, deepseek_v3, predicting,
                                          Family{"classifier", classifier_model, 47},
                                          Family{"llama_biases", llama_biases_model, 67},
                                          Family{"llama_adapters", llama_biases_with_adapters, 33},
@@ -377,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(Families, TiedOverStages,
                          name_of_family);
 INSTANTIATE_TEST_SUITE_P(Night, TiedOverStages,
                          testing::Values(tied(moe), tied(llama), tied(qwen2), tied(qwen2_moe), tied(mistral),
-                                         tied(mixtral)),
+                                         tied(mixtral), tied(gpt_oss)),
                          name_of_family);
 
 // Matrices in parts of tensor parallelism, FSDP and both, experts on ranks of their own.

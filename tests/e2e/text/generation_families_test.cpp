@@ -139,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(Models, GenerationOfFamilies,
                                          GeneratingFamily{"qwen3_moe", moe_model, true, true},
                                          GeneratingFamily{"deepseek_v3", deepseek_v3_model, true},
                                          GeneratingFamily{"qwen3_next", qwen3_next_model, true},
-                                         GeneratingFamily{"gemma3_text", gemma3_text_model}),
+                                         GeneratingFamily{"gemma3_text", gemma3_text_model},
+                                         GeneratingFamily{"gpt_oss", gpt_oss_model, true}),
                          testing::PrintToStringParamName());
 
 }  // namespace

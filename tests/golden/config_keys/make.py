@@ -12,7 +12,7 @@ from transformers import AutoConfig
 
 logging.disable(logging.WARNING)
 FAMILIES = ["qwen3_moe", "qwen3", "llama", "qwen2", "mistral", "qwen2_moe", "mixtral", "qwen3_next", "deepseek_v3",
-            "gemma3_text"]
+            "gemma3_text", "gpt_oss"]
 SPELLINGS = [
     {},
     {"num_key_value_heads": None},
@@ -48,7 +48,7 @@ KEYS = ["vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "
         "decoder_sparse_step", "n_group", "topk_group", "routed_scaling_factor", "first_k_dense_replace",
         "q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "linear_num_key_heads",
         "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim", "linear_conv_kernel_dim",
-        "query_pre_attn_scalar", "attention_bias", "qkv_bias"]
+        "query_pre_attn_scalar", "attention_bias", "qkv_bias", "swiglu_alpha", "swiglu_limit"]
 
 
 def rope_of(config):
@@ -64,6 +64,7 @@ def rope_dict(rope):
         found["factor"] = rope["factor"]
     if rope["rope_type"] == "yarn":
         found["original_max_position_embeddings"] = rope["original_max_position_embeddings"]
+        found["truncate"] = rope.get("truncate", True)
     return found
 
 
@@ -77,7 +78,7 @@ def meaning(family, keys):
         found["num_key_value_heads"] = config.num_key_value_heads or config.num_attention_heads
     found.update(rope_of(config))
     experts = {"mixtral": "num_local_experts", "deepseek_v3": "n_routed_experts"}.get(family, "num_experts")
-    if "moe" in family or family in ("mixtral", "deepseek_v3", "qwen3_next"):
+    if "moe" in family or family in ("mixtral", "deepseek_v3", "qwen3_next", "gpt_oss"):
         found["experts"] = getattr(config, experts)
     found["dtype"] = str(config.dtype or "float32").removeprefix("torch.")
     types = getattr(config, "layer_types", None)
@@ -103,7 +104,7 @@ if __name__ == "__main__":
         for keys in SPELLINGS[1:]:
             if family == "qwen3_next" and keys.get("use_sliding_window"):  # refused by name, as the next one
                 continue
-            if family == "gemma3_text" and keys == {"sliding_window": None}:
+            if family in ("gemma3_text", "gpt_oss") and keys == {"sliding_window": None}:
                 continue
             # transformers passes over these two spellings in Gemma 3, and no published folder has them
             if family == "gemma3_text" and ("rope_parameters" in keys or "type" in (keys.get("rope_scaling") or {})):

@@ -33,6 +33,8 @@ CASES = {
     "qwen2_moe": (sparse.one_by_one, sparse.Qwen2MoeConfig, sparse.Qwen2MoeForCausalLM, {
         **sparse.QWEN2, "intermediate_size": 10, "moe_intermediate_size": 6, "shared_expert_intermediate_size": 8,
         "num_hidden_layers": 3, "mlp_only_layers": [1]}),
+    "gpt_oss": (dict, sparse.GptOssConfig, sparse.GptOssForCausalLM, {
+        **sparse.GPT_OSS, "intermediate_size": 6, "num_local_experts": 4}),
     "qwen3_next": (dict, qwen3_next.Qwen3NextConfig, qwen3_next.Qwen3NextForCausalLM, {
         **qwen3_next.NEXT, **qwen3_next.rope(1.0), "intermediate_size": 10, "moe_intermediate_size": 6,
         "shared_expert_intermediate_size": 8, "layer_types": ["linear_attention", "full_attention"]}),
@@ -76,7 +78,7 @@ def make_case(name, stored, config_type, model_type, options):
     (folder / "config.json").write_text(config.to_json_string())
     weights = {key: dense.numpy_of(tensor) for key, tensor in model.state_dict().items()}
     save_file(stored(weights), folder / "model.safetensors", {"format": "pt"})
-    gradients = sparse.as_parameters(
+    gradients = sparse.split_of(config_type)(
         {f"grad.{key}": dense.numpy_of(parameter.grad) for key, parameter in model.named_parameters()})
     expect = dict(input_ids=ids, labels=labels, token_mask=mask.astype(np.int64),
                   loss=dense.numpy_of(loss.reshape(1)), expert_tokens=np.stack(counts), **gradients)

@@ -14,7 +14,8 @@ import torch
 from safetensors.numpy import save_file
 from transformers import (
     DeepseekV3Config, DeepseekV3ForCausalLM, Gemma3Config, Gemma3ForConditionalGeneration, Gemma3TextConfig,
-    LlamaConfig, LlamaForCausalLM, SiglipVisionConfig)
+    GptOssConfig, GptOssForCausalLM, LlamaConfig, LlamaForCausalLM, SiglipVisionConfig)
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent
 SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
@@ -190,6 +191,41 @@ def make_deepseek():
     save_file(run(model, config.vocab_size, rng), folder / "expect.safetensors")
 
 
+def make_gpt_oss():
+    """As published: experts in blocks of 4 bits, RoPE and other keys of config.json as transformers 4 has them."""
+    folder = HERE / "gpt_oss_mxfp4"
+    folder.mkdir(exist_ok=True)
+    rng = np.random.default_rng(SEED + 5)
+    rope = dict(rope_type="yarn", factor=4.0, beta_fast=4.0, beta_slow=1.0, truncate=False,
+                original_max_position_embeddings=16)
+    config = GptOssConfig(**{**dense.COMMON, **dict(
+        hidden_size=32, intermediate_size=64, num_local_experts=3, num_experts_per_tok=2, head_dim=8, sliding_window=5,
+        rope_parameters={**rope, "rope_theta": 100.0})})
+    model = GptOssForCausalLM._from_config(config, attn_implementation="eager", dtype=torch.float32,
+                                           experts_implementation="eager")
+    dense.draw_weights(model, rng)
+    stored = {}
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            if not name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+                stored[name] = dense.numpy_of(tensor)
+                continue
+            experts, columns, rows = tensor.shape
+            blocks = rng.integers(0, 256, (experts, rows, columns // 32, 16)).astype(np.uint8)
+            scales = rng.integers(121, 125, blocks.shape[:-1]).astype(np.uint8)
+            stored[name + "_blocks"], stored[name + "_scales"] = blocks, scales
+            tensor.copy_(convert_moe_packed_tensors(torch.from_numpy(blocks), torch.from_numpy(scales),
+                                                    dtype=torch.float32))
+    save(folder / "model.safetensors", stored)
+    document = json.loads(config.to_json_string())
+    del document["rope_parameters"]
+    document.update(architectures=["GptOssForCausalLM"], rope_scaling=rope, rope_theta=100.0, experts_per_token=2,
+                    initial_context_length=16, quantization_config={
+                        "quant_method": "mxfp4", "modules_to_not_convert": ["model.embed_tokens", "lm_head"]})
+    (folder / "config.json").write_text(json.dumps(document, indent=2) + "\n")
+    save_file(run(model, config.vocab_size, rng), folder / "expect.safetensors")
+
+
 def make_gemma():
     """Gemma 3 4B's form: text_config with the keys that differ from its class alone, a vision tower beside it."""
     rng = np.random.default_rng(SEED + 3)
@@ -260,6 +296,7 @@ if __name__ == "__main__":
     make_float8()
     make_usual_blocks()
     make_deepseek()
+    make_gpt_oss()
     make_gemma()
     make_rope()
     for file in HERE.rglob("*.*"):

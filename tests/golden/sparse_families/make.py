@@ -1,5 +1,5 @@
-"""Writes the golden files of tests/golden/sparse_families: tiny Mixtral and Qwen2-MoE models run by Hugging Face
-transformers in fp32, by the functions of ../dense_families/make.py.
+"""Writes the golden files of tests/golden/sparse_families: tiny Mixtral, Qwen2-MoE and GPT-OSS models run by Hugging
+Face transformers in fp32, by the functions of ../dense_families/make.py.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
@@ -9,7 +9,8 @@ import sys
 
 import numpy as np
 import torch
-from transformers import MixtralConfig, MixtralForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM
+from transformers import (
+    GptOssConfig, GptOssForCausalLM, MixtralConfig, MixtralForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM)
 
 HERE = pathlib.Path(__file__).parent
 SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
@@ -20,6 +21,11 @@ MIXTRAL = dict(intermediate_size=11, num_local_experts=5, num_experts_per_tok=2,
                rope_parameters=dense.PLAIN)
 QWEN2 = dict(intermediate_size=20, moe_intermediate_size=9, shared_expert_intermediate_size=14, num_experts=5,
              num_experts_per_tok=2, rope_parameters=dense.PLAIN)
+# As published, but for its sizes: the correction range of YaRN is not rounded. A small limit clamps many values.
+GPT_OSS = dict(intermediate_size=11, num_local_experts=5, num_experts_per_tok=2, head_dim=8, sliding_window=5,
+               swiglu_limit=0.7, rope_parameters=dict(
+                   rope_type="yarn", rope_theta=100.0, factor=4.0, beta_fast=4.0, beta_slow=1.0, truncate=False,
+                   original_max_position_embeddings=16))
 
 
 def renamed_block(weights):
@@ -63,6 +69,21 @@ def as_parameters(gradients):
     return out
 
 
+def as_gpt_oss_parameters(gradients):
+    """A projection of all experts is [E, out, in], with a bias; the router is called gate."""
+    out = {}
+    for name, value in gradients.items():
+        name = name.replace(".mlp.router.", ".mlp.gate.")
+        if name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            name, value = name + ".weight", np.ascontiguousarray(value.swapaxes(1, 2))
+        out[name.replace("_proj_bias", "_proj.bias")] = value
+    return out
+
+
+def split_of(config):
+    return as_gpt_oss_parameters if config is GptOssConfig else as_parameters
+
+
 CASES = {
     # experts one by one, as transformers 4 names them
     "mixtral": (renamed_block, dict(config=MixtralConfig, model=MixtralForCausalLM, batch=2, length=19,
@@ -88,10 +109,21 @@ CASES = {
     "mixtral_z_loss": (renamed_block, dict(
         config=MixtralConfig, model=MixtralForCausalLM, batch=2, length=19,
         options={**MIXTRAL, "output_router_logits": True, "router_aux_loss_coef": 0.0, "router_z_loss_coef": 0.2})),
+    # windows in every other layer
+    "gpt_oss": (dict, dict(config=GptOssConfig, model=GptOssForCausalLM, batch=2, length=37, options=GPT_OSS)),
+    # with the load balancing loss, no biases in attention, named layers, another gain, one token id for padding
+    "gpt_oss_balanced": (dict, dict(
+        config=GptOssConfig, model=GptOssForCausalLM, batch=2, length=19,
+        options={**GPT_OSS, "num_experts_per_tok": 3, "attention_bias": False,
+                 "layer_types": ["full_attention", "sliding_attention"], "swiglu_alpha": 1.1,
+                 "swiglu_limit": 7.0, "pad_token_id": 3, "output_router_logits": True, "router_aux_loss_coef": 0.3})),
+    # attention in both directions, and in windows that reach to both sides
+    "gpt_oss_both_ways": (dict, dict(config=GptOssConfig, model=GptOssForCausalLM, batch=1, length=29,
+                                     options={**GPT_OSS, "is_causal": False})),
 }
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for wanted in sys.argv[1:] or CASES:
         stored, case = CASES[wanted]
-        dense.make_case(wanted, case, HERE, stored, as_parameters, experts_implementation="eager")
+        dense.make_case(wanted, case, HERE, stored, split_of(case["config"]), experts_implementation="eager")

@@ -24,7 +24,8 @@ json rope_in(const json& config) {
   const json& parameters = config.at("rope_parameters");
   json rope = parameters.contains("full_attention") ? parameters.at("full_attention") : parameters;
   json found;
-  for (const char* key : {"rope_type", "rope_theta", "factor", "original_max_position_embeddings"})
+  for (const char* key :
+       {"rope_type", "rope_theta", "factor", "original_max_position_embeddings", "truncate"})
     if (rope.contains(key)) found[key] = rope[key];
   return found;
 }

@@ -33,5 +33,28 @@ TEST(ExpertTensors, AreStackedUnderOurNames) {
   EXPECT_TRUE(at::equal(stacked.at("ours.down_proj.weight")[1], second));
 }
 
+// Boxes are read without the rest of the tensor.
+TEST(ExpertTensors, ThatAreTransposedAreTurnedAndBack) {
+  const ExpertTensors experts{"theirs.", "ours.", 2};
+  const at::Tensor stored = at::arange(24).view({2, 3, 4}), bias = at::arange(8).view({2, 4});
+  std::vector<MapperPtr> in, out;
+  add_experts_from(in, experts, ExpertStorage::transposed);
+  add_experts_to(out, experts, ExpertStorage::transposed);
+  const MapperPtr read = parallel(std::move(in)), write = parallel(std::move(out));
+
+  const at::Tensor ours = read->apply({{"theirs.gate_up_proj", stored}}).at("ours.gate_up_proj.weight");
+
+  EXPECT_TRUE(at::equal(ours, stored.transpose(1, 2)));
+  EXPECT_TRUE(
+      at::equal(write->apply({{"ours.gate_up_proj.weight", ours}}).at("theirs.gate_up_proj"), stored));
+  EXPECT_TRUE(
+      at::equal(read->apply({{"theirs.gate_up_proj_bias", bias}}).at("ours.gate_up_proj.bias"), bias));
+  const auto pieces =
+      read->trace("ours.gate_up_proj.weight", {{1, 0, 0}, {2, 2, 3}}, {{"theirs.gate_up_proj", stored}});
+  ASSERT_TRUE(pieces);
+  ASSERT_EQ(pieces->size(), 1U);
+  EXPECT_EQ(pieces->front().from, (Slice{{1, 0, 0}, {2, 3, 2}}));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -32,7 +32,7 @@ struct FilledRows : testing::TestWithParam<std::string> {
   std::unique_ptr<StageModule> stage;
 };
 INSTANTIATE_TEST_SUITE_P(Cases, FilledRows,
-                         testing::Values("qwen3_moe", "mixtral", "qwen2_moe", "qwen3_next"),
+                         testing::Values("qwen3_moe", "mixtral", "qwen2_moe", "gpt_oss", "qwen3_next"),
                          [](const auto& info) { return info.param; });
 
 TEST_P(FilledRows, LossesAndGradientsAreThoseOfTransformersWithAnAttentionMask) {

@@ -36,7 +36,7 @@ TEST(SparseDecoder, KnowWhichLayersHaveExperts) {
 }
 
 TEST(SparseDecoder, AddTheBalanceLossWhereItsLogitsAreWanted) {
-  for (const char* type : {"mixtral", "qwen2_moe"}) {
+  for (const char* type : {"mixtral", "qwen2_moe", "gpt_oss"}) {
     const json weight = {{"router_aux_loss_coef", 0.02}};
     EXPECT_EQ(parse_sparse(small_sparse(type), weight)->balance().weight, 0.0) << type;
     EXPECT_EQ(parse_sparse(small_sparse(type), {{"output_router_logits", true}})->balance().weight, 0.001)
@@ -51,8 +51,8 @@ TEST(SparseDecoder, AddTheBalanceLossWhereItsLogitsAreWanted) {
 }
 
 TEST(SparseDecoder, ReadBackWhatTheyWrite) {
-  for (const char* name :
-       {"mixtral", "mixtral_fused", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced", "mixtral_z_loss"}) {
+  for (const char* name : {"mixtral", "mixtral_fused", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced",
+                           "mixtral_z_loss", "gpt_oss", "gpt_oss_balanced"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("sparse_families/") + name));
 
     const auto again = parse_hugging_face_config(model->config_json(), "again");
@@ -63,8 +63,8 @@ TEST(SparseDecoder, ReadBackWhatTheyWrite) {
 }
 
 TEST(SparseDecoder, ExportTheNamesThatTheyRead) {
-  for (const char* name :
-       {"mixtral", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced", "mixtral_z_loss"}) {
+  for (const char* name : {"mixtral", "qwen2_moe", "qwen2_moe_mixed", "qwen2_moe_balanced", "mixtral_z_loss",
+                           "gpt_oss", "gpt_oss_balanced"}) {
     const auto model = read_hugging_face_config(golden_folder(std::string("sparse_families/") + name));
     const MapperPtr out = model->to_hugging_face();
 

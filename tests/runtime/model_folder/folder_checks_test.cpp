@@ -78,12 +78,18 @@ TensorMap renamed(const TensorMap& weights, const std::function<std::string(cons
   return all;
 }
 
-TEST_F(FolderOfPeople, WithWeightsOf8BitsComputesAsTransformersWithThemDequantised) {
-  EXPECT_LT(difference_from("folders/deepseek_v3_float8", golden_folder("folders/deepseek_v3_float8")), 1e-5);
+// Weights of 8 bits, and experts of 4.
+class QuantisedFolder : public FolderOfPeople, public testing::WithParamInterface<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Cases, QuantisedFolder,
+                         testing::Values("folders/deepseek_v3_float8", "folders/gpt_oss_mxfp4"),
+                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+
+TEST_P(QuantisedFolder, ComputesAsTransformersWithItsWeightsDequantised) {
+  EXPECT_LT(difference_from(GetParam(), golden_folder(GetParam())), 1e-5);
 }
 
-TEST_F(FolderOfPeople, WithWeightsOf8BitsGivesAStageItsPartOfEveryTensor) {
-  const std::string folder = golden_folder("folders/deepseek_v3_float8");
+TEST_P(QuantisedFolder, GivesAStageItsPartOfEveryTensor) {
+  const std::string folder = golden_folder(GetParam());
   const LoadedModel whole_model = load_hugging_face_model(disk_, folder);
   TensorMap all;
   for (const auto& parameter : whole_model.stage->parameters())
@@ -97,9 +103,9 @@ TEST_F(FolderOfPeople, WithWeightsOf8BitsGivesAStageItsPartOfEveryTensor) {
   }
 }
 
-TEST_F(FolderOfPeople, WithWeightsOf8BitsIsConvertedToTheDtypeOfItsConfig) {
+TEST_P(QuantisedFolder, IsConvertedToTheDtypeOfItsConfig) {
   FolderConversion conversion;
-  conversion.from = golden_folder("folders/deepseek_v3_float8");
+  conversion.from = golden_folder(GetParam());
   conversion.to = folder_;
 
   convert_folder(disk_, conversion, Registry());
@@ -107,7 +113,7 @@ TEST_F(FolderOfPeople, WithWeightsOf8BitsIsConvertedToTheDtypeOfItsConfig) {
   const json config = json::parse(std::ifstream(folder_ + "/config.json"));
   EXPECT_FALSE(config.contains("quantization_config"));
   EXPECT_EQ(config.at("dtype"), "float32");
-  EXPECT_LT(difference_from("folders/deepseek_v3_float8", folder_), 1e-5);
+  EXPECT_LT(difference_from(GetParam(), folder_), 1e-5);
 }
 
 TEST_F(FolderOfPeople, OfAMultimodalGemmaIsItsTextModel) {

@@ -4,7 +4,9 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/mapper/concatenate.hpp"
+#include "runtime/state/mapper/rename.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -43,6 +45,16 @@ TEST(AdapterNames, RefuseAWeightThatIsStoredWithOthers) {
   const auto fused = concatenate({adapter.weight.name, "k.weight"}, "qk.weight", 0);
 
   EXPECT_THROW(modules_of(*fused, adapter.weight), Error);
+}
+
+TEST(AdapterNames, RefuseAWeightThatIsNoModules) {
+  const LoraAdapter adapter = adapter_of(".*experts.up_proj");
+  const auto whole = rename(adapter.weight.name, "model.layers.0.mlp.experts.up_proj");
+
+  EXPECT_FALSE(has_modules(*whole, adapter.weight));
+  EXPECT_TRUE(has_modules(*tiny_mixture().to_hugging_face(), adapter.weight));
+  EXPECT_THAT(error_of([&] { modules_of(*whole, adapter.weight); }),
+              testing::HasSubstr("experts.up_proj is no matrix of a module in a Hugging Face folder"));
 }
 
 }  // namespace

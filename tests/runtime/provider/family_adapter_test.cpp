@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/model_folder/adapter_contents.hpp"
 #include "tests/runtime/provider/adapted_checkpoint.hpp"
 #include "tests/runtime/task/head_fixture.hpp"
 #include "tests/support/error_of.hpp"
@@ -40,13 +41,14 @@ TEST_F(AdaptedCheckpoint, IsNoAdapterWhereOtherParametersTrainThatItsFormatCanno
   EXPECT_THAT(error_with(R"(.*experts.*)"), HasSubstr("trains too"));
 }
 
+constexpr const char* all_experts = R"(.*experts\..*_proj)";
+
 // The export of an adapter of all experts of a golden folder, and what was said.
 std::string said_at_export(const std::string& name) {
   const GoldenModel golden = golden_model(name);
   PosixDisk disk;
   const Scratch folder;
-  const FamilyAdapter adapter(golden.model,
-                              LoraConfig{R"(.*experts\.(gate|up|down)_proj)", {.r = 2, .alpha = 3}, {}},
+  const FamilyAdapter adapter(golden.model, LoraConfig{all_experts, {.r = 2, .alpha = 3}, {}},
                               golden_folder(name), disk);
   const auto stage = stage_of(golden);
   adapter.adapt(*stage);
@@ -73,6 +75,23 @@ TEST(AdapterOfExperts, SaysWherePeftDoesNotReadIt) {
                              HasSubstr("export_to and `d9d-node convert` merge them")));
   for (const char* name : {"moe", "sparse_families/mixtral", "latent_families/deepseek_v3"})
     EXPECT_THAT(said_at_export(name), testing::Not(HasSubstr("does not read"))) << name;
+}
+
+TEST(AdapterOfExperts, ThatAFolderHasInOneTensorTrainsToBeMergedAlone) {
+  const std::string name = "sparse_families/gpt_oss", folder = golden_folder(name);
+  const auto model = golden_model(name).model;
+  const PosixDisk disk;
+  const auto adapter = [&](std::optional<std::string> from) {
+    return FamilyAdapter(model, LoraConfig{all_experts, {.r = 2, .alpha = 3}, from}, folder, disk);
+  };
+  const auto stage = model->build_shapes();
+  adapter({}).adapt(*stage);
+
+  EXPECT_THAT(adapter({}).check(), testing::IsEmpty());
+  EXPECT_THAT(error_of([&] { named_adapters(*model, lora_adapters(*stage)); }),
+              testing::AllOf(HasSubstr("model.layers.0.mlp.experts.down_proj is no matrix of a module"),
+                             HasSubstr("merge it (export_to)")));
+  EXPECT_THAT(error_of([&] { adapter(golden_folder("peft/moe")).check(); }), HasSubstr("is no matrix"));
 }
 
 // A classifier on the body of a language model, as peft saved it: a new head and a norm beside the adapters.

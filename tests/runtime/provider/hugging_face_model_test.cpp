@@ -31,8 +31,9 @@ INSTANTIATE_TEST_SUITE_P(Cases, HuggingFaceModel,
                                          "dense_families/mistral", "dense_families/mistral_window",
                                          "sparse_families/mixtral", "sparse_families/mixtral_fused",
                                          "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
-                                         "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",
-                                         "gemma3_text/published", "gemma3_text/capped"),
+                                         "sparse_families/gpt_oss", "latent_families/deepseek_v3",
+                                         "latent_families/deepseek_v3_yarn", "gemma3_text/published",
+                                         "gemma3_text/capped"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TensorMap parameters_of(StageModule& stage) {

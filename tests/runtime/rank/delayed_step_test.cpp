@@ -85,12 +85,12 @@ TEST(DelayedStep, OfAMixtureOfExpertsHasTheBitsOfTheCpu) {
   expect_step_of_cpu(small_case(Qwen3Kind::moe, OneFOneBSchedule{2, true}));
 }
 
-// Windows, biases, tied tables, latent and linear attention, shared experts, routing in groups.
+// Windows, biases, sinks, tied tables, latent and linear attention, shared experts, routing in groups.
 TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
   for (const char* name :
        {"dense_families/llama_bias_tied", "dense_families/llama_mlp_bias", "dense_families/mistral_window",
         "dense_families/qwen2", "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed",
-        "latent_families/deepseek_v3", "qwen3_next/mixed", "gemma3_text/capped"}) {
+        "sparse_families/gpt_oss", "latent_families/deepseek_v3", "qwen3_next/mixed", "gemma3_text/capped"}) {
     SCOPED_TRACE(name);
     ParallelCase given{.mesh = {}, .model = Qwen3Config()};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);

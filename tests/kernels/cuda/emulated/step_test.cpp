@@ -99,12 +99,13 @@ TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
   EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
 }
 
-// Windows, biases, tied tables, latent attention, shared experts, routing in groups, gated delta nets.
+// Windows, biases, sinks, tied tables, latent attention, shared experts, routing in groups, gated delta nets.
 TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
   for (const char* name :
        {"dense_families/llama_bias_tied", "dense_families/llama_mlp_bias", "dense_families/mistral_window",
         "dense_families/qwen2_window", "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed",
-        "latent_families/deepseek_v3", "gemma3_text/published", "qwen3_next/mixed"}) {
+        "sparse_families/gpt_oss", "latent_families/deepseek_v3", "gemma3_text/published",
+        "qwen3_next/mixed"}) {
     SCOPED_TRACE(name);
     ParallelCase given{.mesh = {}, .model = Qwen3Config()};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include "runtime/family/gpt_oss/config.hpp"
 #include "runtime/family/qwen2_moe/config.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
@@ -38,7 +39,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
                                          "dense_families/llama_mlp_bias", "dense_families/qwen2",
                                          "dense_families/mistral", "dense_families/qwen2_window",
                                          "sparse_families/mixtral", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed", "latent_families/deepseek_v3",
+                                         "sparse_families/qwen2_moe_mixed", "sparse_families/gpt_oss",
+                                         "sparse_families/gpt_oss_balanced", "latent_families/deepseek_v3",
                                          "latent_families/deepseek_v3_yarn",
                                          "latent_families/deepseek_v3_plain", "qwen3_next/every_fourth",
                                          "qwen3_next/mixed", "gemma3_text/published", "gemma3_text/capped"),
@@ -114,6 +116,20 @@ std::shared_ptr<FamilyModel> tiny_qwen2_moe() {
   return config;
 }
 
+std::shared_ptr<FamilyModel> tiny_gpt_oss() {
+  auto config = std::make_shared<GptOssConfig>();
+  config->vocab_size = 4096;
+  config->hidden_size = 256;
+  config->intermediate_size = config->moe_intermediate_size = 256;
+  config->num_hidden_layers = 2;
+  config->num_attention_heads = 8;
+  config->num_key_value_heads = 2;
+  config->head_dim = 32;
+  config->num_experts = 8;
+  config->num_experts_per_tok = 3;
+  return config;
+}
+
 // Two delta nets, with two value heads to a key head in `grouped`, and an attention with a gate.
 std::shared_ptr<FamilyModel> tiny_qwen3_next(bool grouped) {
   auto config = std::make_shared<Qwen3NextConfig>();
@@ -157,7 +173,7 @@ std::int64_t bytes_in_use() {
 TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   at::set_num_threads(1);
-  std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe(), tiny_qwen3_next(false),
+  std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe(), tiny_gpt_oss(), tiny_qwen3_next(false),
                                                    tiny_qwen3_next(true)};
   for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
     Qwen3Config config = tiny_moe();

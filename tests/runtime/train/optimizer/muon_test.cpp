@@ -167,6 +167,7 @@ TEST(Muon, LeavesTheEndsOfAModelToAdamWWhateverTheyAreCalled) {
   auto stage = stage_of({{"score.weight", ParameterRole::output},
                          {"wte.weight", ParameterRole::embedding},
                          {"multihead.q.weight", ParameterRole::inside},
+                         {"experts.up.bias", ParameterRole::vectors},
                          {"lm_head.weight", ParameterRole::unsaid},
                          {"embedding", ParameterRole::unsaid},
                          {"mix.weight", ParameterRole::unsaid}});
@@ -180,7 +181,8 @@ TEST(Muon, LeavesTheEndsOfAModelToAdamWWhateverTheyAreCalled) {
 
   EXPECT_EQ(by_muon({.lr = 1}), (std::set<std::string>{"multihead.q.weight", "mix.weight"}));
   EXPECT_EQ(by_muon({.lr = 1, .adamw_for = std::vector<std::string>{"*head*", "mix*"}}),
-            (std::set<std::string>{"score.weight", "wte.weight", "embedding"}));
+            (std::set<std::string>{"score.weight", "wte.weight", "embedding"}))
+      << "a bias for each expert is no matrix";
 }
 
 // What AdamW updates is what it would be in a job with AdamW alone.
