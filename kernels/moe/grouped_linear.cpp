@@ -4,6 +4,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/ones.h>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/rows.hpp"
@@ -65,9 +66,13 @@ at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, cons
   at::Tensor out;
   {
     BelowAutograd below;
-    out = at::empty({rows.size(0), weight.size(1)}, rows.options().requires_grad(false));
-    run_op(&OpTable::grouped_product, out, as_rows(rows), weight, offsets, true);
-    if (bias.defined()) out.add_(bias_rows(bias, offsets, rows.size(0)));
+    out = run_once("d9d::grouped_linear", {KeptKind::experts}, rows, [&]() -> Results {
+      const at::Tensor product =
+          at::empty({rows.size(0), weight.size(1)}, rows.options().requires_grad(false));
+      run_op(&OpTable::grouped_product, product, as_rows(rows), weight, offsets, true);
+      if (bias.defined()) product.add_(bias_rows(bias, offsets, rows.size(0)));
+      return {product};
+    })[0];
   }
   if (node) {
     node->bias = bias;
