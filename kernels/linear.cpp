@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/rows.hpp"
@@ -142,6 +143,18 @@ std::vector<at::Tensor> products(const at::Tensor& x, at::TensorList weights) {
   return results;
 }
 
+Results with_terms(Results results, at::TensorList biases, const std::vector<LowRankTerm>& terms,
+                   at::TensorList lows) {
+  for (std::size_t i = 0; i < biases.size(); ++i) {
+    if (biases[i].defined()) results[i].add_(biases[i]);
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const at::Tensor& b = terms[i].b;
+    if (lows[i].defined()) matmul(results[i].view({-1, b.size(0)}), lows[i], b.t(), 1);
+  }
+  return results;
+}
+
 void check_shapes(const at::Tensor& x, at::TensorList weights, at::TensorList biases,
                   const std::vector<LowRankTerm>& terms) {
   TORCH_CHECK(!weights.empty(), "linear_multi needs at least one weight");
@@ -179,19 +192,17 @@ std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights
   std::vector<at::Tensor> results;
   {
     BelowAutograd below;
-    results = products(x, weights);
-    for (std::size_t i = 0; i < biases.size(); ++i) {
-      if (biases[i].defined()) results[i].add_(biases[i]);
-    }
+    std::vector<at::Tensor> lows(terms.size());
     for (std::size_t i = 0; i < terms.size(); ++i) {
       const auto& [a, b, scale] = terms[i];
       if (!a.defined()) continue;
-      const at::Tensor low = scaled_product(as_rows(x), a.t(), scale);
-      matmul(results[i].view({-1, b.size(0)}), low, b.t(), 1);
+      lows[i] = scaled_product(as_rows(x), a.t(), scale);
       if (!node) continue;
-      saved.insert(saved.end(), {a, b, low});
+      saved.insert(saved.end(), {a, b, lows[i]});
       node->terms.push_back({i, scale});
     }
+    results = run_once("d9d::linear", {KeptKind::linear}, x,
+                       [&] { return with_terms(products(x, weights), biases, terms, lows); });
   }
   if (node) {
     node->num_weights = weights.size();

@@ -2,6 +2,7 @@
 
 #include "kernels/attention/attention_block.hpp"
 #include "kernels/attention/sinks.hpp"
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/rows.hpp"
 
@@ -39,12 +40,16 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
   AttentionBlock result;
   {
     BelowAutograd below;
-    const auto dtype = q.scalar_type();
-    result = attention_block(q, k, v, mask, scale, sinks.defined() ? sum_dtype(dtype) : dtype, visible);
-    if (sinks.defined()) {
-      add_sinks(result, sinks);
-      result.out = result.out.to(dtype);
-    }
+    const auto kept = run_once("d9d::attention", {KeptKind::attention}, q, [&]() -> Results {
+      const auto dtype = q.scalar_type();
+      result = attention_block(q, k, v, mask, scale, sinks.defined() ? sum_dtype(dtype) : dtype, visible);
+      if (sinks.defined()) {
+        add_sinks(result, sinks);
+        result.out = result.out.to(dtype);
+      }
+      return {result.out, result.lse};
+    });
+    result = {kept[0], kept[1]};
   }
   if (node) {
     node->mask = mask;

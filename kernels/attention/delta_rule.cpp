@@ -1,5 +1,6 @@
 #include "kernels/attention/delta_rule.hpp"
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
@@ -51,7 +52,9 @@ at::Tensor gated_delta_rule(const at::Tensor& q, const at::Tensor& k, const at::
   at::Tensor out;
   {
     BelowAutograd below;
-    out = run_op(&OpTable::delta_rule, q, k, v, decay, beta, options);
+    out = run_once("d9d::gated_delta_rule", {KeptKind::attention}, q, [&]() -> Results {
+      return {run_op(&OpTable::delta_rule, q, k, v, decay, beta, options)};
+    })[0];
   }
   if (node) {
     node->options = options;

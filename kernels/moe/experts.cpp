@@ -1,4 +1,5 @@
 #include "kernels/activation.hpp"
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/moe/choices.hpp"
@@ -73,11 +74,21 @@ at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::T
               probs.scalar_type(), ": expected [T, k] each, probs float32");
   const auto node = node_for<MoeExpertsNode>({x, probs, gate, up, down});
   BelowAutograd below;
-  const ExpertRows rows = run_op(&OpTable::expert_rows, experts, probs, count);
-  const at::Tensor tokens = as_rows(x.detach());
-  const at::Tensor gated = run_op(&OpTable::expert_project, tokens, gate, rows),
-                   above = run_op(&OpTable::expert_project, tokens, up, rows);
-  const at::Tensor y = run_op(&OpTable::expert_combine, gated, above, down, rows, x.size(0));
+  const Results projected = run_once("d9d::expert_project", {KeptKind::experts}, x, [&]() -> Results {
+    const ExpertRows of = run_op(&OpTable::expert_rows, experts, probs, count);
+    const at::Tensor tokens = as_rows(x.detach());
+    return {of.offsets,
+            of.map,
+            of.token,
+            of.scale,
+            run_op(&OpTable::expert_project, tokens, gate, of),
+            run_op(&OpTable::expert_project, tokens, up, of)};
+  });
+  const ExpertRows rows{projected[0], projected[1], projected[2], projected[3]};
+  const at::Tensor &gated = projected[4], &above = projected[5];
+  const at::Tensor y = run_once("d9d::expert_combine", {KeptKind::experts}, x, [&]() -> Results {
+    return {run_op(&OpTable::expert_combine, gated, above, down, rows, x.size(0))};
+  })[0];
   if (node) {
     node->rows = rows;
     node->save({x, gate, up, down, gated, above});

@@ -1,5 +1,6 @@
 #include <ATen/ops/empty.h>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/rows.hpp"
@@ -44,8 +45,12 @@ at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, cons
   at::Tensor out;
   {
     BelowAutograd below;
-    out = at::empty({rows.size(0), weight.size(1)}, rows.options().requires_grad(false));
-    run_op(&OpTable::grouped_product, out, as_rows(rows), weight, offsets, true);
+    out = run_once("d9d::grouped_linear", {KeptKind::experts}, rows, [&]() -> Results {
+      const at::Tensor product =
+          at::empty({rows.size(0), weight.size(1)}, rows.options().requires_grad(false));
+      run_op(&OpTable::grouped_product, product, as_rows(rows), weight, offsets, true);
+      return {product};
+    })[0];
   }
   if (node) {
     node->save({rows, weight, offsets});

@@ -1,3 +1,4 @@
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/rows.hpp"
@@ -44,9 +45,15 @@ std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, const Ro
   Routing routing;
   {
     BelowAutograd below;
-    const at::Tensor added =
-        bias.defined() ? bias.detach().to(sum_dtype(logits.scalar_type())).contiguous() : bias;
-    routing = run_op(&OpTable::moe_router, logits, added, rule);
+    // Kept with all that is ordered by it: another choice in the second run would not fit.
+    const auto kept =
+        run_once("d9d::moe_router", {KeptKind::experts, KeptKind::exchange}, logits, [&]() -> Results {
+          const at::Tensor added =
+              bias.defined() ? bias.detach().to(sum_dtype(logits.scalar_type())).contiguous() : bias;
+          const Routing chosen = run_op(&OpTable::moe_router, logits, added, rule);
+          return {chosen.scores, chosen.probs, chosen.experts};
+        });
+    routing = {kept[0], kept[1], kept[2]};
   }
   if (node) {
     node->rule = rule;

@@ -2,16 +2,23 @@
 // The section `model_provider` of a built-in family, as the job knows it: the same type for all families.
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "kernels/graph/kept_kind.hpp"
 #include "runtime/base/config/codec.hpp"
 #include "runtime/family/head_keys.hpp"
 #include "runtime/peft/peft_config.hpp"
 #include "runtime/tensor/dtype.hpp"
+
+namespace d9d::kernels {
+BOOST_DESCRIBE_ENUM(KeptKind, attention, linear, experts, exchange)
+}  // namespace d9d::kernels
 
 namespace d9d {
 
@@ -29,6 +36,7 @@ struct FamilyProvider {
   ModelSection model;
   Dtype dtype = Dtype::float32;
   bool enable_checkpointing = false;
+  std::vector<kernels::KeptKind> checkpoint_keeps;
   std::int64_t offload_layers = 0;
   std::optional<PeftConfig> peft;
   std::optional<HeadOptions> head;
@@ -36,8 +44,8 @@ struct FamilyProvider {
   HiddenStateSummary hidden_states = HiddenStateSummary::no;
 };
 BOOST_DESCRIBE_STRUCT(FamilyProvider, (),
-                      (from, model, dtype, enable_checkpointing, offload_layers, peft, head, heads,
-                       hidden_states))
+                      (from, model, dtype, enable_checkpointing, checkpoint_keeps, offload_layers, peft, head,
+                       heads, hidden_states))
 constexpr auto keys_of(config::Tag<FamilyProvider>) {
   return std::array{
       config::Key{"from", "",
@@ -48,6 +56,12 @@ constexpr auto keys_of(config::Tag<FamilyProvider>) {
       config::Key{"enable_checkpointing", "",
                   "keep only the input of each decoder layer and compute the layer again in backward: a "
                   "third more work, far less memory"},
+      config::Key{
+          "checkpoint_keeps", "",
+          "with `enable_checkpointing`: results that are kept, too, instead of being computed again, "
+          "by the ops that make them: attention, linear (products with weights), experts (products of "
+          "experts), exchange (what other ranks send). With all four hardly more work than without "
+          "checkpointing. The same numbers"},
       config::Key{"offload_layers", "",
                   "of so many decoder layers of each pipeline stage, the first ones, what backward needs "
                   "waits in pinned memory of the host and is copied beside the work of other layers: less "

@@ -181,8 +181,9 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
     registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
       return make_family_provider(
-          loaded.model, provider.dtype, {provider.enable_checkpointing, provider.offload_layers},
-          loaded.split, disk, {provider.peft, frozen_weights(loaded.job)},
+          loaded.model, provider.dtype,
+          {provider.enable_checkpointing, provider.offload_layers, provider.checkpoint_keeps}, loaded.split,
+          disk, {provider.peft, frozen_weights(loaded.job)},
           carried_keys(disk, provider, described_by(loaded.job, provider)), new_rows_of(loaded.job));
     });
   }

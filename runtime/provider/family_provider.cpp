@@ -20,7 +20,7 @@ class FamilyModelProvider final : public ModelProvider {
                       const NewRows& rows)
       : model_(std::move(model)),
         dtype_(dtype),
-        activations_(activations),
+        activations_(std::move(activations)),
         split_(split),
         disk_(disk),
         carried_(std::move(carried)),
@@ -32,6 +32,7 @@ class FamilyModelProvider final : public ModelProvider {
     auto stage = model_->build_stage(position, {.dtype = scalar_type_of(dtype_),
                                                 .device = c10::Device(position.device),
                                                 .checkpoint_activations = activations_.checkpointing,
+                                                .checkpoint_keeps = activations_.checkpoint_keeps,
                                                 .offload_layers = activations_.offload_layers,
                                                 .split = split_});
     if (adapter_) adapter_->adapt(*stage);
@@ -106,8 +107,8 @@ std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const 
                                                           StageSplit split, Disk& disk,
                                                           const FamilyPeft& peft, nlohmann::json carried,
                                                           const NewRows& rows) {
-  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, activations, split, disk, peft,
-                                               std::move(carried), rows);
+  return std::make_shared<FamilyModelProvider>(std::move(model), dtype, std::move(activations), split, disk,
+                                               peft, std::move(carried), rows);
 }
 
 }  // namespace d9d

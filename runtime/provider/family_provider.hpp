@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "kernels/graph/kept_kind.hpp"
 #include "runtime/job/section/model_config.hpp"
 #include "runtime/model_folder/new_rows.hpp"
 #include "runtime/nn/size/stage_layers.hpp"
@@ -25,6 +27,7 @@ struct FamilyPeft {
 struct KeptActivations {
   bool checkpointing = false;
   std::int64_t offload_layers = 0;
+  std::vector<kernels::KeptKind> checkpoint_keeps = {};
 };
 
 // `disk` outlives the provider. `carried`: keys of config.json that an export keeps (carried_keys.hpp); `rows`: those of

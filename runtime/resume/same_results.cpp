@@ -37,13 +37,15 @@ bool fills_last_row(const DataConfig& data) {
 bool makes_results(const std::string& key, bool knows_weights) {
   constexpr std::array parts{"model_provider.", "task.", "collation", "data.",
                              "inference.determinism.base_seed"};
-  constexpr std::array of_work{".enable_checkpointing", ".offload_layers", ".epochs",
-                               ".max_samples",          ".cache",          ".threads"};
+  constexpr std::array of_memory{"model_provider.enable_checkpointing", "model_provider.checkpoint_keeps",
+                                 "model_provider.offload_layers"};
+  constexpr std::array of_work{".epochs", ".max_samples", ".cache", ".threads"};
   constexpr std::array of_files{".files",        ".tokens", ".labels",         ".targets",
                                 ".position_ids", ".prefix", ".attention_mask", ".tokenizer"};
   constexpr std::array of_weights{"inference.model_stage_factory.source_checkpoint", "model_provider.from"};
   if (starts_with_any(key, of_weights)) return !knows_weights;
-  if (!starts_with_any(key, parts) || ends_with_any(key, of_work)) return false;
+  if (!starts_with_any(key, parts) || starts_with_any(key, of_memory) || ends_with_any(key, of_work))
+    return false;
   const bool names_file =
       key.starts_with("data.") && (ends_with_any(key, of_files) || key.find(".files.") != std::string::npos);
   return !names_file;

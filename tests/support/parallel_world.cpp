@@ -199,7 +199,8 @@ class World {
         factory_(plan_, hub_, nullptr, {.timeout = given.timeout, .devices = device_collectives(given)}),
         provider_(std::make_shared<GivenWeights>(
             make_family_provider(given.other ? given.other : std::make_shared<Qwen3Config>(given.model),
-                                 Dtype::float32, {given.enable_checkpointing, given.offload_layers},
+                                 Dtype::float32,
+                                 {given.enable_checkpointing, given.offload_layers, given.checkpoint_keeps},
                                  StageSplit{}, disk_, {given.peft, ""}),
             given.weights)),
         inboxes_(static_cast<std::size_t>(plan_.world_size())) {}

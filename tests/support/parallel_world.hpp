@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "kernels/graph/kept_kind.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/qwen3/config.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -26,6 +27,7 @@ struct ParallelCase {
   ParallelOptions options = {};
   bool enable_checkpointing = false;
   std::int64_t offload_layers = 0;
+  std::vector<kernels::KeptKind> checkpoint_keeps = {};
   TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
   ScheduleConfig schedule = GpipeSchedule{};
   int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this

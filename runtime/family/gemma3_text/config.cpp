@@ -191,6 +191,7 @@ BlockCosts Gemma3TextConfig::layer(std::int64_t index, int ranks) const {
   BlockCosts costs = DenseDecoder::layer(index, ranks);
   costs += norm_costs(hidden_size);
   costs += norm_costs(hidden_size);
+  costs.summed += hidden_size;  // the feed-forward block's output is normed
   return costs;
 }
 

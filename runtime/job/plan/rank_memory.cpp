@@ -114,14 +114,15 @@ class Estimate {
     const FamilyProvider* const family = family_of(job_);
     const bool recomputes = family != nullptr && family->enable_checkpointing;
     const std::int64_t offloads = family != nullptr ? family->offload_layers : 0;
+    const auto keeps = family != nullptr ? family->checkpoint_keeps : std::vector<kernels::KeptKind>();
     const int bytes = static_cast<int>(size_of(dtype_of_parameters(job_)));
     const std::int64_t of_loss = kept_by_loss();
     std::int64_t largest = 0, passing = 0;
     for (const StagePosition& stage : stages) {
       const std::int64_t kept = activation_bytes(model_, stage, *tokens_, bytes, recomputes,
-                                                 job_.mesh.tensor_parallel, loaded_.split);
+                                                 job_.mesh.tensor_parallel, loaded_.split, keeps);
       const OffloadedBytes offloaded = offloaded_bytes(model_, stage, *tokens_, bytes, offloads, recomputes,
-                                                       job_.mesh.tensor_parallel, loaded_.split);
+                                                       job_.mesh.tensor_parallel, loaded_.split, keeps);
       largest = std::max(largest, kept - offloaded.moved + (stage.is_last() ? of_loss : 0));
       passing = std::max(passing, offloaded.passing);
     }

@@ -154,6 +154,13 @@ void of_masters(const JobConfig& job, Issues& issues) {
   issues.push_back({"optimizer.master_weights", "the parameters are float32 themselves", "leave it out"});
 }
 
+void of_checkpointing(const JobConfig& job, Issues& issues) {
+  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
+  if (!family || family->enable_checkpointing) return;
+  issues.push_back({"model_provider.checkpoint_keeps", "no layer is computed again in backward",
+                    "leave it out, or set model_provider.enable_checkpointing: true"});
+}
+
 // As in transformers. A folder's config.json may say that it counts.
 void of_balance(const JobConfig& job, Issues& issues) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
@@ -194,6 +201,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_optimizer(job.optimizer, issues);
   of_plugins(job, issues);
   of_masters(job, issues);
+  of_checkpointing(job, issues);
   of_balance(job, issues);
   of_devices(job.node, issues);
   return issues;

@@ -4,6 +4,14 @@
 
 namespace d9d {
 
+ResultCosts& ResultCosts::operator+=(const ResultCosts& other) {
+  own += other.own;
+  gathered += other.gathered;
+  side_own += other.side_own;
+  side_gathered += other.side_gathered;
+  return *this;
+}
+
 BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   parameters += other.parameters;
   experts += other.experts;
@@ -17,6 +25,10 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   kept_gathered += other.kept_gathered;
   side_own += other.side_own;
   side_gathered += other.side_gathered;
+  attention_results += other.attention_results;
+  linear_results += other.linear_results;
+  expert_results += other.expert_results;
+  summed += other.summed;
   return *this;
 }
 
@@ -48,6 +60,9 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.side_gathered = 4 * (heads + (options.qk_norm ? heads + kv_heads : 0));
   if (options.output_gate)
     costs.kept_gathered += gates + 2 * mixed;  // the sigmoid, and the output before the gate
+  costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
+  costs.linear_results = {.gathered = queries + gates + keys + values};
+  costs.summed = hidden;
   return costs;
 }
 
@@ -65,6 +80,9 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
   costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;
   costs.side_gathered = 4 * 3 * heads;  // decay, beta, 1 / rms
+  costs.attention_results = {.gathered = values};
+  costs.linear_results = {.gathered = 2 * (keys + values + heads)};
+  costs.summed = hidden;
   return costs;
 }
 
@@ -87,6 +105,9 @@ BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ran
   costs.kept_gathered = key_latent + (latent_queries ? options.query_rank : hidden) + 2 * queries + 2 * mixed;
   costs.side_own = latent_queries ? 8 : 4;
   costs.side_gathered = 4 * heads;
+  costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
+  costs.linear_results = {.own = key_latent + options.query_rank, .gathered = queries + expanded};
+  costs.summed = hidden;
   return costs;
 }
 
@@ -95,7 +116,11 @@ BlockCosts swiglu_costs(const SwiGluOptions& options, int ranks) {
   const std::int64_t width = (options.intermediate_size + ranks - 1) / ranks, hidden = options.hidden_size;
   const std::int64_t weights = 3 * hidden * width;
   const std::int64_t all = weights + (options.bias ? 2 * width + hidden : 0);
-  return {.parameters = all, .active = all, .products = weights, .kept_gathered = hidden + 3 * width};
+  return {.parameters = all,
+          .active = all,
+          .products = weights,
+          .kept_gathered = hidden + 3 * width,
+          .linear_results = {.gathered = 2 * width}};
 }
 
 // Kept: the input, gate and up of the chosen experts; router probabilities and routes.
@@ -108,10 +133,16 @@ BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
                    .active = active,
                    .products = active,
                    .kept_own = options.hidden_size + options.top_k * 2 * options.intermediate_size,
-                   .side_own = 4 * options.num_experts + 32 * options.top_k};
+                   .side_own = 4 * options.num_experts + 32 * options.top_k,
+                   .linear_results = {.own = options.num_experts},
+                   .expert_results = {.own = options.top_k * 2 * options.intermediate_size,
+                                      .side_own = 4 * options.num_experts + 32 * options.top_k}};
   if (options.shared_intermediate_size == 0) return costs;
   costs += swiglu_costs({options.hidden_size, options.shared_intermediate_size}, ranks);
   if (ranks == 1) costs.kept_gathered -= options.hidden_size;  // the input is the router's too
+  // Added up, not the layer's output itself: read as far as kernels can tell.
+  costs.expert_results.own += options.hidden_size;
+  costs.summed = options.hidden_size;
   if (!options.shared_gate) return costs;
   // Kept: the shared expert's result and the gate's.
   const std::int64_t gate = options.hidden_size;

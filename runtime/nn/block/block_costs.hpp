@@ -7,9 +7,20 @@
 
 namespace d9d {
 
-// The costs of a layer or of a part of one. Values that are kept between forward and backward are
-// counted per token: `own` for each token of this rank, `gathered` for each token gathered from
-// the ranks of tensor parallelism.
+// Values that are kept between forward and backward are counted per token: `own` for each token of this rank,
+// `gathered` for each token gathered from the ranks of tensor parallelism.
+
+// The results that ops of one kind keep in a checkpointed layer (KeptKind).
+struct ResultCosts {
+  std::int64_t own = 0;  // elements of the model's dtype
+  std::int64_t gathered = 0;
+  std::int64_t side_own = 0;  // bytes of fp32 and int64 values: log-sum-exp, routes
+  std::int64_t side_gathered = 0;
+
+  ResultCosts& operator+=(const ResultCosts& other);
+};
+
+// The costs of a layer or of a part of one.
 struct BlockCosts {
   std::int64_t parameters = 0;
   std::int64_t experts = 0;   // parameters that expert parallelism deals out; included in `parameters`
@@ -23,6 +34,9 @@ struct BlockCosts {
   std::int64_t kept_gathered = 0;
   std::int64_t side_own = 0;  // bytes of fp32 and int64 values: norm factors, log-sum-exp, routes
   std::int64_t side_gathered = 0;
+  ResultCosts attention_results, linear_results, expert_results;
+  // Elements of own tokens: results of row-parallel products that the layer reads when it is computed again.
+  std::int64_t summed = 0;
 
   BlockCosts& operator+=(const BlockCosts& other);
 };

@@ -4,6 +4,7 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/sub.h>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/base/error.hpp"
@@ -48,7 +49,9 @@ at::Tensor Linear::forward(const at::Tensor& x) const {
 
 at::Tensor Linear::forward_shared(const at::Tensor& x, const ActivationShards& positions) const {
   if (!positions.shared()) return forward(x);
-  const at::Tensor own = positions.scatter_sum(product(*this, x, {}));
+  const at::Tensor summand = product(*this, x, {});
+  kernels::mark_read_by_next(summand);
+  const at::Tensor own = positions.scatter_sum(summand);
   return bias.defined() ? at::add(own, bias) : own;
 }
 

@@ -18,9 +18,10 @@ using torch::autograd::variable_list;
 
 class RecomputeSegment final : public torch::autograd::Node {
  public:
-  RecomputeSegment(Segment segment, const at::Tensor& x)
+  RecomputeSegment(Segment segment, const at::Tensor& x, std::unique_ptr<kernels::KeptResults> kept)
       : segment_(std::move(segment)),
         x_(x, /*is_output=*/false),
+        kept_(std::move(kept)),
         work_(kernels::WeightWork::current()),
         place_(MicrobatchScope::current()) {
     set_next_edges(torch::autograd::collect_next_edges(x));
@@ -28,6 +29,7 @@ class RecomputeSegment final : public torch::autograd::Node {
 
   void release_variables() override {
     x_.reset_data();
+    kept_.reset();
     released_ = true;
   }
 
@@ -41,7 +43,7 @@ class RecomputeSegment final : public torch::autograd::Node {
     const MicrobatchScope same_noise(place_);
     const at::AutoGradMode on(true);
     const at::Tensor x = x_.unpack(getptr()).detach().requires_grad_(task_should_compute_output(0));
-    const std::vector<at::Tensor> all = segment_(x, true);
+    const std::vector<at::Tensor> all = run_again(x);
     std::vector<kernels::BackwardRoot> roots;
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].defined() || !all[i].requires_grad()) continue;
@@ -52,8 +54,16 @@ class RecomputeSegment final : public torch::autograd::Node {
     return {x.grad()};
   }
 
+  std::vector<at::Tensor> run_again(const at::Tensor& x) {
+    const kernels::KeptResults::Scope taking(*kept_, /*again=*/true);
+    std::vector<at::Tensor> outputs = segment_(x, true);
+    kept_->require_all_taken();
+    return outputs;
+  }
+
   Segment segment_;
   torch::autograd::SavedVariable x_;
+  std::unique_ptr<kernels::KeptResults> kept_;
   c10::intrusive_ptr<kernels::WeightWork> work_;
   const MicrobatchPlace place_;
   bool released_ = false;
@@ -61,14 +71,16 @@ class RecomputeSegment final : public torch::autograd::Node {
 
 }  // namespace
 
-std::vector<at::Tensor> checkpointed(Segment segment, const at::Tensor& x) {
+std::vector<at::Tensor> checkpointed(Segment segment, const at::Tensor& x, const kernels::KeptKinds& keeps) {
   if (!at::GradMode::is_enabled()) return segment(x, false);
+  auto kept = std::make_unique<kernels::KeptResults>(keeps);
   std::vector<at::Tensor> outputs;
   {
     const at::NoGradGuard off;
+    const kernels::KeptResults::Scope recording(*kept, /*again=*/false);
     for (const at::Tensor& y : segment(x, false)) outputs.push_back(y.detach());
   }
-  const auto node = kernels::make_node<RecomputeSegment>(std::move(segment), x);
+  const auto node = kernels::make_node<RecomputeSegment>(std::move(segment), x, std::move(kept));
   for (at::Tensor& y : outputs) torch::autograd::set_history(y, node);
   return outputs;
 }

@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include "kernels/graph/kept_results.hpp"
 #include "runtime/nn/size/stage_layers.hpp"
 
 namespace d9d {
@@ -12,9 +13,11 @@ struct BuildOptions {
   c10::ScalarType dtype = c10::ScalarType::Float;
   c10::Device device = c10::Device(c10::DeviceType::CPU);
   // Keep only the input of each decoder layer in forward and compute the layer again in backward.
-  // The loss is the same bit for bit; gradients differ by the rounding of one sum per layer. A
-  // third more work, far less memory.
+  // Loss and gradients are the same bit for bit.
+  // Up to a third more work, far less memory.
   bool checkpoint_activations = false;
+  // Keep the results of these ops, too, and do not compute them again. Results are the same to the bit.
+  kernels::KeptKinds checkpoint_keeps = {};
   // The first layers of each stage, this many, keep their saved tensors in the memory of the
   // host until backward (activation_offload.hpp) and are not computed again. For devices only.
   // Results are the same to the bit.

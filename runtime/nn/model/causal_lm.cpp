@@ -100,7 +100,7 @@ Residual CausalLm::run_checkpointed(const Layer& layer, const Residual& state,
     if (none.defined()) outputs.push_back(after.router_sums);
     return outputs;
   };
-  const std::vector<at::Tensor> outputs = checkpointed(segment, state.sum());
+  const std::vector<at::Tensor> outputs = checkpointed(segment, state.sum(), options_.checkpoint_keeps);
   return {outputs[0], {}, sums ? at::add(state.router_sums, outputs[1]) : state.router_sums};
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/add.h>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/norm.hpp"
 #include "runtime/nn/model/layer_caches.hpp"
 
@@ -39,7 +40,10 @@ Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& conte
   const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
   const Residual middle{entering, normed_by(attended_norm_, attended(before_attention, context))};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
-  const at::Tensor mixed = normed_by(fed_norm_, mlp_->forward(before_mlp, recompute, context.token_mask));
+  const at::Tensor fed = mlp_->forward(before_mlp, recompute, context.token_mask);
+  // Then it is only a part of the layer's output, which nobody reads when the layer is computed again.
+  if (!fed_norm_) kernels::mark_unread(fed);
+  const at::Tensor mixed = normed_by(fed_norm_, fed);
   at::Tensor sums = entered[2];
   ExpertBlock* const experts = mlp_->experts();
   if (sums.defined() && experts != nullptr) sums = at::add(sums, experts->take_router_sums());

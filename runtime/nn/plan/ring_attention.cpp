@@ -11,6 +11,7 @@
 
 #include "kernels/attention/attention_block.hpp"
 #include "kernels/attention/sinks.hpp"
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node_pointer.hpp"
 #include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
@@ -239,7 +240,12 @@ at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const
   AttentionBlock forward;
   {
     const at::NoGradGuard off;
-    forward = ring_forward(ring, q.detach(), k.detach(), v.detach());
+    const auto kept = kernels::run_once(
+        "d9d::ring_attention", {kernels::KeptKind::attention}, q, [&]() -> kernels::Results {
+          const AttentionBlock block = ring_forward(ring, q.detach(), k.detach(), v.detach());
+          return {block.out, block.lse};
+        });
+    forward = {kept[0], kept[1]};
   }
   const bool wanted = q.requires_grad() || k.requires_grad() || v.requires_grad() ||
                       (rule.sinks.defined() && rule.sinks.requires_grad());

@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node_pointer.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -33,11 +34,15 @@ class Transposed final : public torch::autograd::Node {
   Transform backward_;
 };
 
-at::Tensor differentiable(const at::Tensor& x, const Transform& forward, Transform backward) {
+// `kept_as`: the op's name where a checkpointed segment may keep the result. Gathered tensors are not kept, because
+// each is larger than what it is made of.
+at::Tensor differentiable(const at::Tensor& x, const Transform& forward, Transform backward,
+                          const char* kept_as = nullptr) {
   at::Tensor y;
   {
     const at::NoGradGuard off;
-    y = forward(x.detach());
+    const auto run = [&]() -> kernels::Results { return {forward(x.detach())}; };
+    y = (kept_as != nullptr ? kernels::run_once(kept_as, {kernels::KeptKind::exchange}, x, run) : run())[0];
     if (y.is_same(x)) y = y.alias();
   }
   if (!at::GradMode::is_enabled() || !x.requires_grad()) return y;
@@ -115,7 +120,8 @@ at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, const SharedCommu
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
   return differentiable(
       x, [&](const at::Tensor& local) { return plain::scatter_sum_along(local, dim, *group); },
-      [group, dim](const at::Tensor& grad) { return plain::gather_along(grad, dim, *group); });
+      [group, dim](const at::Tensor& grad) { return plain::gather_along(grad, dim, *group); },
+      "d9d::scatter_sum");
 }
 
 at::Tensor split_along(const at::Tensor& x, std::int64_t dim, const SharedCommunicator& group) {
@@ -141,9 +147,10 @@ at::Tensor exchange_rows(const at::Tensor& x, std::vector<std::int64_t> send_row
   const auto forward = [&](const at::Tensor& local) {
     return plain::exchange_rows(local, send_rows, receive_rows, *group);
   };
-  return differentiable(x, forward, [group, send_rows, receive_rows](const at::Tensor& grad) {
+  const auto backward = [group, send_rows, receive_rows](const at::Tensor& grad) {
     return plain::exchange_rows(grad, receive_rows, send_rows, *group);
-  });
+  };
+  return differentiable(x, forward, backward, "d9d::exchange_rows");
 }
 
 at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64_t gather_dim,
@@ -152,7 +159,8 @@ at::Tensor swap_shards(const at::Tensor& x, std::int64_t scatter_dim, std::int64
       x, [&](const at::Tensor& local) { return plain::swap_shards(local, scatter_dim, gather_dim, *group); },
       [group, scatter_dim, gather_dim](const at::Tensor& grad) {
         return plain::swap_shards(grad, gather_dim, scatter_dim, *group);
-      });
+      },
+      "d9d::swap_shards");
 }
 
 }  // namespace d9d

@@ -1,8 +1,8 @@
 #include "runtime/nn/shard/token_dispatch.hpp"
 
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/sub.h>
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "kernels/graph/kept_results.hpp"
 #include "kernels/moe.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -36,16 +37,18 @@ at::Tensor ranks_of(const at::Tensor& experts, std::int64_t experts_per_rank) {
   return ranks;
 }
 
+// Returns what `exchange` tells of the tokens on their way, or what a checkpointed segment has kept of it.
+at::Tensor told_once(const char* what, const at::Tensor& experts, c10::function_ref<at::Tensor()> exchange) {
+  return kernels::run_once(what, {kernels::KeptKind::exchange}, experts,
+                           [&]() -> kernels::Results { return {exchange()}; })[0];
+}
+
 // Tells each rank how many rows it will get. Returns how many rows each rank will send here.
-std::vector<std::int64_t> exchange_counts(std::vector<std::int64_t> send_rows, Communicator& group) {
-  std::vector<std::int64_t> receive_rows(send_rows.size());
-  const auto view = [](std::vector<std::int64_t>& rows) {
-    return at::from_blob(rows.data(), {static_cast<std::int64_t>(rows.size())}, at::kLong);
-  };
-  at::Tensor received = view(receive_rows);
+at::Tensor exchange_counts(const std::vector<std::int64_t>& send_rows, Communicator& group) {
+  at::Tensor received = at::empty({group.size()}, at::kLong);
   const std::vector<std::int64_t> one_each(send_rows.size(), 1);
-  group.all_to_all(received, view(send_rows), one_each, one_each).wait();
-  return receive_rows;
+  group.all_to_all(received, at::tensor(send_rows, at::kLong), one_each, one_each).wait();
+  return received;
 }
 
 std::vector<std::int64_t> rows_by_offsets(const at::Tensor& offsets, int size) {
@@ -90,7 +93,6 @@ class HostRoute {
 };
 
 at::Tensor on_host(const at::Tensor& experts) {
-  if (experts.is_cpu()) return experts;
   const at::Tensor here = copy_later(experts.contiguous());
   device_of(experts.device()).record().wait("experts of tokens");
   return here;
@@ -104,7 +106,8 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
   D9D_CHECK(num_experts % size == 0, "{} experts are not divisible by the {} ranks of {}", num_experts, size,
             group->name());
   const bool of_host = experts.is_cpu();
-  const at::Tensor known = on_host(experts);
+  const at::Tensor known =
+      of_host ? experts : told_once("d9d::choices_on_host", experts, [&] { return on_host(experts); });
   const at::Tensor ranks_here = ranks_of(known, num_experts / size);
   const at::Tensor ranks = of_host ? ranks_here : upload(ranks_here, device_of(experts.device()));
   // Between processes the number of exchanges costs more than their bytes. So expert ids travel
@@ -118,7 +121,10 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
   TokenRoute route;
   route.map = map;
   route.send_rows = of_host ? rows_by_offsets(offsets, group->size()) : on_way.send_rows(group->size());
-  route.receive_rows = exchange_counts(route.send_rows, *group);
+  const at::Tensor counts =
+      told_once("d9d::exchange_counts", experts, [&] { return exchange_counts(route.send_rows, *group); });
+  route.receive_rows.assign(counts.const_data_ptr<std::int64_t>(),
+                            counts.const_data_ptr<std::int64_t>() + counts.numel());
   const auto travel = [&](const at::Tensor& sent) {
     return exchange_rows(sent, route.send_rows, route.receive_rows, group);
   };
@@ -130,9 +136,10 @@ DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, c
     choices = travel(std::get<0>(kernels::moe_permute(choices, ranks, size)));
   }
   const std::int64_t first = group->rank() * (num_experts / size);
-  const at::Tensor own = of_host
-                             ? choices.detach().narrow(1, top_k, top_k).to(at::kLong).sub_(first)
-                             : upload(on_way.experts_here(route, first, *group), device_of(experts.device()));
+  const auto told = [&] { return on_way.experts_here(route, first, *group); };
+  const at::Tensor own =
+      of_host ? choices.detach().narrow(1, top_k, top_k).to(at::kLong).sub_(first)
+              : upload(told_once("d9d::choices_here", experts, told), device_of(experts.device()));
   return {tokens, choices.narrow(1, 0, top_k), own, std::move(route)};
 }
 

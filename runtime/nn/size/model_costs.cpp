@@ -5,15 +5,37 @@
 namespace d9d {
 namespace {
 
+using kernels::KeptKind;
+
 LayerRange layers_of(const ModelDescription& model, StagePosition position, const StageSplit& split) {
   return layers_of_stages(model, position.num_stages, split).at(static_cast<std::size_t>(position.stage));
 }
 
+std::int64_t bytes_of(const ResultCosts& kept, std::int64_t tokens, int bytes_per_element, int ranks) {
+  const std::int64_t own = tokens / ranks;
+  return (own * kept.own + tokens * kept.gathered) * bytes_per_element + own * kept.side_own +
+         tokens * kept.side_gathered;
+}
+
 // Bytes that one rank of tensor parallelism keeps in a decoder layer for `tokens` of all ranks.
 std::int64_t kept_bytes(const BlockCosts& layer, std::int64_t tokens, int bytes_per_element, int ranks) {
-  const std::int64_t own = tokens / ranks;
-  return (own * layer.kept_own + tokens * layer.kept_gathered) * bytes_per_element + own * layer.side_own +
-         tokens * layer.side_gathered;
+  return bytes_of({layer.kept_own, layer.kept_gathered, layer.side_own, layer.side_gathered}, tokens,
+                  bytes_per_element, ranks);
+}
+
+// Bytes that it keeps in a checkpointed layer.
+std::int64_t checkpointed_bytes(const BlockCosts& layer, std::int64_t width, std::int64_t tokens,
+                                int bytes_per_element, int ranks, const std::vector<KeptKind>& keeps) {
+  const auto has = [&](KeptKind kind) { return std::find(keeps.begin(), keeps.end(), kind) != keeps.end(); };
+  ResultCosts all{.own = width};
+  if (has(KeptKind::attention)) all += layer.attention_results;
+  if (has(KeptKind::linear)) all += layer.linear_results;
+  if (has(KeptKind::experts)) all += layer.expert_results;
+  // Summands of several ranks are kept only where the sum is not.
+  const bool keeps_sums = has(KeptKind::exchange) && ranks > 1;
+  if (keeps_sums || (has(KeptKind::linear) && ranks == 1)) all.own += layer.summed;
+  if (has(KeptKind::linear) && ranks > 1 && !keeps_sums) all.gathered += layer.summed;
+  return bytes_of(all, tokens, bytes_per_element, ranks);
 }
 
 // The number of keys that a query of a sequence sees on average.
@@ -113,41 +135,44 @@ double training_flops_per_token(const ModelDescription& model, std::int64_t leng
 
 std::int64_t activation_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                               int bytes_per_element, bool checkpoint_activations, int tensor_parallel,
-                              const StageSplit& split) {
+                              const StageSplit& split, const std::vector<KeptKind>& keeps) {
   const LayerRange layers = layers_of(model, position, split);
   const std::int64_t depths = position.is_last() ? model.prediction_depths : 0;
   std::int64_t all = 0;
   std::int64_t largest = 0;
-  const auto add = [&](std::int64_t layer) {
-    const std::int64_t bytes =
-        kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
-    all += bytes;
+  const auto add = [&](std::int64_t index) {
+    const BlockCosts layer = model.layer(index, tensor_parallel);
+    const std::int64_t bytes = kept_bytes(layer, tokens, bytes_per_element, tensor_parallel);
+    all += checkpoint_activations ? checkpointed_bytes(layer, model.hidden_size, tokens, bytes_per_element,
+                                                       tensor_parallel, keeps)
+                                  : bytes;
     largest = std::max(largest, bytes);
   };
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) add(layer);
   for (std::int64_t depth = 0; depth < depths; ++depth) add(model.num_hidden_layers + depth);
   const std::int64_t state = tokens * model.hidden_size * bytes_per_element;
   const std::int64_t own_state = state / tensor_parallel;
-  if (checkpoint_activations) all = (layers.size() + depths) * own_state + largest;
+  if (checkpoint_activations) all += largest;
   if (!position.is_last()) return all;
   // A head keeps the sum, the normed state and its gradient; before a layer of multi-token prediction both
   // inputs and the normed ones are kept.
   return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
 }
 
-// Offloaded layers are not computed again. Layers that are computed again keep
-// only their input, on the device.
+// Offloaded layers are not computed again.
 OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                                int bytes_per_element, std::int64_t offload_layers,
-                               bool checkpoint_activations, int tensor_parallel, const StageSplit& split) {
+                               bool checkpoint_activations, int tensor_parallel, const StageSplit& split,
+                               const std::vector<KeptKind>& keeps) {
   const LayerRange layers = layers_of(model, position, split);
   const std::int64_t end = std::min(layers.end, layers.begin + offload_layers);
   OffloadedBytes bytes;
-  for (std::int64_t layer = layers.begin; layer < end; ++layer) {
-    const std::int64_t kept =
-        kept_bytes(model.layer(layer, tensor_parallel), tokens, bytes_per_element, tensor_parallel);
-    const std::int64_t input = tokens * model.hidden_size * bytes_per_element / tensor_parallel;
-    bytes.moved += checkpoint_activations ? input : kept;
+  for (std::int64_t index = layers.begin; index < end; ++index) {
+    const BlockCosts layer = model.layer(index, tensor_parallel);
+    const std::int64_t kept = kept_bytes(layer, tokens, bytes_per_element, tensor_parallel);
+    bytes.moved += checkpoint_activations ? checkpointed_bytes(layer, model.hidden_size, tokens,
+                                                               bytes_per_element, tensor_parallel, keeps)
+                                          : kept;
     bytes.passing = std::max(bytes.passing, (layers.begin + 1 < end ? 2 : 1) * kept);
   }
   return bytes;

@@ -3,7 +3,9 @@
 // throughput figures and schedules.
 
 #include <cstdint>
+#include <vector>
 
+#include "kernels/graph/kept_kind.hpp"
 #include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/nn/size/model_description.hpp"
 #include "runtime/nn/size/stage_layers.hpp"
@@ -42,11 +44,12 @@ LayerCosts layer_costs(const ModelDescription& model, std::int64_t length);
 
 // Bytes that a stage keeps between forward and backward for one microbatch of `tokens`: the tensors that
 // kernels save (layer inputs, projections, attention output and its log-sum-exp, expert activations). Exact
-// except for small index tensors. With checkpointing: one hidden state per layer, and the activations of one
-// layer during backward. With tensor parallelism: the bytes on one rank, for `tokens` of all ranks.
+// except for small index tensors. With checkpointing: per layer one hidden state and the results of `keeps`, and
+// the activations of one layer during backward. With tensor parallelism: the bytes on one rank, for `tokens` of all
+// ranks.
 std::int64_t activation_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                               int bytes_per_element, bool checkpoint_activations, int tensor_parallel = 1,
-                              const StageSplit& split = {});
+                              const StageSplit& split = {}, const std::vector<kernels::KeptKind>& keeps = {});
 
 // The part of these bytes that offloading the first layers of the stage moves
 // to the host (activation_offload.hpp).
@@ -57,6 +60,7 @@ struct OffloadedBytes {
 OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                                int bytes_per_element, std::int64_t offload_layers,
                                bool checkpoint_activations, int tensor_parallel = 1,
-                               const StageSplit& split = {});
+                               const StageSplit& split = {},
+                               const std::vector<kernels::KeptKind>& keeps = {});
 
 }  // namespace d9d

@@ -187,6 +187,24 @@ TEST(CliCheck, CountsActivationsThatAreOffloadedByWhatTheDeviceHas) {
   EXPECT_EQ(bytes(6), all / 6);
 }
 
+TEST(CliCheck, CountsActivationsOfLayersThatAreComputedAgainByWhatTheyKeep) {
+  const auto bytes = [](const std::string& checkpointing, const std::string& keeps) {
+    const auto json =
+        nlohmann::json::parse(run(real(), {"check", job, "--json", "--ranks", "2", "--set",
+                                           "model_provider.model.num_hidden_layers=24", "--set",
+                                           "model_provider.enable_checkpointing=" + checkpointing, "--set",
+                                           "model_provider.checkpoint_keeps=" + keeps})
+                                  .out);
+    return json["memory"][0]["activation_bytes"].get<std::int64_t>();
+  };
+
+  const std::int64_t inputs = bytes("true", "[]"), attention = bytes("true", "[attention]");
+  const std::int64_t costly = bytes("true", "[attention, linear, experts, exchange]");
+  EXPECT_LT(inputs, attention);
+  EXPECT_LT(attention, costly);
+  EXPECT_LT(costly, bytes("false", "[]"));
+}
+
 TEST(CliCheck, CountsParametersAndMemoryOfEachStage) {
   const auto json = nlohmann::json::parse(run(real(), {"check", job, "--json", "--ranks", "2"}).out);
 

@@ -100,5 +100,31 @@ TEST_F(MemoryOfDevices, IsEnoughForAJobThatOffloadsLayersAndNotWithout) {
   EXPECT_EQ(job_.exact_curve("with"), job_.exact_curve("unlimited"));
 }
 
+// The less is computed again, the more is kept.
+TEST_F(MemoryOfDevices, OfLayersThatAreComputedAgainIsThatOfWhatTheyKeep) {
+  const Words words = set("model_provider.model.num_hidden_layers", "8") +
+                      set("model_provider.model.max_position_embeddings", "2048") +
+                      set("data.sequence_length", "2048") + set("trainer.schedule.total_steps", "3") +
+                      set("node.device", "delayed");
+  const auto activations = [&](const std::string& run, const Words& more) {
+    const Outcome outcome = run_with("", named(run) + words + more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return number_behind(outcome.err.substr(outcome.err.find("delayed:0 (rank 0) took")), "activations");
+  };
+  const Words again = set("model_provider.enable_checkpointing", "true");
+  const std::string keeps = "model_provider.checkpoint_keeps";
+
+  const double all = activations("all", {});
+  const double costly = activations("costly", again + set(keeps, "[attention, linear, experts, exchange]"));
+  const double attention = activations("attention", again + set(keeps, "[attention]"));
+  const double inputs = activations("inputs", again);
+
+  EXPECT_LT(inputs, attention);
+  EXPECT_LT(attention, costly);
+  EXPECT_LT(costly, all);
+  for (const char* run : {"costly", "attention", "inputs"})
+    EXPECT_EQ(job_.exact_curve(run), job_.exact_curve("all")) << run;
+}
+
 }  // namespace
 }  // namespace d9d::test

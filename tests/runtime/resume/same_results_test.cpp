@@ -56,7 +56,8 @@ TEST(SameResults, OfAnotherModelTaskOrDataAreRefusedWithAWayToBeginAnew) {
 TEST(SameResults, GoOnWhereOnlyTheWorkIsDoneAnotherWay) {
   expect_goes_on({"inference.batching.global_batch_size=8", "mesh={pipeline_parallel: 2}",
                   "inference.schedule.total_steps=3", "data.epochs=2",
-                  "inference.data_prefetch.prefetch_factor=3"});
+                  "inference.data_prefetch.prefetch_factor=3", "model_provider.enable_checkpointing=true",
+                  "model_provider.checkpoint_keeps=[attention, linear]"});
   require_same_results(job(), nlohmann::json(resolved_keys(job())), {{"data", "more", true}}, {}, true);
 }
 

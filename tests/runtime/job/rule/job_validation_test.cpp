@@ -238,6 +238,11 @@ TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
   EXPECT_THAT(
       warnings({"trainer.model_stage_factory.checkpoint_only_trainable_parameters=true"}),
       ElementsAre(HasSubstr("checkpoint_only_trainable_parameters: has no effect: all parameters train")));
+  EXPECT_THAT(warnings({"model_provider.checkpoint_keeps=[attention]"}),
+              ElementsAre(HasSubstr("checkpoint_keeps: has no effect: no layer is computed again")));
+  EXPECT_THAT(warnings({"model_provider.checkpoint_keeps=[attention, linear]",
+                        "model_provider.enable_checkpointing=true"}),
+              IsEmpty());
   EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5}"}),
               ElementsAre(HasSubstr("optimizer.dampening: has no effect: there is no momentum")));
   EXPECT_THAT(warnings({"optimizer={name: sgd, lr: 1, dampening: 0.5, momentum: 0.9}"}), IsEmpty());

@@ -185,6 +185,51 @@ TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   }
 }
 
+// By a first stage of three layers and one of one.
+TEST(ModelCosts, EstimatesWhatACheckpointedLayerKeeps) {
+  if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
+  at::set_num_threads(1);
+  using kernels::KeptKind;
+  const StagePosition first{0, 2};
+  Qwen3Config dense = tiny_moe();
+  dense.kind = Qwen3Kind::dense;
+  const auto next = std::dynamic_pointer_cast<Qwen3NextConfig>(tiny_qwen3_next(true));
+  const std::vector<std::shared_ptr<FamilyModel>> models{std::make_shared<Qwen3Config>(dense),
+                                                         std::make_shared<Qwen3Config>(tiny_moe()),
+                                                         tiny_qwen2_moe(), next};
+  const TensorMap inputs = {{"input_ids", at::arange(300, at::kLong).view({2, 150})}};
+  for (const auto& model : models) {
+    const auto set_layers = [&](std::int64_t of_stage) {
+      model->num_hidden_layers = 2 * of_stage;
+      next->linear_layers.assign(static_cast<std::size_t>(2 * of_stage), true);
+    };
+    for (const auto& keeps : {std::vector<KeptKind>{},
+                              {KeptKind::attention},
+                              {KeptKind::attention, KeptKind::linear, KeptKind::experts}}) {
+      const auto measured = [&](std::int64_t layers) {
+        set_layers(layers);
+        const auto stage =
+            model->build_stage(first, {.checkpoint_activations = true, .checkpoint_keeps = keeps});
+        draw_initial_weights(stage->parameters(), 1);
+        stage->forward(inputs, {});  // tables and other first-time memory
+        const std::int64_t before = bytes_in_use();
+        const auto outputs = stage->forward(inputs, {});
+        return bytes_in_use() - before;
+      };
+      const auto estimated = [&](std::int64_t layers) {
+        set_layers(layers);
+        return activation_bytes(*model, first, 300, 4, true, 1, {}, keeps);
+      };
+
+      const auto kept = static_cast<double>(measured(3) - measured(1));
+      const auto estimate = static_cast<double>(estimated(3) - estimated(1));
+
+      EXPECT_NEAR(kept / estimate, 1.0, 0.05)
+          << kept << " of " << estimate << ", " << keeps.size() << " kinds";
+    }
+  }
+}
+
 TEST(ModelCosts, DividesWhatARankOfTensorParallelismKeepsButForWhatItGathers) {
   Qwen3Config config = tiny_moe();
   config.kind = Qwen3Kind::dense;
@@ -226,6 +271,19 @@ TEST(ModelCosts, CheckpointingKeepsOneStatePerLayer) {
 
   EXPECT_EQ(checkpointed, full + 512 * 256 * 4);
   EXPECT_LT(activation_bytes(config, {}, 512, 4, true), activation_bytes(config, {}, 512, 4, false) / 2);
+}
+
+TEST(ModelCosts, SumsOverRanksAreKeptInsteadOfTheirSummands) {
+  using kernels::KeptKind;
+  Qwen3Config config = tiny_moe();
+  config.kind = Qwen3Kind::dense;
+  const auto bytes = [&](const std::vector<KeptKind>& keeps) {
+    return activation_bytes(config, {1, 4}, 512, 4, true, 2, {}, keeps);
+  };
+  const std::int64_t state = 512 * 256 * 4;  // of both ranks' tokens
+
+  EXPECT_EQ(bytes({KeptKind::exchange}) - bytes({}), state / 2);
+  EXPECT_EQ(bytes({KeptKind::linear}) - bytes({KeptKind::linear, KeptKind::exchange}), state / 2);
 }
 
 }  // namespace
