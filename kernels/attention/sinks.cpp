@@ -52,9 +52,11 @@ void add_sinks(const AttentionBlock& block, const at::Tensor& logits) {
                   block.out.scalar_type() == block.lse.scalar_type(),
               "sinks ", logits.sizes(), " of attention ", block.out.sizes(),
               ": expected one for each of its ", block.out.size(2), " heads, in ", block.lse.scalar_type());
-  const at::Tensor keys = block.lse.clone();
-  block.lse.copy_(at::logaddexp(keys, logits.unsqueeze(1)));
-  block.out.mul_(of_heads((keys - block.lse).exp_()));
+  // Contiguous, so that the same elements go through vector code on every device.
+  const at::Tensor keys = block.lse.clone(at::MemoryFormat::Contiguous);
+  const at::Tensor all = at::logaddexp(keys, logits.unsqueeze(1));
+  block.lse.copy_(all);
+  block.out.mul_(of_heads((keys - all).exp_()));
 }
 
 at::Tensor sink_gradient(const at::Tensor& grad, const AttentionBlock& forward, const at::Tensor& logits) {

@@ -1,7 +1,4 @@
-#include <ATen/ops/arange.h>
-#include <ATen/ops/bucketize.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/index_select.h>
 #include <ATen/ops/ones.h>
 
 #include "kernels/graph/kept_results.hpp"
@@ -14,12 +11,12 @@ namespace d9d::kernels {
 
 namespace {
 
-// [R, N]: for each row the bias of its expert. Rows behind the last offset, which are no expert's, get one, too.
-at::Tensor bias_rows(const at::Tensor& bias, const at::Tensor& offsets, int64_t rows) {
-  const at::Tensor begins = offsets.narrow(0, 1, offsets.size(0) - 2);  // of all experts but the first
-  const at::Tensor experts =
-      at::bucketize(at::arange(rows, offsets.options()), begins, false, /*right=*/true);
-  return at::index_select(bias.detach(), 0, experts.to(bias.device()));
+// [R, N]: for each row the bias of its expert, as a product with ones, so that no device needs another op for it.
+at::Tensor bias_rows(const at::Tensor& product, const at::Tensor& bias, const at::Tensor& offsets) {
+  const at::Tensor ones = at::ones({product.size(0), 1}, product.options());
+  at::Tensor rows = at::empty(product.sizes(), product.options());
+  run_op(&OpTable::grouped_product, rows, ones, bias.detach().unsqueeze(-1), offsets, true);
+  return rows;
 }
 
 // Inputs: rows, weight, bias. Saved: rows, weight, offsets.
@@ -70,7 +67,7 @@ at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, cons
       const at::Tensor product =
           at::empty({rows.size(0), weight.size(1)}, rows.options().requires_grad(false));
       run_op(&OpTable::grouped_product, product, as_rows(rows), weight, offsets, true);
-      if (bias.defined()) product.add_(bias_rows(bias, offsets, rows.size(0)));
+      if (bias.defined()) product.add_(bias_rows(product, bias, offsets));
       return {product};
     })[0];
   }

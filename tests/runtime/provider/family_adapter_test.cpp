@@ -89,7 +89,7 @@ TEST(AdapterOfExperts, ThatAFolderHasInOneTensorTrainsToBeMergedAlone) {
 
   EXPECT_THAT(adapter({}).check(), testing::IsEmpty());
   EXPECT_THAT(error_of([&] { named_adapters(*model, lora_adapters(*stage)); }),
-              testing::AllOf(HasSubstr("model.layers.0.mlp.experts.down_proj is no matrix of a module"),
+              testing::AllOf(HasSubstr("model.layers.0.mlp.experts.gate_up_proj is no matrix of a module"),
                              HasSubstr("merge it (export_to)")));
   EXPECT_THAT(error_of([&] { adapter(golden_folder("peft/moe")).check(); }), HasSubstr("is no matrix"));
 }
