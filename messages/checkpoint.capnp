@@ -64,7 +64,8 @@ struct RestoreState {
   # committed checkpoint. Reply: StateRestored. Repeated: the same again.
   step @0 :UInt64;
   directory @1 :Text;         # of the checkpoint
-  skipped @2 :List(UInt64);   # how often each update of the checkpoint's steps was not made
+  obsoleteSkippedSteps @2 :UInt64;
+  skipped @3 :List(UInt64);   # how often each update of the checkpoint's steps was not made
 }
 
 struct StateRestored {
