@@ -15,8 +15,8 @@ KeptResults*& results_of_thread() {
 }
 
 constexpr const char* remedy =
-    "A checkpointed layer must run the same ops on the same shapes when backward computes it again: look for a "
-    "choice that depends on time, on random numbers or on values that change within a step, or set "
+    "A checkpointed layer must run the same ops on the same shapes when backward computes it again: look "
+    "for a choice that depends on time, on random numbers or on values that change within a step, or set "
     "model_provider.enable_checkpointing: false";
 
 }  // namespace

@@ -72,7 +72,8 @@ class ScriptedWorker final : public IdleRankWorker {
     return {{.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}};
   }
   void apply(double scale, double lr, int update) override {
-    script_.applied.push_back(fmt::format("{} {}{}", scale, lr, update == 0 ? "" : fmt::format(" {}", update)));
+    script_.applied.push_back(
+        fmt::format("{} {}{}", scale, lr, update == 0 ? "" : fmt::format(" {}", update)));
   }
   HookedGradients hook_gradients(std::uint64_t step, int /*update*/, double loss, double weight) override {
     script_.applied.push_back(fmt::format("hooks of {}: {} {}", step, loss, weight));

@@ -42,7 +42,7 @@ struct ModelOptions {
 struct StateOptions {
   Disk* disk = nullptr;
   std::string source_checkpoint = {};  // weights to start from; empty: drawn from the seed
-  TokenizerFiles tokenizer = {};  // of the model, for folders that are written of it
+  TokenizerFiles tokenizer = {};       // of the model, for folders that are written of it
   bool only_trainable = false;   // of checkpoints: a resume reads frozen weights where the first start did
   std::string resume_from = {};  // committed checkpoint; empty: none
   std::vector<std::uint64_t> skipped = {0};  // how often each update of its steps was not made
