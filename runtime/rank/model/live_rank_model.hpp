@@ -9,8 +9,8 @@
 
 namespace d9d {
 
-// Opens a group for each axis over which a parameter is split, so all ranks of the job call it at the same point. The model
-// and the options outlive it. `world`: all ranks of the job.
+// Opens a group for each axis over which a parameter is split, so all ranks of the job call it at the same point. The
+// model and the options outlive it. `world`: all ranks of the job.
 std::shared_ptr<LiveModel> make_live_model(RankModel& model, const ModelOptions& options,
                                            const StateOptions& state, const OpenGroup& open, RankGroup world);
 

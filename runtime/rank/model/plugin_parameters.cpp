@@ -60,10 +60,9 @@ void add_problems_of(const std::vector<StepUpdate>& updates, const std::vector<s
                      std::vector<std::string>& problems) {
   for (std::size_t i = 0; i < updates.size(); ++i) {
     for (const std::string& pattern : updates[i].parameters) {
-      const auto matched = [&](const std::string& name) { return matches(pattern, name); };
-      if (std::none_of(names.begin(), names.end(), matched))
-        problems.push_back(
-            text_of(issue_of_no_match(fmt::format("task: update {} of its step", i), pattern, names)));
+      for (const JobIssue& issue :
+           pattern_issues({{fmt::format("task: update {} of its step", i), pattern}}, names))
+        problems.push_back(text_of(issue));
     }
   }
   const auto still = std::find_if(names.begin(), names.end(), [&](const std::string& name) {

@@ -118,7 +118,7 @@ void TrainingPass::gradient_complete(int stage, std::size_t parameter, bool last
       if (!moves) ready.unit->zero_gradient();
       ready.unit->hand_over_gradient(last);
     } else if (!moves) {
-      at::Tensor(ready.grad).zero_();
+      ready.grad.zero_();
     }
     if (!parts_.services.device->is_cpu())
       parts_.services.gradients->reductions.launch(model.bucket_groups()[static_cast<std::size_t>(bucket)],
