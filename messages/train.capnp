@@ -56,8 +56,8 @@ struct GradientsHooked {
 }
 
 struct ApplyStep {
-  # Trainer -> RankExecutor: make the update whose pass was computed last, and clear the gradients. Reply: StepApplied; the
-  # next BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each update.
+  # Trainer -> RankExecutor: make the update whose pass was computed last, and clear the gradients. Reply: StepApplied;
+  # the next BeginStep may come before it. A repeated one would update twice: the Trainer says it once for each update.
   step @0 :UInt64;
   gradientScale @1 :Float64;  # 1 / global weight, times the clip factor
   lrMultiplier @2 :Float64;   # of the optimizer's base learning rate

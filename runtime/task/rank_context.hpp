@@ -28,7 +28,7 @@ struct RankContext : PieceContext {
   // error for axes that there are not. Opens communicators, so all ranks of the group ask for it in the same order,
   // in begin(); to be used on the thread that calls begin(), which is the one of compute_loss and process_outputs.
   std::function<RankGroup(const std::vector<std::string>& axes)> group;
-  // The model, whole parameters of which may be read and which may be saved between two steps. Opens communicators, too.
+  // The model: to read whole parameters and to save it, between two steps. Opens communicators, too.
   std::function<std::shared_ptr<LiveModel>()> model;
   // Shows a text, a picture or a number in the line of its step: in metrics.jsonl, TensorBoard and the other trackers,
   // when the step ends. From any thread, also after begin(); ranks that record the same name of a step overwrite each
