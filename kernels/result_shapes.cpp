@@ -2,12 +2,8 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/ge.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/nonzero.h>
 
-#include "kernels/memory/host_values.hpp"
+#include "kernels/moe/choices.hpp"
 #include "kernels/rows.hpp"
 
 namespace d9d::kernels {
@@ -82,14 +78,6 @@ void add_cross_entropy(OpTable& table) {
   table.cross_entropy_of_part = [](T, T, int64_t, T) {};
 }
 
-// Counts the choices in [0, num_experts). Returns the number of all choices if the host
-// does not know them.
-int64_t num_rows(const at::Tensor& experts, int64_t num_experts) {
-  const at::Tensor known = host_values(experts);
-  if (!known.defined()) return experts.numel();
-  return known.ge(0).logical_and(known.lt(num_experts)).nonzero().size(0);
-}
-
 void add_moe(OpTable& table) {
   using T = const at::Tensor&;
   table.moe_router = [](T logits, T, const RouterRule& rule) {
@@ -100,7 +88,7 @@ void add_moe(OpTable& table) {
   table.moe_router_backward = [](T, T scores, T, const RouterRule&) { return like(scores, scores.sizes()); };
   table.expert_order = [](T experts, int64_t num_experts) {
     return ExpertOrder{indices(experts, {num_experts + 1}), indices(experts, experts.sizes()),
-                       num_rows(experts, num_experts)};
+                       count_rows(experts, num_experts)};
   };
   table.spread_rows = [](T x, T, T, int64_t num_rows) { return like(x, {num_rows, x.size(1)}); };
   table.combine_rows = [](T rows, T map, T) { return like(rows, {map.size(0), rows.size(1)}); };
@@ -112,7 +100,7 @@ void add_moe(OpTable& table) {
 void add_experts(OpTable& table) {
   using T = const at::Tensor&;
   table.expert_rows = [](T experts, T probs, int64_t num_experts) {
-    const int64_t rows = num_rows(experts, num_experts);
+    const int64_t rows = count_rows(experts, num_experts);
     return ExpertRows{indices(experts, {num_experts + 1}), indices(experts, experts.sizes()),
                       indices(experts, {rows}), sums(probs, {rows})};
   };

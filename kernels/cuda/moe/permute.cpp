@@ -5,6 +5,7 @@
 #include "kernels/cuda/moe/experts.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
+#include "kernels/moe/choices.hpp"
 
 namespace d9d::cuda {
 
@@ -14,7 +15,8 @@ kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor choices = experts.contiguous();
   const int64_t count = choices.numel();
   kernels::ExpertOrder order{at::empty({num_experts + 1}, choices.options()),
-                             at::empty(choices.sizes(), choices.options()), count};
+                             at::empty(choices.sizes(), choices.options()),
+                             kernels::count_rows(experts, num_experts)};
   const at::Tensor counts = at::empty({order_chunks(count), num_experts}, choices.options().dtype(at::kInt));
   check_launch(expert_order({.count = count,
                              .experts = static_cast<int>(num_experts),

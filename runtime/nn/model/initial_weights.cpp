@@ -1,5 +1,6 @@
 #include "runtime/nn/model/initial_weights.hpp"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -60,8 +61,8 @@ void fill_log_uniform(const RandomStream& stream, std::uint64_t first, std::size
   }
 }
 
-// Draws the elements [first, first + length) of the global tensor.
-void draw_run(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
+// Draws the elements [first, first + length) of the global tensor in one thread.
+void draw_stretch(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
               std::size_t length, float* out) {
   const float factor = parameter.initial.value;
   switch (parameter.initial.kind) {
@@ -78,6 +79,16 @@ void draw_run(const StageParameter& parameter, const RandomStream& stream, std::
       break;
   }
   for (std::size_t i = 0; i < length; ++i) out[i] *= factor;
+}
+
+// The same in all threads of the rank: an element depends on its place alone.
+void draw_run(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
+              std::size_t length, float* out) {
+  constexpr std::int64_t grain = 16384;
+  at::parallel_for(0, static_cast<std::int64_t>(length), grain, [&](std::int64_t begin, std::int64_t end) {
+    draw_stretch(parameter, stream, first + static_cast<std::uint64_t>(begin),
+                 static_cast<std::size_t>(end - begin), out + begin);
+  });
 }
 
 RandomStream stream_of(const StageParameter& parameter, std::uint64_t seed) {

@@ -1,0 +1,18 @@
+#include "kernels/moe/choices.hpp"
+
+#include <ATen/ops/ge.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/lt.h>
+#include <ATen/ops/nonzero.h>
+
+#include "kernels/memory/host_values.hpp"
+
+namespace d9d::kernels {
+
+int64_t count_rows(const at::Tensor& experts, int64_t num_experts) {
+  const at::Tensor known = host_values(experts);
+  if (!known.defined()) return experts.numel();
+  return known.ge(0).logical_and(known.lt(num_experts)).nonzero().size(0);
+}
+
+}  // namespace d9d::kernels
