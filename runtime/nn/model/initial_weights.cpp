@@ -63,7 +63,7 @@ void fill_log_uniform(const RandomStream& stream, std::uint64_t first, std::size
 
 // Draws the elements [first, first + length) of the global tensor in one thread.
 void draw_stretch(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
-              std::size_t length, float* out) {
+                  std::size_t length, float* out) {
   const float factor = parameter.initial.value;
   switch (parameter.initial.kind) {
     case Initial::Kind::constant:
@@ -104,21 +104,51 @@ void draw(const StageParameter& parameter, std::uint64_t seed, float* out) {
                });
 }
 
+// Draws the block of a parameter into its tensor by way of `staging`, a float32 tensor of the host: one that is used
+// again for all parameters, because new memory costs the host more than the numbers in it.
+void draw_by_way_of(const at::Tensor& staging, const StageParameter& parameter, std::uint64_t seed,
+                    const at::Tensor& values) {
+  const RandomStream stream = stream_of(parameter, seed);
+  const at::Tensor flat = values.view({-1});
+  float* const drawn = staging.data_ptr<float>();
+  std::int64_t done = 0, filled = 0;
+  const auto flush = [&] {
+    flat.narrow(0, done, filled).copy_(staging.narrow(0, 0, filled));
+    done += filled;
+    filled = 0;
+  };
+  for_each_run(parameter.layout.local_slice(), parameter.layout.global_shape(),
+               [&](std::uint64_t first, std::size_t length) {
+                 while (length > 0) {
+                   const auto room = static_cast<std::size_t>(staging.numel() - filled);
+                   const std::size_t count = std::min(length, room);
+                   draw_run(parameter, stream, first, count, drawn + filled);
+                   filled += static_cast<std::int64_t>(count);
+                   first += count;
+                   length -= count;
+                   if (filled == staging.numel()) flush();
+                 }
+               });
+  if (filled > 0) flush();
+}
+
 }  // namespace
 
 void draw_initial_weights(const std::vector<StageParameter>& parameters, std::uint64_t seed) {
+  constexpr std::int64_t elements_max = std::int64_t{1} << 24;
+  at::Tensor staging;
   for (const StageParameter& parameter : parameters) {
-    at::Tensor values = parameter.tensor.detach();
+    const at::Tensor values = parameter.tensor.detach();
     D9D_CHECK(values.sizes().vec() == parameter.layout.local_slice().shape(),
               "{} has another shape than its layout", parameter.name);
     if (parameter.initial.kind == Initial::Kind::constant) {
       values.fill_(parameter.initial.value);
-      continue;
+    } else if (values.is_cpu() && values.scalar_type() == at::kFloat) {
+      draw(parameter, seed, values.data_ptr<float>());
+    } else {
+      if (!staging.defined()) staging = at::empty({elements_max}, at::kFloat);
+      draw_by_way_of(staging, parameter, seed, values);
     }
-    const bool in_place = values.is_cpu() && values.is_contiguous() && values.scalar_type() == at::kFloat;
-    const at::Tensor drawn = in_place ? values : at::empty(values.sizes(), at::kFloat);
-    draw(parameter, seed, drawn.data_ptr<float>());
-    if (!in_place) values.copy_(drawn);
   }
 }
 

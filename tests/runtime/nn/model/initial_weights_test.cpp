@@ -64,6 +64,17 @@ TEST(InitialWeights, DiffersByNameAndSeedAndRoundsToTheDtype) {
   EXPECT_TRUE(at::equal(half.tensor, a.tensor.to(at::kBFloat16)));
 }
 
+// Another dtype goes through a buffer of 16 M elements, here more than once and in runs that do not end with it.
+TEST(InitialWeights, IsTheSameByWayOfABufferThatIsSmallerThanIt) {
+  const std::vector<LayoutAxis> columns{{"tp", 2, 1, Placement::shard(1)}};
+  const StageParameter exact = parameter("w", {5, 7'000'000}, columns);
+  const StageParameter rounded = parameter("w", {5, 7'000'000}, columns, at::kBFloat16);
+
+  draw_initial_weights({exact, rounded}, 7);
+
+  EXPECT_TRUE(at::equal(rounded.tensor, exact.tensor.to(at::kBFloat16)));
+}
+
 TEST(InitialWeights, GivesAStageTheWeightsOfTheWholeModel) {
   const GoldenModel golden = golden_model("moe");
   const auto whole = golden.qwen3().build_stage({}, {});
