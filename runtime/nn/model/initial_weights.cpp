@@ -1,11 +1,11 @@
 #include "runtime/nn/model/initial_weights.hpp"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/parallel_ranges.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
 
@@ -85,10 +85,11 @@ void draw_stretch(const StageParameter& parameter, const RandomStream& stream, s
 void draw_run(const StageParameter& parameter, const RandomStream& stream, std::uint64_t first,
               std::size_t length, float* out) {
   constexpr std::int64_t grain = 16384;
-  at::parallel_for(0, static_cast<std::int64_t>(length), grain, [&](std::int64_t begin, std::int64_t end) {
-    draw_stretch(parameter, stream, first + static_cast<std::uint64_t>(begin),
-                 static_cast<std::size_t>(end - begin), out + begin);
-  });
+  kernels::parallel_ranges(static_cast<std::int64_t>(length), grain,
+                           [&](std::int64_t begin, std::int64_t end) {
+                             draw_stretch(parameter, stream, first + static_cast<std::uint64_t>(begin),
+                                          static_cast<std::size_t>(end - begin), out + begin);
+                           });
 }
 
 RandomStream stream_of(const StageParameter& parameter, std::uint64_t seed) {
