@@ -5,6 +5,7 @@
 #   D9D_GPU_OUT       folder for gpu.tar.gz (.gpu/out)
 #   D9D_GPU_SECONDS   of all parts together (570): what would not begin before then is left out
 #   PYTHON            a Python that has torch 2.11.0+cu130 (python3); peers are measured where it has transformers, too
+#   D9D_GPU_SHAPES    shapes of the parts speed and peers (dense_17b dense_8b moe_3b, of shapes.sh)
 # Exit code 1: a check was red, a part had not ended within its limit or was left out.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -23,10 +24,10 @@ rm -rf "$logs"
 mkdir -p "$logs" "$out"
 : > "$table"
 collect() {
-  find .gpu/runs -name metrics.jsonl 2>/dev/null | while read -r file; do
+  find $runs -name metrics.jsonl 2>/dev/null | while read -r file; do
     cp "$file" "$logs/$(basename "$(dirname "$file")").metrics.jsonl"
   done
-  tar -czf "$out/gpu.tar.gz" -C .gpu logs
+  tar -czf "$out/gpu.tar.gz" -C "$bundle" logs
   echo
   echo "== what was checked"
   cat "$table"

@@ -1,23 +1,24 @@
 # Meshes beside one rank of the same GPU, after the part jobs. Ranks share it; where there are as many GPUs, NCCL joins them, too.
 source tests/gpu/environment.sh
-gpus="$(nvidia-smi -L | grep -c '^GPU')"
+gpus="$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')"
+log_of_contexts="$bundle/contexts.log"
 
 # RUN MODEL KEY=VALUE...
 mesh() {
   local run="$1" model="$2"
   shift 2
-  job "$run" "$model" node.device=cuda trainer.schedule.total_steps=5 "$@" || return 1
-  curves same ".gpu/runs/${model}_cuda" ".gpu/runs/$run"
+  job "$run" "$model" node.device="$device" trainer.schedule.total_steps=5 "${small[@]}" "$@" || return 1
+  curves same "$runs/${model}_cuda" "$runs/$run"
 }
 
 # A process for each rank has memory of its own GPU only.
 watched_mesh() {
   local sampler code=0
-  (while sleep 1; do nvidia-smi --query-compute-apps=pid,gpu_uuid --format=csv,noheader; done > .gpu/contexts.log) &
+  (while sleep 1; do nvidia-smi --query-compute-apps=pid,gpu_uuid --format=csv,noheader; done > "$log_of_contexts") &
   sampler=$!
   mesh "$@" || code=1
   kill "$sampler"
-  [ -z "$(sort -u .gpu/contexts.log | cut -d, -f1 | uniq -d)" ] || { echo "a process has memory of two GPUs"; code=1; }
+  [ -z "$(sort -u "$log_of_contexts" | cut -d, -f1 | uniq -d)" ] || { echo "a process has memory of two GPUs"; code=1; }
   return "$code"
 }
 
@@ -38,8 +39,12 @@ meshes() {
   done
 }
 for model in small_dense small_moe; do
-  [ -e ".gpu/runs/${model}_cuda/metrics.jsonl" ] || job "${model}_cuda" "$model" node.device=cuda trainer.schedule.total_steps=5
+  [ -e "$runs/${model}_cuda/metrics.jsonl" ] || job "${model}_cuda" "$model" node.device="$device" trainer.schedule.total_steps=5 "${small[@]}"
 done
+if [ "$device" != cuda ]; then
+  meshes small_moe "data_parallel_shard=2 expert_parallel=2"
+  exit 0
+fi
 meshes small_moe "data_parallel_shard=2 expert_parallel=2" "pipeline_parallel=2 data_parallel_shard=2 expert_parallel=2" &
 meshes small_dense data_parallel_replicate=2 data_parallel_shard=2 pipeline_parallel=2 tensor_parallel=2 \
   context_parallel_shard=2 "data_parallel_shard=2 tensor_parallel=2" "pipeline_parallel=2 data_parallel_replicate=2" &

@@ -1,7 +1,10 @@
 # transformers with torch.compile, on the shapes of speed.sh.
 source tests/gpu/environment.sh
 source tests/gpu/shapes.sh
-"$python" -c 'import transformers' 2>/dev/null || { note peers "LEFT OUT" "$python has no transformers"; exit 0; }
-check dense_17b timeout 100 "$python" tests/gpu/peer.py qwen3 "$dense_17b" 
-check moe_3b timeout 100 "$python" tests/gpu/peer.py qwen3_moe "$moe_3b"
+[ "$device" = cuda ] && "$python" -c 'import transformers' 2>/dev/null || { note peers "LEFT OUT" "a GPU and transformers in $python are needed"; exit 0; }
+for shape in ${D9D_GPU_SHAPES:-dense_17b dense_8b moe_3b}; do
+  family=qwen3
+  [[ "$shape" != moe_* ]] || family=qwen3_moe
+  check "$shape" timeout 120 "$python" tests/gpu/peer.py "$family" "${!shape}"
+done
 exit 0

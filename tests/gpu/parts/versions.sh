@@ -1,8 +1,10 @@
 # What the host has, and whether the program begins. Red here is red everywhere.
 source tests/gpu/environment.sh
+[ -x "$bundle/bin/test_cuda" ] || { note versions RED "$bundle is missing: bash tests/gpu/pack.sh where d9d is built"; exit 1; }
+check program "$bundle/bin/d9d-node" --version || exit 1
+[ "$device" = cuda ] || exit 0
 nvidia-smi -q > "$logs/nvidia-smi.txt" 2>&1
 nvidia-smi -L || { note versions RED "nvidia-smi finds no GPU"; exit 1; }
-[ -x .gpu/bin/test_cuda ] || { note versions RED ".gpu is missing: bash tests/gpu/pack.sh where d9d is built"; exit 1; }
 [ -n "$site" ] || { note versions RED "$python has no torch: set PYTHON to one with torch 2.11.0+cu130"; exit 1; }
 lscpu | grep -E 'Model name|^CPU\(s\)'
 "$python" - <<'P' || { note versions RED "torch is another than 2.11.0+cu130: set PYTHON to one that has it"; exit 1; }
@@ -11,7 +13,6 @@ capability = torch.cuda.get_device_capability()
 print("torch", torch.__version__, "CUDA", torch.version.cuda, "NCCL", torch.cuda.nccl.version(), "capability", capability)
 sys.exit(not (torch.__version__.startswith("2.11.") and torch.version.cuda.startswith("13.")))
 P
-ldd .gpu/bin/d9d-node .gpu/bin/test_cuda .gpu/lib/libd9d_cuda.so > "$logs/ldd.txt" 2>&1
+ldd "$bundle"/bin/d9d-node "$bundle"/bin/test_cuda "$bundle"/lib/libd9d_cuda.so > "$logs/ldd.txt" 2>&1
 if grep 'not found' "$logs/ldd.txt"; then note versions RED "libraries are missing: ldd.txt"; exit 1; fi
-check program .gpu/bin/d9d-node --version || exit 1
-check plugin .gpu/bin/test_cuda --gtest_brief=1 --gtest_filter='CudaPlugin.*' || exit 1
+check plugin "$bundle/bin/test_cuda" --gtest_brief=1 --gtest_filter='CudaPlugin.*' || exit 1
