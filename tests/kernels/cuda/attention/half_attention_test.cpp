@@ -1,11 +1,13 @@
 // Attention in bfloat16, forward and backward, against its definition in fp64 with the gradients of torch's autograd:
 // on a GPU that of a library, on the emulated grid the composed one.
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
 
+#include "kernels/ops/backend.hpp"
 #include "kernels/ops/table.hpp"
 #include "tests/kernels/cuda/under_test.hpp"
 #include "tests/support/gradcheck.hpp"
@@ -26,6 +28,7 @@ constexpr double of_rounded_factors = 1.0 / 64, of_fp32 = 1e-5;
 struct AttentionShape {
   int64_t batch, queries, keys, key_heads, group, dim;
   AttentionMask mask;
+  int64_t value_dim = dim;
 };
 
 struct HeadsOfAttention {
@@ -35,12 +38,13 @@ struct HeadsOfAttention {
 
 // Parts of longer rows, as views of a joined projection are. Scores are far enough apart that few keys have weight.
 HeadsOfAttention heads_of(const AttentionShape& s) {
-  const auto part = [&](int64_t length, int64_t heads, std::uint64_t seed) {
-    return values({s.batch, length, heads + 1, s.dim}, seed).mul(3).to(at::kBFloat16).narrow(2, 1, heads);
+  const auto part = [&](int64_t length, int64_t heads, int64_t dim, std::uint64_t seed) {
+    return values({s.batch, length, heads + 1, dim}, seed).mul(3).to(at::kBFloat16).narrow(2, 1, heads);
   };
   const int64_t heads = s.key_heads * s.group;
-  return {part(s.queries, heads, 1), part(s.keys, s.key_heads, 2), part(s.keys, s.key_heads, 3),
-          part(s.queries, heads, 4), 1 / std::sqrt(static_cast<double>(s.dim))};
+  return {part(s.queries, heads, s.dim, 1), part(s.keys, s.key_heads, s.dim, 2),
+          part(s.keys, s.key_heads, s.value_dim, 3), part(s.queries, heads, s.value_dim, 4),
+          1 / std::sqrt(static_cast<double>(s.dim))};
 }
 
 // True where a query does not see a key, [Sq, Sk].
@@ -97,19 +101,27 @@ void expect_attended(const Attended& given, const Attended& expected, at::Scalar
   expect_close(given.gradients.dv.cpu(), expected.gradients.dv, of_rounded_factors, "dv");
 }
 
-void expect_attention(const AttentionShape& s) {
+// `first` of VisibleKeys, undefined or [B, S].
+void expect_attention(const AttentionShape& s, const at::Tensor& first = {}) {
   SCOPED_TRACE(testing::Message() << s.queries << " x " << s.keys << ", heads " << s.key_heads << " x "
-                                  << s.group << " of " << s.dim << ", before " << s.mask.before << ", after "
-                                  << s.mask.after << ", offset " << s.mask.offset);
+                                  << s.group << " of " << s.dim << " and " << s.value_dim << ", before "
+                                  << s.mask.before << ", after " << s.mask.after << ", offset "
+                                  << s.mask.offset << (first.defined() ? ", documents" : ""));
   const HeadsOfAttention in = heads_of(s);
-  expect_attended(attend(moved_there(in), s.mask), by_definition(in, hidden_by(s.mask, s.queries, s.keys)));
+  at::Tensor hidden = hidden_by(s.mask, s.queries, s.keys);
+  if (first.defined()) hidden = hidden.logical_or(at::arange(s.keys) < first.unsqueeze(2)).unsqueeze(1);
+  const VisibleKeys visible{first.defined() ? there(first) : first};
+  expect_attended(attend(moved_there(in), s.mask, visible), by_definition(in, hidden));
 }
 
+bool on_a_gpu() {
+  static const bool gpu = there(values({1}, 0)).is_cuda();
+  return gpu;
+}
 // Where the host emulates the grid, a small part is enough: it computes all of it.
 using Numbers = std::vector<int64_t>;
-Numbers of_place(const Numbers& on_a_gpu, const Numbers& emulated) {
-  static const bool gpu = there(values({1}, 0)).is_cuda();
-  return gpu ? on_a_gpu : emulated;
+Numbers of_place(const Numbers& on_gpu, const Numbers& emulated) {
+  return on_a_gpu() ? on_gpu : emulated;
 }
 Numbers widths() {
   return of_place({64, 128, 256}, {16});
@@ -137,6 +149,47 @@ TEST_F(CudaOps, AttentionInBfloat16TakesQueriesAndKeysOfDifferentLengths) {
     expect_attention({1, 96, 200, 2, 1, dim, {70, 0, 104}});
     expect_attention({1, 96, 128, 2, 1, dim, {150, no_limit, 128}});
     expect_attention({1, 96, 200, 1, 2, dim, {80, 5, 90}});
+  }
+}
+
+// On a GPU a call that no library takes is refused.
+struct OnlyLibraries {
+  OnlyLibraries() {
+    if (on_a_gpu()) kernels::choose_backends({.attention = kernels::AttentionBackend::library});
+  }
+  ~OnlyLibraries() { kernels::choose_backends({}); }
+};
+
+// Latent attention has values narrower than keys.
+TEST_F(CudaOps, AttentionInBfloat16TakesValuesOfAnotherWidthThanKeys) {
+  const OnlyLibraries only;
+  const std::pair<int64_t, int64_t> of_keys_and_values[] = {{24, 16}, {192, 128}, {64, 128}};
+  for (const auto& [dim, value_dim] : of_keys_and_values) {
+    if (dim > 24 && !on_a_gpu()) continue;
+    for (const AttentionMask& mask : {AttentionMask{no_limit, no_limit, 0}, {no_limit, 0, 0}, {40, 0, 0}})
+      expect_attention({2, 129, 129, 2, 2, dim, mask, value_dim});
+  }
+}
+
+// The starts of documents of these lengths, one row.
+at::Tensor starts_of(const Numbers& lengths) {
+  std::vector<int64_t> starts;
+  for (const int64_t length : lengths)
+    starts.insert(starts.end(), static_cast<std::size_t>(length), std::ssize(starts));
+  return at::tensor(starts, at::kLong);
+}
+
+TEST_F(CudaOps, AttentionInBfloat16KeepsToTheDocumentsOfARow) {
+  const OnlyLibraries only;
+  const at::Tensor few = at::stack({starts_of({5, 1, 60, 63}), starts_of({129})}),
+                   many = at::stack({starts_of({300, 1, 127, 572}), starts_of(Numbers(1000, 1))});
+  for (const int64_t dim : widths()) {
+    for (const AttentionMask& mask : {AttentionMask{no_limit, 0, 0}, {40, 0, 0}}) {
+      expect_attention({2, 129, 129, 2, 2, dim, mask}, few);
+      for (const int64_t length : of_place({1000}, {}))
+        expect_attention({2, length, length, 1, 8, dim, mask}, many);
+    }
+    expect_attention({2, 129, 129, 2, 1, dim, {no_limit, 0, 0}, dim / 2}, few);
   }
 }
 
