@@ -11,15 +11,6 @@
 namespace d9d::cuda {
 namespace {
 
-// A copy on the device of integers that the host made. The host waits where its memory is not pinned.
-at::Tensor uploaded(const std::vector<int64_t>& values, const at::Tensor& like) {
-  const auto count = static_cast<int64_t>(values.size());
-  const at::Tensor here = at::empty({count}, at::TensorOptions(at::kLong).pinned_memory(like.is_cuda()));
-  std::copy(values.begin(), values.end(), here.data_ptr<int64_t>());
-  at::Tensor there = at::empty({count}, like.options());
-  return there.copy_(here, /*non_blocking=*/true);
-}
-
 // How many labels count is known where they come from: the host still knows them, or waits for them.
 kernels::ValidTokens valid_tokens(const at::Tensor& labels, int64_t ignore_index, int64_t vocab_size) {
   const c10::DeviceGuard guard(labels.device());
@@ -33,7 +24,7 @@ kernels::ValidTokens valid_tokens(const at::Tensor& labels, int64_t ignore_index
     index.push_back(t);
     valid.push_back(label[t]);
   }
-  return {uploaded(index, labels), uploaded(valid, labels)};
+  return {uploaded(index, labels.device()), uploaded(valid, labels.device())};
 }
 
 Logits logits_of(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const char* op) {

@@ -2,9 +2,12 @@
 // From tensors to what kernels take.
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/cuda/launch.hpp"
 #include "kernels/rows.hpp"
@@ -41,6 +44,16 @@ T* data_of(const at::Tensor& tensor) {
 // Whether the tensor's memory can be read in packs of 16 bytes from its first element on.
 inline bool begins_at_a_pack(const at::Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % 16 == 0;
+}
+
+// A copy on the device of integers that the host made. The host waits where its memory is not pinned.
+template <class Integer>
+at::Tensor uploaded(const std::vector<Integer>& values, c10::Device device) {
+  const auto count = static_cast<int64_t>(values.size());
+  const auto options = at::TensorOptions(c10::CppTypeToScalarType<Integer>::value);
+  const at::Tensor here = at::empty({count}, options.pinned_memory(device.is_cuda()));
+  std::copy(values.begin(), values.end(), here.mutable_data_ptr<Integer>());
+  return at::empty({count}, options.device(device)).copy_(here, /*non_blocking=*/true);
 }
 
 // The stream that is current on the tensor's device.
