@@ -57,7 +57,7 @@ struct Forward {
     const std::int64_t at = pack * size;
     Pack<size> y = convolved<T, size>(call, row, at);
 #pragma unroll
-    for (int e = 0; e < size; ++e) y.at[e] *= sigmoid(y.at[e]);
+    for (int e = 0; e < size; ++e) y.at[e] *= sigmoid<T>(y.at[e]);
     store_pack<size>(static_cast<T*>(call.y) + row * call.width + at, y);
   }
 };
@@ -71,7 +71,7 @@ struct Dsum {
     Pack<size> dsum = load_pack<size>(static_cast<const T*>(call.dy) + row * call.width + at);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      const float s = sigmoid(sum.at[e]);
+      const float s = sigmoid<T>(sum.at[e]);
       dsum.at[e] *= s + sum.at[e] * s * (1.0F - s);
     }
     store_pack<size>(call.dsum + row * call.width + at, dsum);
