@@ -16,7 +16,7 @@ struct Forward {
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       const float x = gate.at[e];
-      gate.at[e] = rounded<T>(x * sigmoid(A::argument(x))) * up.at[e];
+      gate.at[e] = rounded<T>(x * sigmoid<T>(A::argument(x))) * up.at[e];
     }
     store_pack<size>(static_cast<T*>(call.out) + row * call.width + at, gate);
   }
@@ -32,7 +32,7 @@ struct Backward {
     Pack<size> up = load_pack<size>(row_of<T>(call.up, row) + at);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      const float x = gate.at[e], s = sigmoid(A::argument(x)), active = x * s;
+      const float x = gate.at[e], s = sigmoid<T>(A::argument(x)), active = x * s;
       gate.at[e] = d.at[e] * up.at[e] * (s + active * (1.0F - s) * A::slope(x));
       up.at[e] = d.at[e] * rounded<T>(active);
     }

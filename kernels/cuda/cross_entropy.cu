@@ -50,7 +50,7 @@ __device__ inline void for_rows(const Logits& logits, F&& f) {
 }
 
 template <int size>
-__global__ void __launch_bounds__(threads) cross_entropy_kernel(CrossEntropy call) {
+__global__ void __launch_bounds__(threads, 3) cross_entropy_kernel(CrossEntropy call) {
   const std::int64_t width = call.logits.width;
   for_rows(call.logits, [&](std::int64_t row, float* z, std::int64_t label) {
     const float at_label = z[label];  // before the barriers of row_max, behind which it is overwritten
@@ -124,14 +124,13 @@ template <class X, class Into, int size>
 struct Scale {
   AddScaled call;
   __device__ void operator()(std::int64_t, std::int64_t pack) const {
-    Pack<size> values = load_pack<size>(static_cast<const X*>(call.x) + pack * size);
     Into* const into = static_cast<Into*>(call.into) + pack * size;
+    Pack<size> values = load_pack<size>(static_cast<const X*>(call.x) + pack * size), before{};
+    if (call.add) before = load_pack<size>(into);
     const float factor = *call.factor;
 #pragma unroll
-    for (int e = 0; e < size; ++e) {
-      const float scaled = factor * values.at[e];
-      store(into, e, call.add ? load(into, e) + scaled : scaled);
-    }
+    for (int e = 0; e < size; ++e) values.at[e] = before.at[e] + factor * values.at[e];
+    store_pack<size>(into, values);
   }
 };
 
@@ -180,7 +179,7 @@ int add_scaled(const AddScaled& call, CUstream_st* stream) {
   return dispatch(call.x_type, [&](auto x_tag) {
     return dispatch(call.into_type, [&](auto into_tag) {
       using X = decltype(x_tag);
-      return dispatch_packs<X>(takes_packs<X>(call.count, {{call.x}}), [&](auto size) {
+      return dispatch_packs<X>(takes_packs<X>(call.count, {{call.x}, {call.into}}), [&](auto size) {
         return launch_rows(1, call.count / size, Scale<X, decltype(into_tag), size()>{call}, stream);
       });
     });

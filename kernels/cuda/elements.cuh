@@ -26,7 +26,7 @@ __device__ inline float rounded(float value) {
   return static_cast<float>(static_cast<T>(value));
 }
 
-// Neighbours that are loaded and stored at once: one, or as many as 16 bytes hold.
+// Neighbours that are loaded and stored at once: one, or as many as 16 bytes hold of the elements that a kernel reads.
 template <int size>
 struct Pack {
   float at[size];
@@ -34,22 +34,33 @@ struct Pack {
 template <class T>
 constexpr int pack_size = static_cast<int>(16 / sizeof(T));
 
+// What a pack of T is in memory: accesses of 16 bytes, or one of 8 where another type decided on its size.
+template <int size, class T>
+struct Words {
+  static constexpr int bytes = static_cast<int>(size * sizeof(T));
+  using Access = std::conditional_t<bytes % 16 == 0, uint4, uint2>;
+  static constexpr int accesses = bytes / static_cast<int>(sizeof(Access));
+  static_assert(bytes % sizeof(Access) == 0);
+  alignas(Access) unsigned word[bytes / 4];
+  __device__ Access& access(int i) { return reinterpret_cast<Access*>(word)[i]; }
+};
+
 template <int size, class T>
 __device__ inline Pack<size> load_pack(const T* from) {
   Pack<size> pack;
   if constexpr (size == 1) {
     pack.at[0] = static_cast<float>(*from);
   } else {
-    static_assert(size == pack_size<T>);
-    const uint4 all = *reinterpret_cast<const uint4*>(from);
-    const unsigned words[4] = {all.x, all.y, all.z, all.w};
+    Words<size, T> all;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < all.accesses; ++i)
+      all.access(i) = reinterpret_cast<const typename Words<size, T>::Access*>(from)[i];
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
       if constexpr (std::is_same_v<T, float>) {
-        pack.at[i] = __uint_as_float(words[i]);
+        pack.at[i] = __uint_as_float(all.word[i]);
       } else {
-        pack.at[2 * i] = __uint_as_float(words[i] << 16);
-        pack.at[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000U);
+        pack.at[i] = __uint_as_float(i % 2 == 0 ? all.word[i / 2] << 16 : all.word[i / 2] & 0xffff0000U);
       }
     }
   }
@@ -61,18 +72,21 @@ __device__ inline void store_pack(T* to, const Pack<size>& pack) {
   if constexpr (size == 1) {
     *to = static_cast<T>(pack.at[0]);
   } else {
-    static_assert(size == pack_size<T>);
-    unsigned words[4];
+    Words<size, T> all;
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < static_cast<int>(sizeof(all.word) / 4); ++i) {
       if constexpr (std::is_same_v<T, float>) {
-        words[i] = __float_as_uint(pack.at[i]);
+        all.word[i] = __float_as_uint(pack.at[i]);
       } else {
         const __nv_bfloat162 pair = __floats2bfloat162_rn(pack.at[2 * i], pack.at[2 * i + 1]);
-        words[i] = __bfloat16_as_ushort(pair.x) | static_cast<unsigned>(__bfloat16_as_ushort(pair.y)) << 16;
+        all.word[i] = __bfloat16_as_ushort(pair.x) | static_cast<unsigned>(__bfloat16_as_ushort(pair.y))
+                                                         << 16;
       }
     }
-    *reinterpret_cast<uint4*>(to) = {words[0], words[1], words[2], words[3]};
+    // The compiler makes four stores of 4 bytes from an assignment.
+#pragma unroll
+    for (int i = 0; i < all.accesses; ++i)
+      __stwb(reinterpret_cast<typename Words<size, T>::Access*>(to) + i, all.access(i));
   }
 }
 

@@ -26,17 +26,16 @@ struct CopyRows {
   }
 };
 
-// Packs of fp32 values that lie in parts of 16 bytes.
 template <int size>
-__device__ inline void store_floats(float* to, const Pack<size>& values) {
+__device__ inline void add(Pack<size>& sum, const Pack<size>& values) {
 #pragma unroll
-  for (int e = 0; e < size; ++e) to[e] = values.at[e];
+  for (int e = 0; e < size; ++e) sum.at[e] += values.at[e];
 }
-
 template <class T, int size>
 __device__ inline void add_to(T* into, const Pack<size>& values) {
-#pragma unroll
-  for (int e = 0; e < size; ++e) store(into, e, load(into, e) + values.at[e]);
+  Pack<size> sum = load_pack<size>(into);
+  add(sum, values);
+  store_pack<size>(into, sum);
 }
 
 // A chunk's sorted tokens, run by run of equal rows. A run that lies in the chunk goes to its row; the first one may go
@@ -51,18 +50,14 @@ struct SumChunk {
       const std::int64_t row = call.sorted[i];
       const bool from_before = i == begin && i > 0 && call.sorted[i - 1] == row;
       Pack<size> sum{};
-      for (; i < end && call.sorted[i] == row; ++i) {
-        const Pack<size> grad =
-            load_pack<size>(static_cast<const T*>(call.grad) + call.order[i] * call.width + at);
-#pragma unroll
-        for (int e = 0; e < size; ++e) sum.at[e] += grad.at[e];
-      }
+      for (; i < end && call.sorted[i] == row; ++i)
+        add(sum, load_pack<size>(static_cast<const T*>(call.grad) + call.order[i] * call.width + at));
       const bool goes_on = i == end && end < call.count && call.sorted[end] == row;
       if (row < 0) continue;
       if (from_before) {
-        store_floats(call.partial + c * call.width + at, sum);
+        store_pack<size>(call.partial + c * call.width + at, sum);
       } else if (goes_on) {
-        store_floats(call.partial + (chunks + c) * call.width + at, sum);
+        store_pack<size>(call.partial + (chunks + c) * call.width + at, sum);
       } else {
         add_to(static_cast<Into*>(call.into) + row * call.width + at, sum);
       }
@@ -82,13 +77,10 @@ struct JoinChunks {
     const bool goes_on = call.sorted[end] == row;
     const bool begins_before = begin > 0 && call.sorted[begin - 1] == row;
     if (row < 0 || !goes_on || begins_before) return;
-    Pack<size> sum;
-#pragma unroll
-    for (int e = 0; e < size; ++e) sum.at[e] = call.partial[(chunks + c) * call.width + at + e];
-    for (std::int64_t next = c + 1; next < chunks && call.sorted[next * chunk] == row; ++next) {
-#pragma unroll
-      for (int e = 0; e < size; ++e) sum.at[e] += call.partial[next * call.width + at + e];
-    }
+    const float* const partial = call.partial;
+    Pack<size> sum = load_pack<size>(partial + (chunks + c) * call.width + at);
+    for (std::int64_t next = c + 1; next < chunks && call.sorted[next * chunk] == row; ++next)
+      add(sum, load_pack<size>(partial + next * call.width + at));
     add_to(static_cast<Into*>(call.into) + row * call.width + at, sum);
   }
 };
@@ -118,7 +110,7 @@ int segment_sums(const SegmentSums& call, CUstream_st* stream) {
     return dispatch(call.into_type, [&](auto into_tag) {
       using T = decltype(tag);
       using Into = decltype(into_tag);
-      return dispatch_packs<T>(takes_packs<T>(call.width, {{call.grad}}), [&](auto size) {
+      return dispatch_packs<T>(takes_packs<T>(call.width, {{call.grad}, {call.into}}), [&](auto size) {
         const std::int64_t packs = call.width / size;
         const int code = launch_rows(chunks, packs, SumChunk<T, Into, size()>{call, chunks}, stream);
         return code != 0 ? code : launch_rows(chunks, packs, JoinChunks<Into, size()>{call, chunks}, stream);

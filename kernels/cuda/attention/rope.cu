@@ -84,7 +84,7 @@ __device__ inline void for_heads(std::int64_t begin, std::int64_t end, std::int6
 }
 
 template <class T, int size, int team>
-__global__ void __launch_bounds__(threads) rope_kernel(Rope call) {
+__global__ void __launch_bounds__(threads, 4) rope_kernel(Rope call) {
   const RopeHeads& shape = call.shape;
   constexpr int teams = Team<team>::count;
   for_heads<team>(std::int64_t{blockIdx.x} * teams, shape.tokens * shape.heads,

@@ -29,6 +29,12 @@ __device__ inline const T* channels_at(const Channels& x, std::int64_t length, c
          place.head * x.head_stride;
 }
 
+template <int size>
+__device__ inline Pack<size> weight_of(const ShortConvolution& call, const Place& place, int tap,
+                                       std::int64_t at) {
+  return load_pack<size>(call.weight + (place.head * call.taps + tap) * call.width + at);
+}
+
 // What silu is taken of.
 template <class T, int size>
 __device__ inline Pack<size> convolved(const ShortConvolution& call, std::int64_t row, std::int64_t at) {
@@ -37,10 +43,9 @@ __device__ inline Pack<size> convolved(const ShortConvolution& call, std::int64_
   for (int tap = 0; tap < call.taps; ++tap) {
     const T* const from = channels_at<T>(call.x, call.length, place, tap - call.taps + 1);
     if (!from) continue;
-    const Pack<size> x = load_pack<size>(from + at);
-    const float* const weight = call.weight + (place.head * call.taps + tap) * call.width + at;
+    const Pack<size> x = load_pack<size>(from + at), weight = weight_of<size>(call, place, tap, at);
 #pragma unroll
-    for (int e = 0; e < size; ++e) sum.at[e] += weight[e] * x.at[e];
+    for (int e = 0; e < size; ++e) sum.at[e] += weight.at[e] * x.at[e];
   }
   return sum;
 }
@@ -52,7 +57,7 @@ struct Forward {
     const std::int64_t at = pack * size;
     Pack<size> y = convolved<T, size>(call, row, at);
 #pragma unroll
-    for (int e = 0; e < size; ++e) y.at[e] *= sigmoid(y.at[e]);
+    for (int e = 0; e < size; ++e) y.at[e] *= sigmoid<T>(y.at[e]);
     store_pack<size>(static_cast<T*>(call.y) + row * call.width + at, y);
   }
 };
@@ -63,13 +68,13 @@ struct Dsum {
   __device__ void operator()(std::int64_t row, std::int64_t pack) const {
     const std::int64_t at = pack * size;
     const Pack<size> sum = convolved<T, size>(call, row, at);
-    const Pack<size> dy = load_pack<size>(static_cast<const T*>(call.dy) + row * call.width + at);
-    float* const dsum = call.dsum + row * call.width + at;
+    Pack<size> dsum = load_pack<size>(static_cast<const T*>(call.dy) + row * call.width + at);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      const float s = sigmoid(sum.at[e]);
-      dsum[e] = dy.at[e] * (s + sum.at[e] * s * (1.0F - s));
+      const float s = sigmoid<T>(sum.at[e]);
+      dsum.at[e] *= s + sum.at[e] * s * (1.0F - s);
     }
+    store_pack<size>(call.dsum + row * call.width + at, dsum);
   }
 };
 
@@ -82,11 +87,11 @@ struct Dx {
     const Place place = Place::of(call, row);
     Pack<size> dx{};
     for (int away = 0; away < call.taps && place.token + away < call.length; ++away) {
-      const float* const dsum = call.dsum + (row + away * call.heads) * call.width + at;
-      const int tap = call.taps - 1 - away;
-      const float* const weight = call.weight + (place.head * call.taps + tap) * call.width + at;
+      const float* const from = call.dsum + (row + away * call.heads) * call.width + at;
+      const Pack<size> dsum = load_pack<size>(from),
+                       weight = weight_of<size>(call, place, call.taps - 1 - away, at);
 #pragma unroll
-      for (int e = 0; e < size; ++e) dx.at[e] += weight[e] * dsum[e];
+      for (int e = 0; e < size; ++e) dx.at[e] += weight.at[e] * dsum.at[e];
     }
     store_pack<size>(static_cast<T*>(call.dx) + row * call.width + at, dx);
   }
@@ -98,8 +103,10 @@ bool fit_packs(const ShortConvolution& call) {
   return takes_packs<T>(call.width, {{x.data, x.sequence_stride},
                                      {x.data, x.token_stride},
                                      {x.data, x.head_stride},
+                                     {call.weight},
                                      {call.y},
                                      {call.dy},
+                                     {call.dsum},
                                      {call.dx}});
 }
 

@@ -104,7 +104,7 @@ __global__ void __launch_bounds__(threads) router_kernel(Router call) {
     const T* const logits = static_cast<const T*>(call.logits) + token * experts;
     float* const scores = call.scores + token * experts;
     if (rule.sigmoid) {
-      for (int e = lane_of_thread(); e < experts; e += 32) scores[e] = sigmoid(load(logits, e));
+      for (int e = lane_of_thread(); e < experts; e += 32) scores[e] = sigmoid<float>(load(logits, e));
     } else {
       softmax(experts, logits, scores);
     }

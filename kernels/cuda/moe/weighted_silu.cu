@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads) backward_kernel(WeightedSilu call) {
       Pack<size> up = load_pack<size>(static_cast<const T*>(call.up) + at), weighted;
 #pragma unroll
       for (int e = 0; e < size; ++e) {
-        const float s = sigmoid(gate.at[e]), silu = gate.at[e] * s, hidden = rounded<T>(silu) * up.at[e];
+        const float s = sigmoid<T>(gate.at[e]), silu = gate.at[e] * s, hidden = rounded<T>(silu) * up.at[e];
         dot += grad.at[e] * hidden;
         weighted.at[e] = scale * hidden;
         gate.at[e] = scale * grad.at[e] * up.at[e] * (s + silu * (1.0F - s));

@@ -97,3 +97,7 @@ inline float rsqrtf(float x) {
 inline float __fdividef(float a, float b) {
   return a / b;
 }
+template <class Words>
+void __stwb(Words* to, Words value) {
+  *to = value;
+}
