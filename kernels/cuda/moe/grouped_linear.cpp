@@ -1,14 +1,15 @@
 // Products of the rows of experts: by ATen's grouped product (CUTLASS, offsets on the device) in bfloat16, else expert
-// by expert with offsets on the host, for which it waits.
+// by expert with offsets on the host, for which it waits once.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/_grouped_mm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 
 #include "kernels/cuda/moe/experts.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "kernels/ops/backend.hpp"
+#include "kernels/run_op.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -47,28 +48,55 @@ at::Tensor ends_of(const at::Tensor& offsets) {
   return offsets.narrow(0, 1, offsets.size(0) - 1).to(at::kInt);
 }
 
+// The host waits for them once: it remembers them for all products by the same offsets.
+at::Tensor offsets_on_host(const at::Tensor& offsets) {
+  at::Tensor here = kernels::host_values(offsets);
+  if (here.defined()) return here;
+  here = offsets.to(at::kCPU);
+  if (offsets.storage_offset() == 0) kernels::keep_host_values(offsets, here);
+  return here;
+}
+
 // f(expert, first row, rows)
 template <class F>
 void for_experts(const at::Tensor& offsets, F&& f) {
-  const at::Tensor here = offsets.to(at::kCPU).contiguous();
+  const at::Tensor here = offsets_on_host(offsets);
   const auto* const offset = here.const_data_ptr<int64_t>();
   for (int64_t e = 0; e + 1 < here.size(0); ++e) f(e, offset[e], offset[e + 1] - offset[e]);
 }
 
-// into = sum + beta into, for sums of its own type or another one.
-void put(const at::Tensor& into, const at::Tensor& sum, double beta) {
-  beta == 0 ? into.copy_(sum) : into.add_(sum);
+// c = a b + beta c
+void multiply(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double beta) {
+  kernels::run_op(&kernels::OpTable::matmul, c, a, b, beta);
 }
 
-// In the type of sums, where it is another one.
-at::Tensor wide(const at::Tensor& x) {
-  return x.to(kernels::sum_dtype(x.scalar_type()));
+// weight[e], or weight[e]^T, for all experts.
+at::Tensor right_factor(const at::Tensor& weight, bool transposed) {
+  return transposed ? weight.transpose(1, 2) : weight;
+}
+
+// Undefined where ATen's grouped product does not compute it.
+at::Tensor product_by_library(const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
+                              bool transposed) {
+  const at::Tensor rows = in.contiguous(), right = right_factor(weight, transposed);
+  const bool writes_whole_packs = right.size(2) % elements_of_pack == 0;
+  if (!is_for_library({rows, weight}, writes_whole_packs)) return {};
+  return at::_grouped_mm(rows, right, ends_of(offsets));
+}
+
+void product_by_expert(const at::Tensor& out, const at::Tensor& in, const at::Tensor& weight,
+                       const at::Tensor& offsets, bool transposed) {
+  const at::Tensor right = right_factor(weight, transposed);
+  for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {
+    if (rows > 0) multiply(out.narrow(0, first, rows), in.narrow(0, first, rows), right[e], 0);
+  });
 }
 
 void product(const at::Tensor& out, const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
              bool transposed) {
   const c10::DeviceGuard guard(out.device());
-  out.copy_(grouped_product(in, weight, offsets, transposed));
+  const at::Tensor all = product_by_library(in, weight, offsets, transposed);
+  all.defined() ? static_cast<void>(out.copy_(all)) : product_by_expert(out, in, weight, offsets, transposed);
 }
 
 void dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in, const at::Tensor& offsets,
@@ -81,15 +109,10 @@ void dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in, co
 
 at::Tensor grouped_product(const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
                            bool transposed) {
-  const at::Tensor right = transposed ? weight.transpose(1, 2) : weight;
-  const at::Tensor rows_in = in.contiguous();
-  const bool writes_whole_packs = right.size(2) % elements_of_pack == 0;
-  if (is_for_library({rows_in, weight}, writes_whole_packs))
-    return at::_grouped_mm(rows_in, right, ends_of(offsets));
-  at::Tensor out = at::empty({in.size(0), right.size(2)}, in.options().requires_grad(false));
-  for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {
-    if (rows > 0) out.narrow(0, first, rows).copy_(at::mm(wide(in.narrow(0, first, rows)), wide(right[e])));
-  });
+  at::Tensor out = product_by_library(in, weight, offsets, transposed);
+  if (out.defined()) return out;
+  out = at::empty({in.size(0), weight.size(transposed ? 1 : 2)}, in.options().requires_grad(false));
+  product_by_expert(out, in, weight, offsets, transposed);
   return out;
 }
 
@@ -97,12 +120,13 @@ void grouped_dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor
                 const at::Tensor& offsets, double beta) {
   const at::Tensor left = grad.contiguous(), right = in.contiguous();
   if (is_for_library({left, right})) {
-    put(into, at::_grouped_mm(left.t(), right, ends_of(offsets)), beta);
+    const at::Tensor sum = at::_grouped_mm(left.t(), right, ends_of(offsets));
+    beta == 0 ? into.copy_(sum) : into.add_(sum);
     return;
   }
   for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {
     if (rows > 0) {
-      put(into[e], at::mm(wide(grad.narrow(0, first, rows)).t(), wide(in.narrow(0, first, rows))), beta);
+      multiply(into[e], left.narrow(0, first, rows).t(), right.narrow(0, first, rows), beta);
     } else if (beta == 0) {
       into[e].zero_();
     }

@@ -12,12 +12,14 @@ namespace d9d::cuda {
 using kernels::as_rows;
 
 kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts) {
+  TORCH_CHECK(num_experts <= order_experts_max, "expert_order of ", num_experts,
+              " experts: the CUDA kernels of d9d take up to ", order_experts_max);
   const at::Tensor choices = experts.contiguous();
   const int64_t count = choices.numel();
   kernels::ExpertOrder order{at::empty({num_experts + 1}, choices.options()),
                              at::empty(choices.sizes(), choices.options()),
                              kernels::count_rows(experts, num_experts)};
-  const at::Tensor counts = at::empty({order_chunks(count), num_experts}, choices.options().dtype(at::kInt));
+  const at::Tensor counts = at::empty({num_experts, order_chunks(count)}, choices.options().dtype(at::kInt));
   check_launch(expert_order({.count = count,
                              .experts = static_cast<int>(num_experts),
                              .choices = choices.const_data_ptr<int64_t>(),

@@ -6,61 +6,112 @@
 namespace d9d::cuda {
 namespace {
 
-constexpr int threads = 256;
-constexpr int chunk = 1024;  // choices that a block counts and places
-struct Choices;
+constexpr int threads = 256, warps = threads / 32;
+constexpr int rounds = 4;                // choices of a thread
+constexpr int chunk = threads * rounds;  // choices that a block orders
+constexpr int offsets_threads = 1024;
+constexpr unsigned all_lanes = 0xffffffffU;
 
-// The block's chunk of choices, in shared memory; -1 for what is none.
-__device__ inline int* load_choices(const ExpertOrder& call) {
-  int* const choices = shared_array<int, chunk, Choices>();
-  for (int i = static_cast<int>(threadIdx.x); i < chunk; i += threads) {
-    const std::int64_t at = std::int64_t{blockIdx.x} * chunk + i;
-    const std::int64_t choice = at < call.count ? call.choices[at] : -1;
-    choices[i] = choice >= 0 && choice < call.experts ? static_cast<int>(choice) : -1;
+__device__ inline int lane_of_thread() {
+  return static_cast<int>(threadIdx.x % 32);
+}
+
+// The sum of the values of the lanes up to this one.
+__device__ inline int sum_up_to_lane(int value) {
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    const int before = __shfl_up_sync(all_lanes, value, step);
+    if (lane_of_thread() >= step) value += before;
   }
+  return value;
+}
+
+// Of the warp's choices, in their order, which place each has among those of its expert. `counts` [experts] is of the
+// warp; of the lanes with the same expert only the first one writes to it.
+__device__ inline void rank_choices(const int (&expert)[rounds], std::uint16_t* counts,
+                                    int (&place)[rounds]) {
+  const unsigned lanes_before = (1U << lane_of_thread()) - 1;
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+    const unsigned same = __match_any_sync(all_lanes, expert[i]);
+    const int before = expert[i] < 0 ? 0 : counts[expert[i]];
+    place[i] = before + __popc(same & lanes_before);
+    __syncwarp();
+    if (expert[i] >= 0 && (same & lanes_before) == 0)
+      counts[expert[i]] = static_cast<std::uint16_t>(before + __popc(same));
+    __syncwarp();
+  }
+}
+
+// map := the place of a choice among those of its expert in the chunk, -1 for a choice of none; counts := how many
+// choices of the chunk are an expert's. Each warp goes through 128 neighbours, 32 at a time.
+__global__ void __launch_bounds__(threads) chunk_kernel(ExpertOrder call) {
+  auto* const counts = static_cast<std::uint16_t*>(dynamic_shared());  // [warps, experts]
+  for (int i = static_cast<int>(threadIdx.x); i < warps * call.experts; i += threads) counts[i] = 0;
   __syncthreads();
-  return choices;
-}
-
-// A thread for each expert, which goes through all choices of the chunk: no two threads write to one place.
-__global__ void __launch_bounds__(threads) count_kernel(ExpertOrder call) {
-  const int* const choices = load_choices(call);
-  for (int e = static_cast<int>(threadIdx.x); e < call.experts; e += threads) {
-    int count = 0;
-    for (int i = 0; i < chunk; ++i) count += choices[i] == e;
-    call.counts[std::int64_t{blockIdx.x} * call.experts + e] = count;
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  const std::int64_t first = std::int64_t{blockIdx.x} * chunk + warp * rounds * 32 + lane_of_thread();
+  int expert[rounds], place[rounds];
+#pragma unroll
+  for (int i = 0; i < rounds; ++i) {
+    const std::int64_t choice = first + i * 32 < call.count ? call.choices[first + i * 32] : -1;
+    expert[i] = choice >= 0 && choice < call.experts ? static_cast<int>(choice) : -1;
   }
-}
-
-// By one block: counts := the place in its expert's rows where a chunk begins; offsets.
-__global__ void __launch_bounds__(threads) offsets_kernel(ExpertOrder call, std::int64_t chunks) {
+  rank_choices(expert, counts + warp * call.experts, place);
+  __syncthreads();
   for (int e = static_cast<int>(threadIdx.x); e < call.experts; e += threads) {
     int total = 0;
-    for (std::int64_t c = 0; c < chunks; ++c) {
-      int& count = call.counts[c * call.experts + e];
+    for (int w = 0; w < warps; ++w) {
+      std::uint16_t& count = counts[w * call.experts + e];
       const int begin = total;
       total += count;
-      count = begin;
+      count = static_cast<std::uint16_t>(begin);
     }
-    call.offsets[e + 1] = total;
+    call.counts[e * std::int64_t{gridDim.x} + blockIdx.x] = total;
   }
   __syncthreads();
-  if (threadIdx.x > 0) return;
-  call.offsets[0] = 0;
-  for (int e = 0; e < call.experts; ++e) call.offsets[e + 1] += call.offsets[e];
+#pragma unroll
+  for (int i = 0; i < rounds; ++i)
+    if (first + i * 32 < call.count)
+      call.map[first + i * 32] = expert[i] < 0 ? -1 : counts[warp * call.experts + expert[i]] + place[i];
 }
 
-__global__ void __launch_bounds__(threads) place_kernel(ExpertOrder call) {
-  const int* const choices = load_choices(call);
-  const std::int64_t first = std::int64_t{blockIdx.x} * chunk;
-  for (int e = static_cast<int>(threadIdx.x); e < call.experts; e += threads) {
-    std::int64_t next = call.offsets[e] + call.counts[std::int64_t{blockIdx.x} * call.experts + e];
-    for (int i = 0; i < chunk; ++i)
-      if (choices[i] == e) call.map[first + i] = next++;
+// By one block: counts := the place in its expert's rows where a chunk begins; offsets. A warp goes through the chunks
+// of an expert, 32 at a time; the first warp then through the experts.
+__global__ void __launch_bounds__(offsets_threads) offsets_kernel(ExpertOrder call, std::int64_t chunks) {
+  int* const totals = static_cast<int*>(dynamic_shared());  // [experts]
+  const int lane = lane_of_thread(), warp = static_cast<int>(threadIdx.x / 32);
+  for (int e = warp; e < call.experts; e += offsets_threads / 32) {
+    int total = 0;
+    for (std::int64_t c = lane; c - lane < chunks; c += 32) {
+      const int count = c < chunks ? call.counts[e * chunks + c] : 0, end = sum_up_to_lane(count);
+      if (c < chunks) call.counts[e * chunks + c] = total + end - count;
+      total += __shfl_sync(all_lanes, end, 31);
+    }
+    if (lane == 0) totals[e] = total;
   }
-  for (int i = static_cast<int>(threadIdx.x); i < chunk && first + i < call.count; i += threads)
-    if (choices[i] < 0) call.map[first + i] = -1;
+  __syncthreads();
+  if (warp > 0) return;
+  std::int64_t total = 0;
+  for (int e = lane; e - lane < call.experts; e += 32) {
+    const int end = sum_up_to_lane(e < call.experts ? totals[e] : 0);
+    if (e < call.experts) call.offsets[e + 1] = total + end;
+    total += __shfl_sync(all_lanes, end, 31);
+  }
+  if (lane == 0) call.offsets[0] = 0;
 }
+
+// From the place in a chunk to the row.
+struct PlaceRows {
+  ExpertOrder call;
+  std::int64_t chunks = 0;
+  __device__ void operator()(std::int64_t of_chunk, std::int64_t i) const {
+    const std::int64_t at = of_chunk * chunk + i;
+    if (at >= call.count || call.map[at] < 0) return;
+    const std::int64_t expert = call.choices[at];
+    call.map[at] += call.offsets[expert] + call.counts[expert * chunks + of_chunk];
+  }
+};
 
 struct PlaceChoices {
   RowsOfChoices call;
@@ -113,7 +164,6 @@ struct Combine {
 // A warp for each choice.
 template <class T, int size>
 __global__ void __launch_bounds__(threads) dots_kernel(RowDots call) {
-  constexpr int warps = threads / 32;
   const std::int64_t choices = call.tokens * call.top_k;
   for (std::int64_t choice = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32; choice < choices;
        choice += std::int64_t{gridDim.x} * warps) {
@@ -151,10 +201,12 @@ std::int64_t order_chunks(std::int64_t count) {
 int expert_order(const ExpertOrder& call, CUstream_st* stream) {
   const std::int64_t chunks = order_chunks(call.count);
   int code = 0;
-  if (chunks > 0) code = launch(count_kernel, static_cast<unsigned>(chunks), threads, 0, stream, call);
-  if (code == 0) code = launch(offsets_kernel, 1, threads, 0, stream, call, chunks);
-  if (code == 0 && chunks > 0)
-    code = launch(place_kernel, static_cast<unsigned>(chunks), threads, 0, stream, call);
+  if (chunks > 0)
+    code = launch(chunk_kernel, static_cast<unsigned>(chunks), threads,
+                  sizeof(std::uint16_t) * warps * call.experts, stream, call);
+  if (code == 0)
+    code = launch(offsets_kernel, 1, offsets_threads, sizeof(int) * call.experts, stream, call, chunks);
+  if (code == 0) code = launch_rows(chunks, chunk, PlaceRows{call, chunks}, stream);
   return code;
 }
 

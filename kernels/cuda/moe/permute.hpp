@@ -5,13 +5,15 @@
 
 namespace d9d::cuda {
 
+constexpr std::int64_t order_experts_max = 3072;  // whose counts fit shared memory
+
 // Choices sorted by expert, within an expert by their place: offsets [experts + 1]; map [count]: the row of a choice,
 // -1 for one that is outside of [0, experts).
 struct ExpertOrder {
   std::int64_t count = 0;
   int experts = 0;
   const std::int64_t* choices = nullptr;  // [count]
-  int* counts = nullptr;                  // scratch [order_chunks(count), experts]
+  int* counts = nullptr;                  // scratch [experts, order_chunks(count)]
   std::int64_t* offsets = nullptr;
   std::int64_t* map = nullptr;
 };

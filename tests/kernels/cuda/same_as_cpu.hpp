@@ -4,10 +4,14 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/zeros.h>
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernels/ops/tensors_in.hpp"
+#include "kernels/result_shapes.hpp"
 #include "kernels/run_op.hpp"
 #include "tests/kernels/cuda/under_test.hpp"
 
@@ -62,7 +66,8 @@ inline at::Tensor copy_here(const at::Tensor& tensor) {
       .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
-// The tensors of an op's result, then those of its arguments, which it may have written to.
+// The tensors of an op's result, then those of its arguments, which it may have written to. A number of rows stands for
+// itself as a tensor of so many elements.
 template <class Result, class... Parameters>
 std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<Parameters>... arguments) {
   std::vector<at::Tensor> tensors;
@@ -74,13 +79,25 @@ std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<
   } else {
     Result result = op(arguments...);
     collect(result);
+    if constexpr (requires { result.num_rows; })
+      tensors.push_back(at::zeros({1}, at::kBool).expand({result.num_rows}));
   }
   (collect(arguments), ...);
   return tensors;
 }
 
+// Devices that are late know the shapes of results by kernels/result_shapes.hpp only.
+inline void expect_promised_shape(const at::Tensor& given, const at::Tensor& promised,
+                                  const std::string& where) {
+  ASSERT_EQ(given.defined(), promised.defined()) << where << ": promised otherwise";
+  if (!given.defined()) return;
+  EXPECT_EQ(given.sizes(), promised.sizes()) << where << ": another shape than promised";
+  EXPECT_EQ(given.scalar_type(), promised.scalar_type()) << where << ": another dtype than promised";
+}
+
 // Runs the op of the CPU's table and that under test on copies of the arguments. Results and arguments are then as
-// close as `roundings` says, and each run of the op under test gives the same bits.
+// close as `roundings` says, each run of the op under test gives the same bits, and its results have the shapes that
+// kernels/result_shapes.hpp promises.
 template <class Group, class Result, class... Parameters>
 void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, const Roundings& roundings,
                         const std::type_identity_t<std::decay_t<Parameters>>&... arguments) {
@@ -91,14 +108,23 @@ void expect_same_as_cpu(kernels::Op<Result(Parameters...)> Group::*op, const Rou
                                       copied(arguments, copy_here)...);
   const auto under_test = (table_under_test().*op).function();
   ASSERT_NE(under_test, nullptr) << name;
+  compared_ops().insert(name);
+  // It asks the host how many labels count, and so gives fewer than the most that the rule can promise.
+  constexpr bool may_give_less = std::is_same_v<Result, kernels::ValidTokens>;
   std::vector<at::Tensor> first;
   for (int run = 0; run < runs_of_an_op; ++run) {
     choose_run(run);
-    const auto given = tensors_after(under_test, copied(arguments, there)...);
+    const std::tuple<std::decay_t<Parameters>...> inputs(copied(arguments, there)...);
+    const auto after = [&](auto function) {
+      return std::apply([&](const auto&... input) { return tensors_after(function, input...); }, inputs);
+    };
+    const auto promised = after((kernels::result_shapes().*op).function()), given = after(under_test);
     ASSERT_EQ(given.size(), expected.size()) << name;
+    ASSERT_EQ(given.size(), promised.size()) << name;
     for (std::size_t i = 0; i < given.size(); ++i) {
       const std::string where =
           std::string(name) + ", tensor " + std::to_string(i) + " of its results and arguments";
+      if (!may_give_less) expect_promised_shape(given[i], promised[i], where);
       if (run == 0) {
         expect_close(given[i], expected[i], roundings, where);
       } else {

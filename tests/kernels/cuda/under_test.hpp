@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "kernels/ops/table.hpp"
 
@@ -16,11 +18,16 @@ class CudaOps : public testing::Test {
   CudaOps();
   ~CudaOps() override;
   void SetUp() override;
+  // Whether the tests compared each op of the table with the CPU's; unless a filter chose some of them.
+  static void TearDownTestSuite();
 
  private:
   struct Place;
   std::unique_ptr<Place> place_;
 };
+
+// By name, what expect_same_as_cpu (same_as_cpu.hpp) has compared.
+std::set<std::string>& compared_ops();
 
 // Null where it is not part of this binary: what calls a library of CUDA.
 const kernels::OpTable& table_under_test();
@@ -28,7 +35,8 @@ const kernels::OpTable& table_under_test();
 // How much further than a rounding of fp32 fp32 sums of bf16 rows may be: a library rounds them to bf16 first.
 double rounding_of_row_sums(at::ScalarType rows);
 
-// An op is run so often, each time with another order of blocks and threads where that can be chosen.
+// An op is run so often, each time with another order of blocks and threads where that can be chosen. In every second
+// run the host does not know the values of the integers that the op is given (kernels/memory/host_values.hpp).
 constexpr int runs_of_an_op = 3;
 void choose_run(int run);
 

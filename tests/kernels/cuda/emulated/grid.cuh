@@ -69,10 +69,24 @@ template <class T>
 T __shfl_sync(unsigned mask, T value, int lane) {
   return d9d::cuda::emulated::shuffled(mask, value, static_cast<unsigned>(lane));
 }
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, int lanes) {
+  const int lane = static_cast<int>(d9d::cuda::emulated::lane());
+  return d9d::cuda::emulated::shuffled(mask, value,
+                                       static_cast<unsigned>(lane < lanes ? lane : lane - lanes));
+}
 inline unsigned __ballot_sync(unsigned mask, int condition) {
   const std::uint64_t* const all = d9d::cuda::emulated::exchange(mask, condition != 0);
   unsigned bits = 0;
   for (unsigned i = 0; i < 32; ++i) bits |= (mask >> i & 1) != 0 && all[i] != 0 ? 1U << i : 0;
+  return bits;
+}
+
+inline unsigned __match_any_sync(unsigned mask, int value) {
+  const auto own = static_cast<std::uint64_t>(value);
+  const std::uint64_t* const all = d9d::cuda::emulated::exchange(mask, own);
+  unsigned bits = 0;
+  for (unsigned i = 0; i < 32; ++i) bits |= (mask >> i & 1) != 0 && all[i] == own ? 1U << i : 0;
   return bits;
 }
 

@@ -99,6 +99,20 @@ TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
   EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
 }
 
+// Tokens go to the rank of their experts and come back. Both ranks share a device, whose work one thread at a time does.
+TEST(EmulatedStep, OfExpertsOverTwoRanksIsThatOfTheCpu) {
+  for (const bool checkpointed : {false, true}) {
+    SCOPED_TRACE(checkpointed ? "checkpointed" : "whole");
+    ParallelCase given = case_of(Qwen3Kind::moe);
+    given.mesh = {.data_parallel_replicate = 2, .expert_parallel = 2};
+    given.schedule = OneFOneBSchedule{};
+    given.enable_checkpointing = checkpointed;
+    given.devices = 1;
+    expect_same_step(given);
+    EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+  }
+}
+
 // Windows, biases, sinks, tied tables, latent attention, shared experts, routing in groups, gated delta nets.
 TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
   for (const char* name :

@@ -17,19 +17,27 @@ TEST_F(CudaOps, SmallOrdersOfExpertsEqualTheCpus) {
     expect_same_as_cpu(&OpTable::expert_order, 1, integers({tokens, 4}, experts, 0), experts);
 }
 
-// Choices of no expert have no row; the number of rows is that of choices all the same.
+// Choices of no expert have no row. The host counts the others where it knows them; else each has one.
 TEST_F(CudaOps, SmallOrdersLeaveOutChoicesOfNoExpert) {
-  const at::Tensor choices = integers({400, 3}, 10, 0).sub(1);
-  const auto order_on = [&](const OpTable& table, const at::Tensor& experts) {
-    return table.expert_order.function()(experts, 8);
-  };
+  const at::Tensor choices = integers({400, 3}, 10, 0).sub(1), probs = values({400, 3}, 1, at::kFloat);
+  const auto on_cpu = kernels::op_detail::table_of("test", {});
+  const auto expected = on_cpu.expert_order.function()(choices, 8);
+  ASSERT_LT(expected.num_rows, 1200);
 
-  const auto order = order_on(table_under_test(), there(choices));
-  const auto expected = order_on(kernels::op_detail::table_of("test", {}), choices);
+  for (const bool knows : {true, false}) {
+    choose_run(knows ? 0 : 1);
+    const at::Tensor experts = there(choices);
+    const auto order = table_under_test().expert_order.function()(experts, 8);
+    const auto rows = table_under_test().expert_rows.function()(experts, there(probs), 8);
 
-  EXPECT_TRUE(same_bits(order.map, expected.map));
-  EXPECT_TRUE(same_bits(order.offsets, expected.offsets));
-  EXPECT_EQ(order.num_rows, 1200);
+    EXPECT_TRUE(same_bits(order.map, expected.map) && same_bits(rows.map, expected.map));
+    EXPECT_TRUE(same_bits(order.offsets, expected.offsets) && same_bits(rows.offsets, expected.offsets));
+    EXPECT_EQ(order.num_rows, knows ? expected.num_rows : 1200);
+    EXPECT_EQ(order.num_rows, kernels::result_shapes().expert_order.function()(experts, 8).num_rows);
+    EXPECT_EQ(rows.token.size(0), order.num_rows);
+    EXPECT_EQ(rows.scale.size(0), order.num_rows);
+  }
+  choose_run(0);
 }
 
 TEST_F(CudaOps, SmallRowsOfExpertsEqualTheCpus) {
