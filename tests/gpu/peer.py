@@ -12,6 +12,7 @@ import transformers
 import yaml
 
 SAMPLES, LENGTH, STEPS = 4, 4096, 8
+torch._dynamo.config.automatic_dynamic_shapes = False
 
 
 def model_of(family, words):
