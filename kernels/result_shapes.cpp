@@ -35,8 +35,9 @@ void add_dense(OpTable& table) {
     return Normed{like(x, x.sizes()), residual.defined() ? like(x, x.sizes()) : at::Tensor(),
                   sums(x, {x.numel() / x.size(-1)})};
   };
-  table.rms_norm_dx = [](T, T x, T, double, T, T) { return like(x, x.sizes()); };
-  table.rms_norm_dw = [](T, T, T, T, double) {};
+  table.rms_norm_backward = [](T, T x, T weight, double, T, T, bool with_dweight) {
+    return NormGradients{like(x, x.sizes()), with_dweight ? sums(x, weight.sizes()) : at::Tensor()};
+  };
   table.embedding = [](T ids, T weight, int64_t, int64_t) {
     auto sizes = ids.sizes().vec();
     sizes.push_back(weight.size(1));

@@ -21,7 +21,6 @@ constexpr std::uint32_t written_arguments() {
   constexpr auto at = [](auto... positions) { return ((std::uint32_t{1} << positions) | ...); };
   if (is.template operator()<&T::matmul>()) return at(0);
   if (is.template operator()<&T::add_scaled>()) return at(2);
-  if (is.template operator()<&T::rms_norm_dw>()) return at(3);
   if (is.template operator()<&T::embedding_dw>()) return at(2);
   if (is.template operator()<&T::merge_attention_block>()) return at(0);
   if (is.template operator()<&T::write_cache>()) return at(1);
