@@ -72,11 +72,11 @@ void add_cross_entropy(OpTable& table) {
   table.valid_tokens = [](T labels, int64_t, int64_t) {
     return ValidTokens{indices(labels, labels.sizes()), indices(labels, labels.sizes())};
   };
-  table.cross_entropy = [](T logits, T, bool, T) { return like(logits, {logits.size(0)}); };
+  table.cross_entropy = [](T logits, T, bool, T, T) { return like(logits, {logits.size(0)}); };
   table.vocabulary_statistics = [](T logits, T, int64_t) { return like(logits, {3, logits.size(0)}); };
   table.cross_entropy_online = [](T logits, T, int64_t, T) { return like(logits, {logits.size(0)}); };
   table.join_vocabulary = [](T, T, T) {};
-  table.cross_entropy_of_part = [](T, T, int64_t, T) {};
+  table.cross_entropy_of_part = [](T, T, int64_t, T, T) {};
 }
 
 void add_moe(OpTable& table) {

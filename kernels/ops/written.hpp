@@ -25,9 +25,9 @@ constexpr std::uint32_t written_arguments() {
   if (is.template operator()<&T::merge_attention_block>()) return at(0);
   if (is.template operator()<&T::write_cache>()) return at(1);
   if (is.template operator()<&T::delta_rule_steps>()) return at(5);
-  if (is.template operator()<&T::cross_entropy>()) return at(0, 3);
+  if (is.template operator()<&T::cross_entropy>()) return at(0, 3, 4);
   if (is.template operator()<&T::join_vocabulary>()) return at(1, 2);
-  if (is.template operator()<&T::cross_entropy_of_part>()) return at(0);
+  if (is.template operator()<&T::cross_entropy_of_part>()) return at(0, 4);
   if (is.template operator()<&T::cross_entropy_online>()) return at(0, 3);
   if (is.template operator()<&T::grouped_product>()) return at(0);
   if (is.template operator()<&T::grouped_dw>()) return at(0);
