@@ -10,7 +10,6 @@ namespace {
 class NormNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::rms_norm"; }
-  bool runs_in_halves() const override { return true; }
   double offset = 0;
 
  protected:
@@ -20,11 +19,11 @@ class NormNode : public BackwardNode {
     const at::Tensor dsum = grads.size() > 1 ? grads[1] : at::Tensor();
     if (!dy.defined()) return {dsum, dsum, {}};
     Gradients result(3);
-    if (wants(0) || wants(1)) {
-      result[0] = result[1] = run_op(&OpTable::rms_norm_dx, dy, x, weight, offset, inverse, dsum);
-    }
-    result[2] = weight_gradient(2, weight, [dy, x, inverse](const at::Tensor& into, double beta) {
-      run_op(&OpTable::rms_norm_dw, dy, x, inverse, into, beta);
+    const NormGradients back =
+        run_op(&OpTable::rms_norm_backward, dy, x, weight, offset, inverse, dsum, wants(2));
+    result[0] = result[1] = back.dx;
+    result[2] = weight_gradient(2, weight, [dw = back.dweight](const at::Tensor& into, double beta) {
+      beta == 0 ? into.copy_(dw) : into.add_(dw);
     });
     return result;
   }

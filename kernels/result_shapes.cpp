@@ -35,8 +35,9 @@ void add_dense(OpTable& table) {
     return Normed{like(x, x.sizes()), residual.defined() ? like(x, x.sizes()) : at::Tensor(),
                   sums(x, {x.numel() / x.size(-1)})};
   };
-  table.rms_norm_dx = [](T, T x, T, double, T, T) { return like(x, x.sizes()); };
-  table.rms_norm_dw = [](T, T, T, T, double) {};
+  table.rms_norm_backward = [](T, T x, T weight, double, T, T, bool with_dweight) {
+    return NormGradients{like(x, x.sizes()), with_dweight ? sums(x, weight.sizes()) : at::Tensor()};
+  };
   table.embedding = [](T ids, T weight, int64_t, int64_t) {
     auto sizes = ids.sizes().vec();
     sizes.push_back(weight.size(1));
@@ -71,11 +72,11 @@ void add_cross_entropy(OpTable& table) {
   table.valid_tokens = [](T labels, int64_t, int64_t) {
     return ValidTokens{indices(labels, labels.sizes()), indices(labels, labels.sizes())};
   };
-  table.cross_entropy = [](T logits, T, bool, T) { return like(logits, {logits.size(0)}); };
+  table.cross_entropy = [](T logits, T, bool, T, T) { return like(logits, {logits.size(0)}); };
   table.vocabulary_statistics = [](T logits, T, int64_t) { return like(logits, {3, logits.size(0)}); };
   table.cross_entropy_online = [](T logits, T, int64_t, T) { return like(logits, {logits.size(0)}); };
   table.join_vocabulary = [](T, T, T) {};
-  table.cross_entropy_of_part = [](T, T, int64_t, T) {};
+  table.cross_entropy_of_part = [](T, T, int64_t, T, T) {};
 }
 
 void add_moe(OpTable& table) {

@@ -35,8 +35,9 @@ void for_logits(const at::Tensor& logits, F&& f) {
   });
 }
 
-at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, bool gradient,
-                         const at::Tensor& loss) {
+at::Tensor cross_entropy(const at::Tensor& given, const at::Tensor& labels, bool gradient,
+                         const at::Tensor& rounded, const at::Tensor& loss) {
+  const at::Tensor logits = rounded.defined() ? given.clone() : given;
   at::Tensor inverse = at::empty({logits.size(0)}, logits.options());
   dispatch(logits.scalar_type(), [&](auto tag) {
     using S = Sum<decltype(tag)>;
@@ -49,6 +50,7 @@ at::Tensor cross_entropy(const at::Tensor& logits, const at::Tensor& labels, boo
       if (losses != nullptr) losses[i] = value;
     });
   });
+  if (gradient && rounded.defined()) rounded.copy_(logits);
   return inverse;
 }
 
@@ -93,8 +95,9 @@ void join_vocabulary(const at::Tensor& parts, const at::Tensor& softmax, const a
   });
 }
 
-void cross_entropy_of_part(const at::Tensor& logits, const at::Tensor& labels, int64_t first,
-                           const at::Tensor& softmax) {
+void cross_entropy_of_part(const at::Tensor& given, const at::Tensor& labels, int64_t first,
+                           const at::Tensor& softmax, const at::Tensor& rounded) {
+  const at::Tensor logits = rounded.defined() ? given.clone() : given;
   const int64_t width = logits.size(1);
   dispatch(logits.scalar_type(), [&](auto tag) {
     using S = Sum<decltype(tag)>;
@@ -107,6 +110,7 @@ void cross_entropy_of_part(const at::Tensor& logits, const at::Tensor& labels, i
       if (column >= 0 && column < width) row[column] -= totals[i];
     });
   });
+  if (rounded.defined()) rounded.copy_(logits);
 }
 
 at::Tensor cross_entropy_online(const at::Tensor& logits, const at::Tensor& labels, int64_t first,

@@ -30,46 +30,36 @@ Normed rms_norm(const at::Tensor& x, const at::Tensor& residual, const at::Tenso
   return result;
 }
 
-at::Tensor rms_norm_dx(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
-                       const at::Tensor& inverse, const at::Tensor& extra) {
+NormGradients rms_norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                                double offset, const at::Tensor& inverse, const at::Tensor& extra,
+                                bool with_dweight) {
   const at::Tensor grad = as_rows(dy), in = as_rows(x), more = extra.defined() ? as_rows(extra) : extra;
   const at::Tensor scale = weight.contiguous();
   const int64_t width = in.size(1);
-  at::Tensor dx = at::empty(x.sizes(), x.options().requires_grad(false));
+  NormGradients result{at::empty(x.sizes(), x.options().requires_grad(false)), {}};
   dispatch(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     using S = Sum<T>;
     for_rows(in.size(0), width, [&](int64_t begin, int64_t end) {
       loop_table<T>().rms_norm_dx(end - begin, width, rows_of<T>(grad, begin), rows_of<T>(in, begin),
                                   data_of<T>(scale), static_cast<S>(offset), data_of<S>(inverse) + begin,
-                                  rows_of<T>(more, begin), data_of<T>(dx) + begin * width);
+                                  rows_of<T>(more, begin), data_of<T>(result.dx) + begin * width);
     });
-  });
-  return dx;
-}
-
-void rms_norm_dw(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& inverse, const at::Tensor& into,
-                 double beta) {
-  const at::Tensor grad = as_rows(dy), in = as_rows(x);
-  dispatch(x.scalar_type(), [&](auto tag) {
-    using T = decltype(tag);
-    using S = Sum<T>;
-    const int64_t width = in.size(1);
-    const at::Tensor total =
+    if (!with_dweight) return;
+    result.dweight =
         reduce_rows<S>(in.size(0), width, inverse.options(), [&](int64_t begin, int64_t end, S* dw) {
           loop_table<T>().rms_norm_dw(end - begin, width, rows_of<T>(grad, begin), rows_of<T>(in, begin),
                                       data_of<S>(inverse) + begin, dw);
         });
-    beta == 0 ? into.copy_(total) : into.add_(total);
   });
+  return result;
 }
 
 }  // namespace
 
 void add_norm(OpTable& table) {
   table.rms_norm = rms_norm;
-  table.rms_norm_dx = rms_norm_dx;
-  table.rms_norm_dw = rms_norm_dw;
+  table.rms_norm_backward = rms_norm_backward;
 }
 
 }  // namespace d9d::kernels::cpu

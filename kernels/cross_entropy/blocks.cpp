@@ -13,11 +13,12 @@ namespace d9d::kernels {
 namespace {
 
 // On the CPU the logits of a block should stay in the second-level cache between the product, the softmax
-// and the two products after it, but fewer than 64 rows would make these products slow. A GPU gets a GiB
-// of logits in fp32, because its products are fast only from some thousand rows on.
+// and the two products after it, but fewer than 64 rows would make these products slow. A GPU gets 2.5 GiB
+// of logits in fp32: its products are fast only from some thousand rows on, and each block reads and writes
+// the whole gradient of the vocabulary.
 int64_t rows_per_block(const at::Tensor& hidden, int64_t vocabulary) {
   const int64_t per_row = std::max<int64_t>(1, vocabulary);
-  if (hidden.is_cuda()) return std::clamp<int64_t>((int64_t{1} << 28) / per_row / 128 * 128, 128, 8192);
+  if (hidden.is_cuda()) return std::clamp<int64_t>((int64_t{5} << 27) / per_row / 128 * 128, 128, 8192);
   return std::clamp<int64_t>((int64_t{1} << 22) / per_row, 64, 512);
 }
 
@@ -30,20 +31,24 @@ struct TokenBlock {
   }
 };
 
-// Computes the loss of a block. Overwrites its logits [rows, V] with their gradient times the denominator
-// of the softmax. Returns 1 / denominator, [rows], or an undefined tensor if no gradient is wanted.
-at::Tensor loss_of_block(const TokenBlock& block, const at::Tensor& logits, const ValidTokens& valid,
-                         const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
+// Computes the loss of a block. Overwrites its logits [rows, V], or `rounded` where that is defined, with their
+// gradient times the denominator of the softmax. Returns 1 / denominator, [rows], or an undefined tensor if no
+// gradient is wanted.
+at::Tensor loss_of_block(const TokenBlock& block, const at::Tensor& logits, const at::Tensor& rounded,
+                         const ValidTokens& valid, const CrossEntropyWanted& wanted,
+                         SharedVocabulary* shared) {
   const bool gradient = wanted.gradient();
   const at::Tensor labels = block.of(valid.labels), loss = block.of(wanted.loss);
-  if (shared == nullptr) return run_op(&OpTable::cross_entropy, logits, labels, gradient, loss);
+  if (shared == nullptr) {
+    return run_op(&OpTable::cross_entropy, logits, labels, gradient, rounded, loss);
+  }
   const at::Tensor softmax = shared->softmax.narrow(1, block.first, block.rows);
   if (loss.defined()) {
     const at::Tensor own = run_op(&OpTable::vocabulary_statistics, logits, labels, shared->part.first);
     run_op(&OpTable::join_vocabulary, shared->part.gather(own), softmax, loss);
   }
   if (!gradient) return {};
-  run_op(&OpTable::cross_entropy_of_part, logits, labels, shared->part.first, softmax);
+  run_op(&OpTable::cross_entropy_of_part, logits, labels, shared->part.first, softmax, rounded);
   return softmax[1].reciprocal();
 }
 
@@ -53,32 +58,30 @@ at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_
   return tables.size() == 1 ? logits : logits.narrow(1, begin, tables[table].size(0));
 }
 
-// How many columns of the logits' gradient are rounded and multiplied at once.
-int64_t columns_at_once(const at::Tensor& hidden) {
-  return hidden.is_cuda() ? 32768 : 8192;
-}
+// How many columns of the logits' gradient the CPU rounds and multiplies at once.
+constexpr int64_t columns_at_once = 8192;
 
-// Adds the block's share of the gradients. `logits` holds their gradient as loss_of_block leaves it. If
-// the type of the model's activations is another one, the gradient is rounded to it, in `rounded`. The
-// division by the denominators of the softmax is done on hidden, whose rows are shorter.
+// Adds the block's share of the gradients. `gradient` is that of the logits as loss_of_block leaves it. If the
+// type of the model's activations is another one, some columns after the other are rounded to it, in `rounded`.
+// The division by the denominators of the softmax is done on hidden, whose rows are shorter.
 void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::TensorList tables,
-                   const at::Tensor& logits, const at::Tensor& inverse, const CrossEntropyWanted& wanted,
+                   const at::Tensor& gradient, const at::Tensor& inverse, const CrossEntropyWanted& wanted,
                    const at::Tensor& rounded) {
   const at::Tensor dhidden = block.of(wanted.dhidden);
   at::Tensor scaled;  // the same for all tables
   if (wanted.dweight()) {
     const at::Tensor factor =
         wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
-    scaled = (block.of(hidden) * factor).to(rounded.defined() ? rounded.scalar_type() : logits.scalar_type());
+    scaled = (block.of(hidden) * factor).to(hidden.scalar_type());
   }
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    const at::Tensor own = logits_of(logits, tables, i);
+    const at::Tensor own = logits_of(gradient, tables, i);
     const at::Tensor dweight = wanted.dweights.empty() ? at::Tensor() : wanted.dweights[i];
     const int64_t rows = tables[i].size(0), most = rounded.defined() ? rounded.size(1) : rows;
     for (int64_t begin = 0; begin < rows; begin += most) {
       const int64_t count = std::min(most, rows - begin);
       at::Tensor part = own.narrow(1, begin, count);
-      if (rounded.defined()) part = rounded.narrow(0, 0, block.rows).narrow(1, 0, count).copy_(part);
+      if (rounded.defined()) part = rounded.narrow(1, 0, count).copy_(part);
       if (dhidden.defined()) {
         matmul(dhidden, part, tables[i].narrow(0, begin, count), i == 0 && begin == 0 ? 0 : 1);
       }
@@ -114,9 +117,11 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
                 block_rows = rows_per_block(hidden, shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
+  // A GPU writes whole rows of the gradient in the type of its products. The CPU rounds columns that stay in the cache.
+  const bool whole = hidden.is_cuda();
   at::Tensor rounded;
   if (wanted.gradient() && hidden.scalar_type() != buffer.scalar_type()) {
-    rounded = at::empty({buffer.size(0), std::min(columns_at_once(hidden), own)},
+    rounded = at::empty({buffer.size(0), whole ? own : std::min(columns_at_once, own)},
                         hidden.options().requires_grad(false));
   }
   for (int64_t first = 0; first < count; first += block_rows) {
@@ -125,9 +130,13 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
     for (std::size_t i = 0; i < tables.size(); ++i) {
       matmul(logits_of(logits, tables, i), block.of(hidden), tables[i].t());
     }
-    const at::Tensor inverse = loss_of_block(block, logits, valid, wanted, shared);
-    if (wanted.gradient())
-      add_gradients(block, hidden, tables, logits, inverse.unsqueeze(1), wanted, rounded);
+    at::Tensor whole_rows, columns;
+    if (rounded.defined()) (whole ? whole_rows : columns) = rounded.narrow(0, 0, block.rows);
+    const at::Tensor inverse = loss_of_block(block, logits, whole_rows, valid, wanted, shared);
+    if (wanted.gradient()) {
+      add_gradients(block, hidden, tables, whole_rows.defined() ? whole_rows : logits, inverse.unsqueeze(1),
+                    wanted, columns);
+    }
   }
 }
 

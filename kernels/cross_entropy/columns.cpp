@@ -113,7 +113,7 @@ void add_dweights(const at::Tensor& hidden, at::TensorList tables, const at::Ten
   const at::Tensor scaled = (hidden * factor.unsqueeze(1)).to(hidden.scalar_type());
   for_columns(hidden, tables, columns, [&](const TablePart& part, const at::Tensor& logits, int64_t first) {
     if (!dweights[part.table].defined()) return;
-    run_op(&OpTable::cross_entropy_of_part, logits, labels, first, softmax);
+    run_op(&OpTable::cross_entropy_of_part, logits, labels, first, softmax, at::Tensor());
     matmul(part.of(dweights[part.table]), columns.rounded(logits).t(), scaled, beta);
   });
 }

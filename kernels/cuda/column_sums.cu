@@ -5,10 +5,10 @@
 namespace d9d::cuda {
 namespace {
 
-constexpr int threads = 256, columns = 32, parts = threads / columns;
+constexpr int threads = 1024, columns = 32, parts = threads / columns;
 struct PartialSums;
 
-// A block sums 32 columns: each of its warps every eighth row, then the warps in order.
+// A block sums 32 columns: each of its warps every 32nd row, then the warps in order.
 template <class T>
 __global__ void column_sums_kernel(ColumnSums call) {
   float* const sums = shared_array<float, threads, PartialSums>();

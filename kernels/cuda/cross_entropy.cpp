@@ -32,17 +32,23 @@ Logits logits_of(const at::Tensor& logits, const at::Tensor& labels, int64_t fir
               " of ", logits.scalar_type(), " logits: the CUDA kernels of d9d take contiguous float32");
   return {.rows = logits.size(0),
           .width = logits.size(1),
-          .data = logits.data_ptr<float>(),
+          .data = logits.const_data_ptr<float>(),
           .labels = labels.const_data_ptr<int64_t>(),
           .first = first};
 }
 
+// Into `rounded`, or into the logits where that is undefined.
+GradientOfLogits gradient_of(const at::Tensor& logits, const at::Tensor& rounded) {
+  const at::Tensor& to = rounded.defined() ? rounded : logits;
+  return {.type = type_of(to), .data = data_of(to)};
+}
+
 at::Tensor entropy(const at::Tensor& logits, const at::Tensor& labels, bool gradient,
-                   const at::Tensor& loss) {
+                   const at::Tensor& rounded, const at::Tensor& loss) {
   const c10::DeviceGuard guard(logits.device());
   at::Tensor inverse = at::empty({logits.size(0)}, logits.options());
   check_launch(cross_entropy({.logits = logits_of(logits, labels, 0, "cross_entropy"),
-                              .gradient = gradient,
+                              .gradient = gradient ? gradient_of(logits, rounded) : GradientOfLogits{},
                               .inverse = data_of<float>(inverse),
                               .loss = data_of<float>(loss)},
                              stream_of(logits)),
@@ -73,12 +79,16 @@ void join(const at::Tensor& parts, const at::Tensor& softmax, const at::Tensor& 
                "join_vocabulary");
 }
 
-void of_part(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const at::Tensor& softmax) {
+void of_part(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const at::Tensor& softmax,
+             const at::Tensor& rounded) {
   const c10::DeviceGuard guard(logits.device());
   const char* const op = "cross_entropy_of_part";
   const float* const largest = softmax.const_data_ptr<float>();
-  check_launch(cross_entropy_of_part(logits_of(logits, labels, first, op), largest,
-                                     largest + softmax.stride(0), stream_of(logits)),
+  check_launch(cross_entropy_of_part({.logits = logits_of(logits, labels, first, op),
+                                      .gradient = gradient_of(logits, rounded),
+                                      .largest = largest,
+                                      .total = largest + softmax.stride(0)},
+                                     stream_of(logits)),
                op);
 }
 
@@ -87,8 +97,11 @@ at::Tensor online(const at::Tensor& logits, const at::Tensor& labels, int64_t fi
   const c10::DeviceGuard guard(logits.device());
   const char* const op = "cross_entropy_online";
   at::Tensor factor = at::empty({logits.size(0)}, logits.options());
-  check_launch(cross_entropy_online(logits_of(logits, labels, first, op), data_of<float>(state),
-                                    data_of<float>(factor), stream_of(logits)),
+  check_launch(cross_entropy_online({.logits = logits_of(logits, labels, first, op),
+                                     .exponentials = data_of<float>(logits),
+                                     .state = data_of<float>(state),
+                                     .factor = data_of<float>(factor)},
+                                    stream_of(logits)),
                op);
   return factor;
 }

@@ -1,4 +1,5 @@
-// A block works on a row of logits: one pass for the largest, one for the exponentials.
+// A block works on a row of logits: one pass for the largest and the sum of exponentials (the online softmax of Milakov
+// and Gimelshein 2018, arXiv 1805.02867), one for the gradient.
 #include "kernels/cuda/cross_entropy.hpp"
 
 #include "kernels/cuda/row_grid.cuh"
@@ -15,31 +16,41 @@ __device__ inline void for_packs(std::int64_t width, F&& f) {
   for (std::int64_t i = threadIdx.x * size; i < width; i += threads * size) f(i);
 }
 
-template <int size>
-__device__ inline float row_max(const float* z, std::int64_t width) {
-  float top = lowest;
-  for_packs<size>(width, [&](std::int64_t i) {
-    const Pack<size> pack = load_pack<size>(z + i);
+// The largest logit and the sum of exp(logit - largest).
+struct Softmax {
+  float top = lowest, total = 0;
+
+  template <int size>
+  __device__ void add(const Pack<size>& logits) {
+    float largest = top;
 #pragma unroll
-    for (int e = 0; e < size; ++e) top = fmaxf(top, pack.at[e]);
-  });
-  return over_block<Largest, threads>(top);
+    for (int e = 0; e < size; ++e) largest = fmaxf(largest, logits.at[e]);
+    total *= expf(top - largest);
+#pragma unroll
+    for (int e = 0; e < size; ++e) total += expf(logits.at[e] - largest);
+    top = largest;
+  }
+};
+
+// Of the row, on all threads of the block.
+template <int size>
+__device__ inline Softmax softmax_of(const float* z, std::int64_t width) {
+  Softmax own;
+  for_packs<size>(width, [&](std::int64_t i) { own.add(load_pack<size>(z + i)); });
+  const float top = over_block<Largest, threads>(own.top);
+  return {top, over_block<Added, threads>(own.total * expf(own.top - top))};
 }
 
-// The sum of exp(z - shift), column `skipped` apart, where there is 0; `write`: z := these exponentials.
-template <int size, bool write>
-__device__ inline float row_exponentials(float* z, std::int64_t width, float shift, std::int64_t skipped) {
-  float total = 0;
+// to := exp(z - shift), from which `less` is taken at the label. `to` may be z.
+template <int size, class G>
+__device__ inline void write_gradient(const float* z, G* to, std::int64_t width, float shift,
+                                      std::int64_t label, float less) {
   for_packs<size>(width, [&](std::int64_t i) {
     Pack<size> pack = load_pack<size>(z + i);
 #pragma unroll
-    for (int e = 0; e < size; ++e) {
-      pack.at[e] = i + e == skipped ? 0.0F : expf(pack.at[e] - shift);
-      total += pack.at[e];
-    }
-    if (write) store_pack<size>(z + i, pack);
+    for (int e = 0; e < size; ++e) pack.at[e] = expf(pack.at[e] - shift) - (i + e == label ? less : 0.0F);
+    store_pack<size>(to + i, pack);
   });
-  return over_block<Added, threads>(total);
 }
 
 // f(row index, the row, the label's column, which may be outside).
@@ -49,16 +60,16 @@ __device__ inline void for_rows(const Logits& logits, F&& f) {
     f(row, logits.data + row * logits.width, logits.labels[row] - logits.first);
 }
 
-template <int size>
-__global__ void __launch_bounds__(threads, 3) cross_entropy_kernel(CrossEntropy call) {
+template <int size, class G>
+__global__ void __launch_bounds__(threads) cross_entropy_kernel(CrossEntropy call) {
   const std::int64_t width = call.logits.width;
-  for_rows(call.logits, [&](std::int64_t row, float* z, std::int64_t label) {
-    const float at_label = z[label];  // before the barriers of row_max, behind which it is overwritten
-    const float top = row_max<size>(z, width);
-    const float total = call.gradient ? row_exponentials<size, true>(z, width, top, -1)
-                                      : row_exponentials<size, false>(z, width, top, -1);
+  for_rows(call.logits, [&](std::int64_t row, const float* z, std::int64_t label) {
+    const float at_label =
+        z[label];  // before the barriers of the softmax, behind which it may be overwritten
+    const auto [top, total] = softmax_of<size>(z, width);
+    G* const to = static_cast<G*>(call.gradient.data);
+    if (to) write_gradient<size>(z, to + row * width, width, top, label, total);
     if (threadIdx.x > 0) return;
-    if (call.gradient) z[label] -= total;
     call.inverse[row] = 1.0F / total;
     if (call.loss != nullptr) call.loss[row] = logf(total) + top - at_label;
   });
@@ -66,9 +77,8 @@ __global__ void __launch_bounds__(threads, 3) cross_entropy_kernel(CrossEntropy 
 
 template <int size>
 __global__ void __launch_bounds__(threads) statistics_kernel(Logits logits, float* statistics) {
-  for_rows(logits, [&](std::int64_t row, float* z, std::int64_t column) {
-    const float top = row_max<size>(z, logits.width);
-    const float total = row_exponentials<size, false>(z, logits.width, top, -1);
+  for_rows(logits, [&](std::int64_t row, const float* z, std::int64_t column) {
+    const auto [top, total] = softmax_of<size>(z, logits.width);
     if (threadIdx.x > 0) return;
     statistics[row] = top;
     statistics[logits.rows + row] = total;
@@ -76,28 +86,45 @@ __global__ void __launch_bounds__(threads) statistics_kernel(Logits logits, floa
   });
 }
 
-template <int size>
-__global__ void __launch_bounds__(threads)
-    part_kernel(Logits logits, const float* largest, const float* total) {
-  for_rows(logits, [&](std::int64_t row, float* z, std::int64_t column) {
-    row_exponentials<size, true>(z, logits.width, largest[row], -1);
-    if (threadIdx.x == 0 && column >= 0 && column < logits.width) z[column] -= total[row];
+template <int size, class G>
+__global__ void __launch_bounds__(threads) part_kernel(CrossEntropyOfPart call) {
+  const std::int64_t width = call.logits.width;
+  for_rows(call.logits, [&](std::int64_t row, const float* z, std::int64_t column) {
+    write_gradient<size>(z, static_cast<G*>(call.gradient.data) + row * width, width, call.largest[row],
+                         column, call.total[row]);
   });
 }
 
+// The label is left out of the sum.
 template <int size>
-__global__ void __launch_bounds__(threads) online_kernel(Logits logits, float* state, float* factor) {
-  for_rows(logits, [&](std::int64_t row, float* z, std::int64_t column) {
-    const bool here = column >= 0 && column < logits.width;
-    const float before = state[row], at_label = here ? z[column] : 0.0F;
-    const float top = fmaxf(before, row_max<size>(z, logits.width));
-    const float total = row_exponentials<size, true>(z, logits.width, top, here ? column : -1);
+__global__ void __launch_bounds__(threads) online_kernel(OnlineCrossEntropy call) {
+  const std::int64_t rows = call.logits.rows, width = call.logits.width;
+  for_rows(call.logits, [&](std::int64_t row, const float* z, std::int64_t column) {
+    const bool here = column >= 0 && column < width;
+    const float before = call.state[row], at_label = here ? z[column] : 0.0F;
+    float top = lowest, total = 0;
+    for_packs<size>(width, [&](std::int64_t i) {
+      const Pack<size> pack = load_pack<size>(z + i);
+#pragma unroll
+      for (int e = 0; e < size; ++e) top = fmaxf(top, pack.at[e]);
+    });
+    top = fmaxf(before, over_block<Largest, threads>(top));
+    for_packs<size>(width, [&](std::int64_t i) {
+      Pack<size> pack = load_pack<size>(z + i);
+#pragma unroll
+      for (int e = 0; e < size; ++e) {
+        pack.at[e] = i + e == column ? 0.0F : expf(pack.at[e] - top);
+        total += pack.at[e];
+      }
+      store_pack<size>(call.exponentials + row * width + i, pack);
+    });
+    total = over_block<Added, threads>(total);
     if (threadIdx.x > 0) return;
     const float kept = expf(before - top);
-    state[row] = top;
-    state[logits.rows + row] = state[logits.rows + row] * kept + total;
-    if (here) state[2 * logits.rows + row] = at_label;
-    factor[row] = kept;
+    call.state[row] = top;
+    call.state[rows + row] = call.state[rows + row] * kept + total;
+    if (here) call.state[2 * rows + row] = at_label;
+    call.factor[row] = kept;
   });
 }
 
@@ -136,24 +163,32 @@ struct Scale {
 
 // f(integral_constant, blocks) with the number of logits of one access.
 template <class F>
-int dispatch_logits(const Logits& logits, F&& f) {
+int dispatch_logits(const Logits& logits, const void* to, F&& f) {
   if (logits.rows == 0 || logits.width == 0) return 0;
   constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
   const auto blocks = static_cast<unsigned>(logits.rows < blocks_max ? logits.rows : blocks_max);
-  const bool packs = takes_packs<float>(logits.width, {{logits.data, logits.width}});
+  const bool packs = takes_packs<float>(logits.width, {{logits.data, logits.width}, {to, logits.width}});
   return dispatch_packs<float>(packs, [&](auto size) { return f(size, blocks); });
+}
+// f(integral_constant, G{}, blocks) with the type of the gradient besides.
+template <class F>
+int dispatch_gradient(const Logits& logits, const GradientOfLogits& gradient, F&& f) {
+  return dispatch(gradient.type, [&](auto tag) {
+    return dispatch_logits(logits, gradient.data,
+                           [&](auto size, unsigned blocks) { return f(size, tag, blocks); });
+  });
 }
 
 }  // namespace
 
 int cross_entropy(const CrossEntropy& call, CUstream_st* stream) {
-  return dispatch_logits(call.logits, [&](auto size, unsigned blocks) {
-    return launch(cross_entropy_kernel<size()>, blocks, threads, 0, stream, call);
+  return dispatch_gradient(call.logits, call.gradient, [&](auto size, auto tag, unsigned blocks) {
+    return launch(cross_entropy_kernel<size(), decltype(tag)>, blocks, threads, 0, stream, call);
   });
 }
 
 int vocabulary_statistics(const Logits& logits, float* statistics, CUstream_st* stream) {
-  return dispatch_logits(logits, [&](auto size, unsigned blocks) {
+  return dispatch_logits(logits, nullptr, [&](auto size, unsigned blocks) {
     return launch(statistics_kernel<size()>, blocks, threads, 0, stream, logits, statistics);
   });
 }
@@ -162,16 +197,15 @@ int join_vocabulary(const JoinVocabulary& call, CUstream_st* stream) {
   return launch_rows(1, call.rows, Join{call}, stream);
 }
 
-int cross_entropy_of_part(const Logits& logits, const float* largest, const float* total,
-                          CUstream_st* stream) {
-  return dispatch_logits(logits, [&](auto size, unsigned blocks) {
-    return launch(part_kernel<size()>, blocks, threads, 0, stream, logits, largest, total);
+int cross_entropy_of_part(const CrossEntropyOfPart& call, CUstream_st* stream) {
+  return dispatch_gradient(call.logits, call.gradient, [&](auto size, auto tag, unsigned blocks) {
+    return launch(part_kernel<size(), decltype(tag)>, blocks, threads, 0, stream, call);
   });
 }
 
-int cross_entropy_online(const Logits& logits, float* state, float* factor, CUstream_st* stream) {
-  return dispatch_logits(logits, [&](auto size, unsigned blocks) {
-    return launch(online_kernel<size()>, blocks, threads, 0, stream, logits, state, factor);
+int cross_entropy_online(const OnlineCrossEntropy& call, CUstream_st* stream) {
+  return dispatch_logits(call.logits, call.exponentials, [&](auto size, unsigned blocks) {
+    return launch(online_kernel<size()>, blocks, threads, 0, stream, call);
   });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Softmax and cross entropy of rows of logits, in place. See kernels/ops/cross_entropy_ops.hpp.
+// Softmax and cross entropy of rows of logits. See kernels/ops/cross_entropy_ops.hpp.
 
 #include "kernels/cuda/launch.hpp"
 
@@ -8,14 +8,20 @@ namespace d9d::cuda {
 struct Logits {
   std::int64_t rows = 0;
   std::int64_t width = 0;
-  float* data = nullptr;                 // [rows, width], dense
+  const float* data = nullptr;           // [rows, width], dense
   const std::int64_t* labels = nullptr;  // [rows]
   std::int64_t first = 0;                // id of the first column
 };
 
+// [rows, width], dense; may be the logits. Null: it is not wanted.
+struct GradientOfLogits {
+  ElementType type = ElementType::float32;
+  void* data = nullptr;
+};
+
 struct CrossEntropy {
   Logits logits;
-  bool gradient = false;
+  GradientOfLogits gradient;
   float* inverse = nullptr;  // [rows]
   float* loss = nullptr;     // [rows], may be null
 };
@@ -34,12 +40,21 @@ struct JoinVocabulary {
 };
 int join_vocabulary(const JoinVocabulary& call, CUstream_st* stream);
 
-// largest and total [rows], of all parts.
-int cross_entropy_of_part(const Logits& logits, const float* largest, const float* total,
-                          CUstream_st* stream);
+struct CrossEntropyOfPart {
+  Logits logits;
+  GradientOfLogits gradient;
+  const float* largest = nullptr;  // [rows], of all parts
+  const float* total = nullptr;    // [rows]
+};
+int cross_entropy_of_part(const CrossEntropyOfPart& call, CUstream_st* stream);
 
-// state [3, rows], factor [rows]
-int cross_entropy_online(const Logits& logits, float* state, float* factor, CUstream_st* stream);
+struct OnlineCrossEntropy {
+  Logits logits;
+  float* exponentials = nullptr;  // the logits
+  float* state = nullptr;         // [3, rows]
+  float* factor = nullptr;        // [rows]
+};
+int cross_entropy_online(const OnlineCrossEntropy& call, CUstream_st* stream);
 
 // into = factor[0] * x + beta into, [count] each. beta is 0 or 1.
 struct AddScaled {

@@ -34,51 +34,39 @@ kernels::Normed norm_of(const at::Tensor& x, const at::Tensor& residual, const a
   return result;
 }
 
-at::Tensor norm_dx(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& norm_weight, double offset,
-                   const at::Tensor& inverse, const at::Tensor& extra) {
+kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& norm_weight,
+                                     double offset, const at::Tensor& inverse, const at::Tensor& extra,
+                                     bool with_dweight) {
   const c10::DeviceGuard guard(x.device());
   const at::Tensor grad = as_rows(dy), in = as_rows(x), more = maybe_rows(extra),
                    weight = norm_weight.contiguous();
-  at::Tensor dx = at::empty(x.sizes(), x.options().requires_grad(false));
-  check_launch(rms_norm_dx({.type = type_of(x),
-                            .rows = in.size(0),
-                            .width = in.size(1),
-                            .dy = rows_of(grad),
-                            .x = rows_of(in),
-                            .extra = rows_of(more),
-                            .weight = weight.const_data_ptr(),
-                            .offset = static_cast<float>(offset),
-                            .inverse = data_of<float>(inverse),
-                            .dx = data_of(dx)},
-                           stream_of(x)),
-               "rms_norm_dx");
-  return dx;
-}
-
-void norm_dw(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& inverse, const at::Tensor& into,
-             double beta) {
-  const c10::DeviceGuard guard(x.device());
-  const at::Tensor grad = as_rows(dy), in = as_rows(x);
-  const int64_t rows = in.size(0), width = in.size(1);
-  const at::Tensor partial = at::empty({rms_norm_slabs(rows), width}, inverse.options());
-  check_launch(rms_norm_dw({.type = type_of(x),
-                            .rows = rows,
-                            .width = width,
-                            .dy = rows_of(grad),
-                            .x = rows_of(in),
-                            .inverse = data_of<float>(inverse),
-                            .partial = data_of<float>(partial)},
-                           stream_of(x)),
-               "rms_norm_dw");
-  column_sums_into(partial, into, beta, "rms_norm_dw");
+  kernels::NormGradients result{at::empty(x.sizes(), x.options().requires_grad(false)), {}};
+  RmsNormBackward call{.type = type_of(x),
+                       .rows = in.size(0),
+                       .width = in.size(1),
+                       .dy = rows_of(grad),
+                       .x = rows_of(in),
+                       .extra = rows_of(more),
+                       .weight = weight.const_data_ptr(),
+                       .offset = static_cast<float>(offset),
+                       .inverse = data_of<float>(inverse),
+                       .dx = data_of(result.dx)};
+  at::Tensor partial;
+  if (with_dweight) {
+    partial = at::empty({rms_norm_partials(call), in.size(1)}, inverse.options());
+    call.partial = data_of<float>(partial);
+    result.dweight = at::empty({in.size(1)}, inverse.options());
+  }
+  check_launch(rms_norm_backward(call, stream_of(x)), "rms_norm_backward");
+  if (with_dweight) column_sums_into(partial, result.dweight, 0, "rms_norm_backward");
+  return result;
 }
 
 }  // namespace
 
 void add_norm(kernels::OpTable& table) {
   table.rms_norm = norm_of;
-  table.rms_norm_dx = norm_dx;
-  table.rms_norm_dw = norm_dw;
+  table.rms_norm_backward = norm_backward;
 }
 
 }  // namespace d9d::cuda

@@ -10,20 +10,24 @@ namespace d9d::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr int kept_packs = 4;  // of a row, by each thread in registers
+constexpr int kept_max = 4;  // packs of a row, by each thread in registers
 constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
+// Each leaves a row of partial sums of the weight's gradient. Not by the GPU, so that no sum's order is.
+constexpr std::int64_t backward_blocks_max = 512;
+struct WarpSums;
 
-// The packs of a row that a thread of its team works on: f(k, i) for those that it keeps, k being a constant, then
+// The packs of a row that a thread of its team works on: f(k, i) for the `kept` that it keeps, k being a constant, then
 // f(-1, i) for the others of a long row.
-template <int team, class F>
+template <int team, int kept, class F>
 __device__ inline void for_packs(std::int64_t packs, F&& f) {
   const int lane = static_cast<int>(threadIdx.x) % team;
 #pragma unroll
-  for (int k = 0; k < kept_packs; ++k) {
+  for (int k = 0; k < kept; ++k) {
     const std::int64_t i = lane + k * team;
     if (i < packs) f(k, i);
   }
-  for (std::int64_t i = lane + kept_packs * team; i < packs; i += team) f(-1, i);
+  if constexpr (team == threads && kept == kept_max)
+    for (std::int64_t i = lane + kept * team; i < packs; i += team) f(-1, i);
 }
 
 // f(row) for the rows of the thread's team.
@@ -34,33 +38,36 @@ __device__ inline void for_rows(std::int64_t rows, F&& f) {
   for (std::int64_t row = first; row < rows; row += std::int64_t{gridDim.x} * teams) f(row);
 }
 
-template <class T, int size, int team>
+template <class T, int size, int team, int kept_packs>
 __global__ void __launch_bounds__(threads) rms_norm_kernel(RmsNorm call) {
   const std::int64_t packs = call.width / size;
   for_rows<team>(call.rows, [&](std::int64_t row) {
     const T* x = row_of<T>(call.x, row);
     const T* residual = row_of<T>(call.residual, row);
     T* const sum = residual ? static_cast<T*>(call.sum) + row * call.width : nullptr;
-    Pack<size> kept[kept_packs];
+    Words<size, T> kept[kept_packs];
     float squares = 0;
-    for_packs<team>(packs, [&](int k, std::int64_t i) {
-      Pack<size> pack = load_pack<size>(x + i * size);
+    for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
+      Words<size, T> words = load_words<size>(x + i * size);
+      Pack<size> pack = unpacked(words);
       if (residual) {
         const Pack<size> other = load_pack<size>(residual + i * size);
 #pragma unroll
-        for (int e = 0; e < size; ++e) pack.at[e] = rounded<T>(pack.at[e] + other.at[e]);
-        store_pack<size>(sum + i * size, pack);
+        for (int e = 0; e < size; ++e) pack.at[e] += other.at[e];
+        words = packed<T>(pack);
+        pack = unpacked(words);
+        store_words<size>(sum + i * size, words);
       }
 #pragma unroll
       for (int e = 0; e < size; ++e) squares += pack.at[e] * pack.at[e];
-      if (k >= 0) kept[k] = pack;
+      if (k >= 0) kept[k] = words;
     });
     const float mean = team_sum<team, threads>(squares) / static_cast<float>(call.width);
     const float inverse = 1.0F / sqrtf(mean + call.eps);
     const T* const normed = residual ? sum : x;
     T* const y = static_cast<T*>(call.y) + row * call.width;
-    for_packs<team>(packs, [&](int k, std::int64_t i) {
-      Pack<size> pack = k >= 0 ? kept[k] : load_pack<size>(normed + i * size);
+    for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
+      Pack<size> pack = unpacked(k >= 0 ? kept[k] : load_words<size>(normed + i * size));
       const Pack<size> weight = load_pack<size>(static_cast<const T*>(call.weight) + i * size);
 #pragma unroll
       for (int e = 0; e < size; ++e) pack.at[e] = pack.at[e] * inverse * (weight.at[e] + call.offset);
@@ -70,98 +77,133 @@ __global__ void __launch_bounds__(threads) rms_norm_kernel(RmsNorm call) {
   });
 }
 
-// Of a pack of a row: g = dy * (weight + offset), and x.
+// A pack of a row of what backward reads.
 template <class T, int size>
-struct Factors {
-  Pack<size> g, x;
-  __device__ void load(const RmsNormDx& call, std::int64_t row, std::int64_t i) {
-    g = load_pack<size>(row_of<T>(call.dy, row) + i * size);
-    x = load_pack<size>(row_of<T>(call.x, row) + i * size);
-    const Pack<size> weight = load_pack<size>(static_cast<const T*>(call.weight) + i * size);
-#pragma unroll
-    for (int e = 0; e < size; ++e) g.at[e] *= weight.at[e] + call.offset;
+struct RowPack {
+  Words<size, T> dy, x, extra;
+  __device__ void load(const RmsNormBackward& call, std::int64_t row, std::int64_t i) {
+    dy = load_words<size>(row_of<T>(call.dy, row) + i * size);
+    x = load_words<size>(row_of<T>(call.x, row) + i * size);
+    if (call.extra.data) extra = load_words<size>(row_of<T>(call.extra, row) + i * size);
   }
 };
 
-template <class T, int size, int team>
-__global__ void __launch_bounds__(threads) dx_kernel(RmsNormDx call) {
-  const std::int64_t packs = call.width / size;
-  for_rows<team>(call.rows, [&](std::int64_t row) {
-    Factors<T, size> kept[kept_packs];
-    float dot = 0;
-    for_packs<team>(packs, [&](int k, std::int64_t i) {
-      Factors<T, size> factors;
-      factors.load(call, row, i);
-#pragma unroll
-      for (int e = 0; e < size; ++e) dot += factors.g.at[e] * factors.x.at[e];
-      if (k >= 0) kept[k] = factors;
+// The sums that threads of a block have of their packs, to the block's row of `partial`.
+template <int size, int team, int kept_packs>
+__device__ inline void store_sums(const Pack<size> (&sums)[kept_packs], std::int64_t width, float* partial) {
+  const std::int64_t packs = width / size;
+  if constexpr (team == threads) {
+    for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
+      if (k >= 0) store_pack<size>(partial + i * size, sums[k]);
     });
+  } else {
+    // Those of all warps, element by element, so that neighbours write to neighbours; then the warps in order.
+    constexpr int all = kept_packs * size * team;
+    float* const shared = shared_array<float, threads / team * all, WarpSums>();
+    const int lane = threadIdx.x % team, warp = threadIdx.x / team;
+#pragma unroll
+    for (int k = 0; k < kept_packs; ++k)
+#pragma unroll
+      for (int e = 0; e < size; ++e) shared[warp * all + (k * size + e) * team + lane] = sums[k].at[e];
+    __syncthreads();
+    for (int at = static_cast<int>(threadIdx.x); at < all; at += threads) {
+      const std::int64_t pack = at / (team * size) * team + at % team;
+      if (pack >= packs) continue;
+      float sum = 0;
+      for (int other = 0; other < threads / team; ++other) sum += shared[other * all + at];
+      partial[pack * size + at / team % size] = sum;
+    }
+  }
+}
+
+// Also without a weight's gradient to write the few sums are made: less than another kernel for it.
+template <class T, int size, int team, int kept_packs>
+__global__ void __launch_bounds__(threads) backward_kernel(RmsNormBackward call) {
+  const std::int64_t packs = call.width / size;
+  float* const partial = call.partial ? call.partial + blockIdx.x * call.width : nullptr;
+  Pack<size> sums[kept_packs] = {};
+  for_rows<team>(call.rows, [&](std::int64_t row) {
+    const bool first = row == blockIdx.x;  // of a block that is a team
     const float inverse = call.inverse[row];
+    RowPack<T, size> kept[kept_packs];
+    float dot = 0;
+    for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
+      RowPack<T, size> in;
+      in.load(call, row, i);
+      const Pack<size> weight = load_pack<size>(static_cast<const T*>(call.weight) + i * size);
+      const Pack<size> dy = unpacked(in.dy), x = unpacked(in.x);
+      Pack<size> sum{};
+      if (k >= 0) {
+        sum = sums[k];
+      } else if (partial && !first) {
+        sum = load_pack<size>(partial + i * size);
+      }
+#pragma unroll
+      for (int e = 0; e < size; ++e) {
+        const float product = dy.at[e] * x.at[e];
+        dot += product * (weight.at[e] + call.offset);
+        sum.at[e] += product * inverse;
+      }
+      if (k >= 0) {
+        sums[k] = sum;
+        kept[k] = in;
+      } else if (partial) {
+        store_pack<size>(partial + i * size, sum);
+      }
+    });
     const float mean = team_sum<team, threads>(dot) / static_cast<float>(call.width);
     const float back = mean * inverse * inverse;
-    const T* const extra = row_of<T>(call.extra, row);
     T* const dx = static_cast<T*>(call.dx) + row * call.width;
-    for_packs<team>(packs, [&](int k, std::int64_t i) {
-      Factors<T, size> factors;
-      k >= 0 ? void(factors = kept[k]) : factors.load(call, row, i);
+    for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
+      RowPack<T, size> in;
+      k >= 0 ? void(in = kept[k]) : in.load(call, row, i);
+      const Pack<size> weight = load_pack<size>(static_cast<const T*>(call.weight) + i * size);
+      const Pack<size> dy = unpacked(in.dy), x = unpacked(in.x);
       Pack<size> result{};
-      if (extra) result = load_pack<size>(extra + i * size);
+      if (call.extra.data) result = unpacked(in.extra);
 #pragma unroll
-      for (int e = 0; e < size; ++e) result.at[e] += inverse * (factors.g.at[e] - factors.x.at[e] * back);
+      for (int e = 0; e < size; ++e)
+        result.at[e] += inverse * (dy.at[e] * (weight.at[e] + call.offset) - x.at[e] * back);
       store_pack<size>(dx + i * size, result);
     });
   });
+  if (partial) store_sums<size, team>(sums, call.width, partial);
 }
 
-constexpr int tile_packs = 32, tile_parts = threads / tile_packs;
-struct TileSums;
-
-// A block sums 32 packs of columns over a slab of rows: each of its warps every eighth row, then the warps in order.
-template <class T, int size>
-__global__ void __launch_bounds__(threads) dw_kernel(RmsNormDw call, std::int64_t slab) {
-  float* const sums = shared_array<float, threads * size, TileSums>();
-  const int lane = threadIdx.x % tile_packs, part = threadIdx.x / tile_packs;
-  const std::int64_t packs = call.width / size, pack = std::int64_t{blockIdx.x} * tile_packs + lane;
-  const std::int64_t begin = blockIdx.y * slab, end = min(begin + slab, call.rows);
-  Pack<size> sum{};
-  if (pack < packs) {
-    for (std::int64_t row = begin + part; row < end; row += tile_parts) {
-      const Pack<size> dy = load_pack<size>(row_of<T>(call.dy, row) + pack * size);
-      const Pack<size> x = load_pack<size>(row_of<T>(call.x, row) + pack * size);
-      const float inverse = call.inverse[row];
-#pragma unroll
-      for (int e = 0; e < size; ++e) sum.at[e] += dy.at[e] * x.at[e] * inverse;
-    }
-  }
-  // Element by element, so that neighbours write to neighbours.
-#pragma unroll
-  for (int e = 0; e < size; ++e) sums[e * threads + threadIdx.x] = sum.at[e];
-  __syncthreads();
-  if (part > 0 || pack >= packs) return;
-#pragma unroll
-  for (int e = 0; e < size; ++e) {
-    for (int other = 1; other < tile_parts; ++other)
-      sum.at[e] += sums[e * threads + other * tile_packs + lane];
-    call.partial[blockIdx.y * call.width + pack * size + e] = sum.at[e];
-  }
-}
-
-// f(T, size, team) as constants, by the width of the rows.
+// f(T, size, team, kept packs) as constants, by the width of the rows.
 template <class F>
 int dispatch_rows(ElementType type, std::int64_t width, std::initializer_list<ConstRows> rows, F&& f) {
   return dispatch(type, [&](auto tag) {
     using T = decltype(tag);
     return dispatch_packs<T>(takes_packs<T>(width, rows), [&](auto size) {
-      const bool warp = width / size <= 32 * kept_packs;
-      return warp ? f(tag, size, std::integral_constant<int, 32>{})
-                  : f(tag, size, std::integral_constant<int, threads>{});
+      const auto with_team = [&](auto team) {
+        const std::int64_t kept = (width / size + team - 1) / team;
+        if constexpr (size() > 1) {
+          if (kept == 1) return f(tag, size, team, std::integral_constant<int, 1>{});
+          if (kept == 2) return f(tag, size, team, std::integral_constant<int, 2>{});
+        }
+        return f(tag, size, team, std::integral_constant<int, kept_max>{});
+      };
+      return width / size <= 32 * kept_max ? with_team(std::integral_constant<int, 32>{})
+                                           : with_team(std::integral_constant<int, threads>{});
     });
   });
 }
 
-unsigned blocks_for(std::int64_t rows, int team) {
+unsigned blocks_for(std::int64_t rows, int team, std::int64_t most) {
   const std::int64_t teams = threads / team, blocks = (rows + teams - 1) / teams;
-  return static_cast<unsigned>(blocks < blocks_max ? blocks : blocks_max);
+  return static_cast<unsigned>(blocks < most ? blocks : most);
+}
+
+// f(kernel, blocks)
+template <class F>
+int dispatch_backward(const RmsNormBackward& call, F&& f) {
+  if (call.rows == 0 || call.width == 0) return 0;
+  const std::initializer_list<ConstRows> rows = {call.dy, call.x, call.extra, {call.weight}, {call.dx}};
+  return dispatch_rows(call.type, call.width, rows, [&](auto tag, auto size, auto team, auto kept) {
+    return f(backward_kernel<decltype(tag), size(), team(), kept()>,
+             blocks_for(call.rows, team, backward_blocks_max));
+  });
 }
 
 }  // namespace
@@ -169,34 +211,19 @@ unsigned blocks_for(std::int64_t rows, int team) {
 int rms_norm(const RmsNorm& call, CUstream_st* stream) {
   if (call.rows == 0 || call.width == 0) return 0;
   const std::initializer_list<ConstRows> rows = {call.x, call.residual, {call.weight}, {call.sum}, {call.y}};
-  return dispatch_rows(call.type, call.width, rows, [&](auto tag, auto size, auto team) {
-    return launch(rms_norm_kernel<decltype(tag), size(), team()>, blocks_for(call.rows, team), threads, 0,
-                  stream, call);
+  return dispatch_rows(call.type, call.width, rows, [&](auto tag, auto size, auto team, auto kept) {
+    return launch(rms_norm_kernel<decltype(tag), size(), team(), kept()>,
+                  blocks_for(call.rows, team, blocks_max), threads, 0, stream, call);
   });
 }
 
-int rms_norm_dx(const RmsNormDx& call, CUstream_st* stream) {
-  if (call.rows == 0 || call.width == 0) return 0;
-  const std::initializer_list<ConstRows> rows = {call.dy, call.x, call.extra, {call.weight}, {call.dx}};
-  return dispatch_rows(call.type, call.width, rows, [&](auto tag, auto size, auto team) {
-    return launch(dx_kernel<decltype(tag), size(), team()>, blocks_for(call.rows, team), threads, 0, stream,
-                  call);
-  });
+std::int64_t rms_norm_partials(const RmsNormBackward& call) {
+  return dispatch_backward(call, [](auto, unsigned blocks) { return static_cast<int>(blocks); });
 }
 
-std::int64_t rms_norm_slabs(std::int64_t rows) {
-  const std::int64_t slab = slab_of(rows, tile_parts);
-  return (rows + slab - 1) / slab;
-}
-
-int rms_norm_dw(const RmsNormDw& call, CUstream_st* stream) {
-  if (call.rows == 0 || call.width == 0) return 0;
-  return dispatch_rows(call.type, call.width, {call.dy, call.x}, [&](auto tag, auto size, auto) {
-    const std::int64_t tile = tile_packs * size, tiles = (call.width + tile - 1) / tile;
-    const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(rms_norm_slabs(call.rows)));
-    return launch(dw_kernel<decltype(tag), size()>, grid, threads, 0, stream, call,
-                  slab_of(call.rows, tile_parts));
-  });
+int rms_norm_backward(const RmsNormBackward& call, CUstream_st* stream) {
+  return dispatch_backward(
+      call, [&](auto kernel, unsigned blocks) { return launch(kernel, blocks, threads, 0, stream, call); });
 }
 
 }  // namespace d9d::cuda

@@ -23,7 +23,8 @@ struct RmsNorm {
 int rms_norm(const RmsNorm& call, CUstream_st* stream);
 
 // dx = inverse * g - x * inverse^3 * mean(g * x) + extra, with g = dy * (weight + offset). `extra` may be null.
-struct RmsNormDx {
+// partial: sums of dy * x * inverse over some rows each, for column_sums.hpp; null if they are not wanted.
+struct RmsNormBackward {
   ElementType type = ElementType::float32;
   std::int64_t rows = 0;
   std::int64_t width = 0;
@@ -33,21 +34,11 @@ struct RmsNormDx {
   const void* weight = nullptr;  // [width]
   float offset = 0;
   const float* inverse = nullptr;
-  void* dx = nullptr;  // [rows, width], dense
+  void* dx = nullptr;        // [rows, width], dense
+  float* partial = nullptr;  // [rms_norm_partials(call), width]
 };
-int rms_norm_dx(const RmsNormDx& call, CUstream_st* stream);
-
-// Slab by slab of rows, the sums of dy * x * inverse: partial [rms_norm_slabs(rows), width]. See column_sums.hpp.
-struct RmsNormDw {
-  ElementType type = ElementType::float32;
-  std::int64_t rows = 0;
-  std::int64_t width = 0;
-  ConstRows dy;
-  ConstRows x;
-  const float* inverse = nullptr;
-  float* partial = nullptr;
-};
-int rms_norm_dw(const RmsNormDw& call, CUstream_st* stream);
-std::int64_t rms_norm_slabs(std::int64_t rows);
+int rms_norm_backward(const RmsNormBackward& call, CUstream_st* stream);
+// Depends on shapes and addresses only.
+std::int64_t rms_norm_partials(const RmsNormBackward& call);
 
 }  // namespace d9d::cuda

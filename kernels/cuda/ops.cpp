@@ -1,7 +1,9 @@
 #include "kernels/cuda/ops.hpp"
 
+#include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include "kernels/cuda/capability.hpp"
 #include "kernels/cuda/unwrap.hpp"
 
 namespace d9d::cuda {
@@ -26,6 +28,14 @@ const kernels::OpTable& op_table() {
 
 CUstream_st* stream_of(const at::Tensor& tensor) {
   return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
+}
+
+int compute_capability(const at::Tensor& tensor) {
+  const int device = tensor.device().index();
+  int major = 0, minor = 0;
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  C10_CUDA_CHECK(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  return 10 * major + minor;
 }
 
 }  // namespace d9d::cuda

@@ -24,7 +24,9 @@ struct CrossEntropyOps {
 
   // loss [n] (may be undefined) = logsumexp(logits) - logits[label]. Returns inverse [n], 1 / the
   // denominator of the softmax. If `gradient`, logits := (softmax(logits) - onehot(label)) / inverse.
-  Op<at::Tensor(const at::Tensor& logits, const at::Tensor& labels, bool gradient, const at::Tensor& loss)>
+  // Where `rounded` [n, V] in the activations' type is defined, that gradient goes there instead.
+  Op<at::Tensor(const at::Tensor& logits, const at::Tensor& labels, bool gradient, const at::Tensor& rounded,
+                const at::Tensor& loss)>
       cross_entropy{"cross_entropy"};
 
   // For a vocabulary whose rows are on several ranks. `first` is the id of the first column of the
@@ -36,8 +38,9 @@ struct CrossEntropyOps {
   // parts. softmax is the largest logit and the sum of exp(logit - largest) over all parts.
   Op<void(const at::Tensor& parts, const at::Tensor& softmax, const at::Tensor& loss)> join_vocabulary{
       "join_vocabulary"};
-  // logits := (softmax(logits) - onehot(label)) * softmax[1].
-  Op<void(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const at::Tensor& softmax)>
+  // logits, or `rounded` as above, := (softmax(logits) - onehot(label)) * softmax[1].
+  Op<void(const at::Tensor& logits, const at::Tensor& labels, int64_t first, const at::Tensor& softmax,
+          const at::Tensor& rounded)>
       cross_entropy_of_part{"cross_entropy_of_part"};
   // For a vocabulary whose columns come one part after the other. `first` is the id of the first
   // column of the logits.

@@ -15,6 +15,12 @@ struct Normed {
   at::Tensor inverse;  // 1 / rms of each row, [rows] in sum_dtype
 };
 
+struct NormGradients {
+  at::Tensor dx;  // as x
+  at::Tensor
+      dweight;  // [W] in sum_dtype, summed in an order that depends on shapes only; undefined if not wanted
+};
+
 // The gradients of silu_mul and gelu_mul.
 struct SiluMulGradients {
   at::Tensor dgate, dup;  // [.., I]
@@ -47,15 +53,11 @@ struct DenseOps {
   Op<Normed(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,
             double offset)>
       rms_norm{"rms_norm"};
-  // dx [.., W] = the gradient of the normed sum, which is `x` here, plus `extra` [.., W],
-  // which may be undefined.
-  Op<at::Tensor(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
-                const at::Tensor& inverse, const at::Tensor& extra)>
-      rms_norm_dx{"rms_norm_dx"};
-  // into [W] = sum over rows of dy * x * inverse + beta into, in an order that depends on shapes only.
-  Op<void(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& inverse, const at::Tensor& into,
-          double beta)>
-      rms_norm_dw{"rms_norm_dw"};
+  // dx = the gradient of the normed sum, which is `x` here, plus `extra` [.., W], which may be undefined.
+  // dweight = the sum over rows of dy * x * inverse.
+  Op<NormGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
+                   const at::Tensor& inverse, const at::Tensor& extra, bool with_dweight)>
+      rms_norm_backward{"rms_norm_backward"};
 
   // Looks up int64 ids [..] in weight [V, H], rows first .. first + V of a vocabulary of `vocab_size`. An
   // id of another row gives zeros; an id outside of the vocabulary is an index error.

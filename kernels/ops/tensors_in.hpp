@@ -23,7 +23,7 @@ void for_tensors(T& value, F&& f) {
     each(value.cos, value.sin);
   } else if constexpr (is.template operator()<RotatedHeads>()) {
     each(value.rotated, value.inverse);
-  } else if constexpr (is.template operator()<RopeGradients>()) {
+  } else if constexpr (is.template operator()<NormGradients>() || is.template operator()<RopeGradients>()) {
     each(value.dx, value.dweight);
   } else if constexpr (is.template operator()<AttentionBlock>()) {
     each(value.out, value.lse);

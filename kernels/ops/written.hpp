@@ -21,14 +21,13 @@ constexpr std::uint32_t written_arguments() {
   constexpr auto at = [](auto... positions) { return ((std::uint32_t{1} << positions) | ...); };
   if (is.template operator()<&T::matmul>()) return at(0);
   if (is.template operator()<&T::add_scaled>()) return at(2);
-  if (is.template operator()<&T::rms_norm_dw>()) return at(3);
   if (is.template operator()<&T::embedding_dw>()) return at(2);
   if (is.template operator()<&T::merge_attention_block>()) return at(0);
   if (is.template operator()<&T::write_cache>()) return at(1);
   if (is.template operator()<&T::delta_rule_steps>()) return at(5);
-  if (is.template operator()<&T::cross_entropy>()) return at(0, 3);
+  if (is.template operator()<&T::cross_entropy>()) return at(0, 3, 4);
   if (is.template operator()<&T::join_vocabulary>()) return at(1, 2);
-  if (is.template operator()<&T::cross_entropy_of_part>()) return at(0);
+  if (is.template operator()<&T::cross_entropy_of_part>()) return at(0, 4);
   if (is.template operator()<&T::cross_entropy_online>()) return at(0, 3);
   if (is.template operator()<&T::grouped_product>()) return at(0);
   if (is.template operator()<&T::grouped_dw>()) return at(0);

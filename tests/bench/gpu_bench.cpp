@@ -94,8 +94,7 @@ double bytes_of(std::initializer_list<at::Tensor> tensors) {
 void norms(Bench& bench, const at::TensorOptions& bf16) {
   const at::Tensor x = at::randn({num_tokens, hidden_size}, bf16), residual = at::randn_like(x),
                    dy = at::randn_like(x);
-  const at::Tensor weight = at::ones({hidden_size}, bf16),
-                   into = at::zeros({hidden_size}, bf16.dtype(at::kFloat));
+  const at::Tensor weight = at::ones({hidden_size}, bf16);
   const at::Tensor inverse = at::ones({num_tokens}, bf16.dtype(at::kFloat));
   bench.line(
       "rms_norm", bytes_of({x, x}), 0, [&] { run_op(&OpTable::rms_norm, x, at::Tensor(), weight, 1e-6, 0); },
@@ -104,10 +103,13 @@ void norms(Bench& bench, const at::TensorOptions& bf16) {
       "add + rms_norm", bytes_of({x, x, x, x}), 0,
       [&] { run_op(&OpTable::rms_norm, x, residual, weight, 1e-6, 0); },
       [&] { at::rms_norm(x + residual, {hidden_size}, weight, 1e-6); });
-  bench.line("rms_norm_dx", bytes_of({x, dy, x, x}), 0,
-             [&] { run_op(&OpTable::rms_norm_dx, dy, x, weight, 0, inverse, residual); }, {});
-  bench.line("rms_norm_dw", bytes_of({x, dy}), 0,
-             [&] { run_op(&OpTable::rms_norm_dw, dy, x, inverse, into, 1); }, {});
+  for (const bool with_dweight : {false, true}) {
+    bench.line(with_dweight ? "rms_norm_backward" : "rms_norm_backward, x only", bytes_of({x, dy, x, x}), 0,
+               [&, with_dweight] {
+                 run_op(&OpTable::rms_norm_backward, dy, x, weight, 0, inverse, residual, with_dweight);
+               },
+               {});
+  }
 }
 
 void heads(Bench& bench, const at::TensorOptions& bf16) {
@@ -151,10 +153,10 @@ void vocabulary(Bench& bench, const at::TensorOptions& bf16) {
       [&] { at::embedding_dense_backward(grad, ids, words, -1, false); });
   const at::Tensor logits = at::randn({2048, 32768}, into.options()),
                    labels = at::randint(32768, {2048}, ids.options());
-  const at::Tensor loss = at::empty({2048}, into.options());
+  const at::Tensor loss = at::empty({2048}, into.options()), rounded = at::empty(logits.sizes(), bf16);
   bench.line(
-      "cross_entropy of logits", bytes_of({logits, logits, logits}), 0,
-      [&] { run_op(&OpTable::cross_entropy, logits, labels, true, loss); },
+      "cross_entropy of logits", bytes_of({logits, logits, rounded}), 0,
+      [&] { run_op(&OpTable::cross_entropy, logits, labels, true, rounded, loss); },
       [&] { at::log_softmax(logits, 1); });
 }
 

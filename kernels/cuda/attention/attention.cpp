@@ -1,9 +1,10 @@
-// FlashAttention where it can do a call, else products and softmax over blocks of queries.
+// cuDNN or FlashAttention where one can do a call, else products and softmax over blocks of queries.
 #include "kernels/cuda/attention/attention.hpp"
 
 #include <ATen/TensorOperators.h>
 
 #include "kernels/cuda/attention/composed_attention.hpp"
+#include "kernels/cuda/attention/cudnn_attention.hpp"
 #include "kernels/cuda/attention/flash_attention.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
@@ -61,13 +62,31 @@ std::optional<FlashCall> chosen_call(const at::Tensor& q, const at::Tensor& k, c
   return call;
 }
 
+// By cuDNN where it can, else by FlashAttention.
+AttentionBlock by_library(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          const AttentionMask& mask, double scale, const FlashCall& call) {
+  if (!call.documents) {
+    if (const auto block = cudnn_attention(q, k, v, mask, scale)) return *block;
+  }
+  return flash_attention(q, k, v, mask, scale, call.documents);
+}
+AttentionBlockGradients by_library_backward(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
+                                            const at::Tensor& v, const AttentionBlock& forward,
+                                            const AttentionMask& mask, double scale, const FlashCall& call) {
+  if (!call.documents) {
+    if (const auto gradients = cudnn_attention_backward(grad, q, k, v, forward, mask, scale))
+      return *gradients;
+  }
+  return flash_attention_backward(grad, q, k, v, forward, mask, scale, call.documents);
+}
+
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
                                const VisibleKeys& visible) {
   const c10::DeviceGuard guard(q.device());
   const auto call = chosen_call(q, k, v, mask, visible);
   if (!call) return composed_attention(q, k, v, mask, scale, dtype, visible);
-  const AttentionBlock block = flash_attention(q, k, v, mask, scale, call->documents);
+  const AttentionBlock block = by_library(q, k, v, mask, scale, *call);
   return {block.out.to(dtype), block.lse};
 }
 
@@ -79,7 +98,7 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
   const c10::DeviceGuard guard(q.device());
   const auto call = chosen_call(q, k, v, mask, visible);
   if (!call) return composed_attention_backward(grad, q, k, v, forward, mask, scale, dtype, visible);
-  const auto [dq, dk, dv] = flash_attention_backward(grad, q, k, v, forward, mask, scale, call->documents);
+  const auto [dq, dk, dv] = by_library_backward(grad, q, k, v, forward, mask, scale, *call);
   return {dq.to(dtype), dk.to(dtype), dv.to(dtype)};
 }
 

@@ -10,8 +10,34 @@ constexpr int threads = 256;
 constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
 
 __device__ std::uint64_t element_of(const kernels::BlockPlace& place, std::int64_t i) {
+  if (place.dims == 0) return static_cast<std::uint64_t>(place.base + i);  // one run: saves two divisions
   return static_cast<std::uint64_t>(place.begin_of_run(i / place.run) + i % place.run);
 }
+
+// f(first, words of a key's element / 4, place of the first element in its four) for the thread's `size` neighbours, 1 or
+// 4 of `count` elements; four of them share their words.
+template <int size, class F>
+__device__ inline void for_elements(const kernels::BlockPlace& place, std::int64_t count, F&& f) {
+  const std::int64_t step = std::int64_t{gridDim.x} * threads * size;
+  for (std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * size; i < count; i += step) {
+    const std::uint64_t element = element_of(place, i);
+    f(i, element / 4, size == 1 ? static_cast<unsigned>(element % 4) : 0U);
+  }
+}
+
+// `size` neighbours of a flat buffer in registers, read and written in one access.
+template <int size, class V>
+class Neighbours {
+ public:
+  __device__ Neighbours(V* memory, std::int64_t first)
+      : memory_(memory + first), words_(load_words<size>(static_cast<const V*>(memory_))) {}
+  __device__ V* values() { return reinterpret_cast<V*>(words_.word); }
+  __device__ void write_back() const { store_words<size>(memory_, words_); }
+
+ private:
+  V* memory_;
+  Words<size, V> words_;
+};
 
 template <class G, class S>
 struct Update {
@@ -25,41 +51,46 @@ struct Update {
   }
 };
 
-// `size` elements a thread, 1 or 4; four of them share their words.
 template <int size, class G, class S>
 __global__ void stochastic_adamw_kernel(Update<G, S> update, std::int64_t count) {
-  const std::int64_t step = std::int64_t{gridDim.x} * threads * size;
-  for (std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * size; i < count; i += step) {
-    const std::uint64_t element = element_of(update.noise.place, i);
-    const kernels::RandomWords words = update.noise.value_and_first.words(element / 4),
-                               second = update.second_words(element / 4);
+  for_elements<size>(update.noise.place, count, [&](std::int64_t i, std::uint64_t four, unsigned place) {
+    const kernels::RandomWords words = update.noise.value_and_first.words(four),
+                               second_words = update.second_words(four);
+    Neighbours<size, std::uint16_t> value(update.buffers.value, i);
+    Neighbours<size, G> grad(update.buffers.grad, i);
+    Neighbours<size, S> first(update.buffers.first, i), second(update.buffers.second, i);
+    const kernels::StochasticBuffers<G, S> own{value.values(), grad.values(), first.values(),
+                                               second.values()};
 #pragma unroll
-    for (int e = 0; e < size; ++e) {
-      const auto word = size == 1 ? static_cast<unsigned>(element % 4) : static_cast<unsigned>(e);
-      update.buffers.update_at(i + e, update.pass, words.at[word], second.at[word]);
-    }
-  }
+    for (int e = 0; e < size; ++e)
+      own.update_at(e, update.pass, words.at[place + e], second_words.at[place + e]);
+    value.write_back();
+    grad.write_back();
+    first.write_back();
+    second.write_back();
+  });
 }
 
-// As above.
 template <int size>
 __global__ void stochastic_copy_kernel(StochasticCopy copy) {
-  const std::int64_t step = std::int64_t{gridDim.x} * threads * size;
-  for (std::int64_t i = (std::int64_t{blockIdx.x} * threads + threadIdx.x) * size; i < copy.count;
-       i += step) {
-    const std::uint64_t element = element_of(copy.place, i);
-    const kernels::RandomWords words = copy.key.words(element / 4);
+  for_elements<size>(copy.place, copy.count, [&](std::int64_t i, std::uint64_t four, unsigned place) {
+    const kernels::RandomWords words = copy.key.words(four);
+    const Pack<size> source = load_pack<size>(copy.source + i);
+    Words<size, std::uint16_t> target;
 #pragma unroll
-    for (int e = 0; e < size; ++e) {
-      const auto word = size == 1 ? static_cast<unsigned>(element % 4) : static_cast<unsigned>(e);
-      kernels::set_value(copy.target, i + e, copy.source[i + e], words.at[word]);
-    }
-  }
+    for (int e = 0; e < size; ++e)
+      kernels::set_value(reinterpret_cast<std::uint16_t*>(target.word), e, source.at[e], words.at[place + e]);
+    store_words<size>(copy.target + i, target);
+  });
 }
 
-// True if each four neighbours that begin at a multiple of four have the words of one four of the tensor.
-bool in_fours(const kernels::BlockPlace& place, std::int64_t count) {
+// True if each four neighbours that begin at a multiple of four have the words of one four of the tensor, and four
+// elements of each buffer begin where they can be read at once.
+bool in_fours(const kernels::BlockPlace& place, std::int64_t count,
+              std::initializer_list<const void*> buffers) {
   if (count % 4 != 0 || place.run % 4 != 0 || place.base % 4 != 0) return false;
+  for (const void* const buffer : buffers)
+    if (reinterpret_cast<std::uintptr_t>(buffer) % 16 != 0) return false;
   for (int dim = 0; dim < place.dims; ++dim)
     if (place.stride[dim] % 4 != 0) return false;
   return true;
@@ -79,7 +110,8 @@ int dispatch_words(ElementType type, F&& f) {
 
 int stochastic_adamw(const StochasticAdamW& call, CUstream_st* stream) {
   if (call.count == 0) return 0;
-  const int size = in_fours(call.noise.place, call.count) ? 4 : 1;
+  const int size =
+      in_fours(call.noise.place, call.count, {call.param, call.grad, call.exp_avg, call.exp_avg_sq}) ? 4 : 1;
   const unsigned blocks = blocks_for(call.count, size);
   return dispatch_words(call.grad_type, [&](auto of_grad) {
     return dispatch_words(call.state_type, [&](auto of_state) {
@@ -98,7 +130,7 @@ int stochastic_adamw(const StochasticAdamW& call, CUstream_st* stream) {
 
 int stochastic_copy(const StochasticCopy& call, CUstream_st* stream) {
   if (call.count == 0) return 0;
-  return in_fours(call.place, call.count)
+  return in_fours(call.place, call.count, {call.source, call.target})
              ? launch(stochastic_copy_kernel<4>, blocks_for(call.count, 4), threads, 0, stream, call)
              : launch(stochastic_copy_kernel<1>, blocks_for(call.count, 1), threads, 0, stream, call);
 }

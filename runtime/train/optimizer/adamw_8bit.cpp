@@ -14,15 +14,12 @@
 #include "runtime/base/error.hpp"
 #include "runtime/train/optimizer/flat_optimizer.hpp"
 #include "runtime/train/optimizer/optimizer_pair.hpp"
+#include "runtime/train/optimizer/slabs.hpp"
 
 namespace d9d {
 namespace {
 
 using kernels::CodeBook;
-
-// The number of elements, rounded to whole blocks, that are updated at once, so that
-// float32 moments stay in the cache.
-constexpr std::int64_t elements_at_once = std::int64_t{1} << 17;
 
 // A moment of a parameter on this rank.
 class ByteMoment final : public NarrowState {
@@ -141,8 +138,9 @@ class ByteAdamW final : public FlatOptimizer {
   void update(const ByteParameter& parameter, const UpdateScale& scale) const {
     const at::Tensor value = values(parameter.run), gradient = grad(parameter.run);
     const kernels::AdamWSettings settings = settings_for(parameter.run, scale);
+    const std::int64_t wanted = elements_at_once(value, std::int64_t{1} << 17);
     const std::int64_t at_once =
-        std::max<std::int64_t>(1, elements_at_once / options_.block_size) * options_.block_size;
+        std::max<std::int64_t>(1, wanted / options_.block_size) * options_.block_size;
     for (std::int64_t begin = 0; begin < value.numel(); begin += at_once) {
       const std::int64_t count = std::min(at_once, value.numel() - begin);
       const at::Tensor first = at::empty({count}, value.options().dtype(at::kFloat));

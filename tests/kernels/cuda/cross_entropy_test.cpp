@@ -27,9 +27,12 @@ TEST_F(CudaOps, SmallCrossEntropiesEqualTheCpus) {
     for (const int64_t rows : {0, 1, 5}) {
       const at::Tensor labels = integers({rows}, width, 1), loss = at::full({rows}, nan, at::kFloat);
       for (const bool gradient : {false, true}) {
-        expect_same_as_cpu(&OpTable::cross_entropy, 1, logits_of(rows, width), labels, gradient, loss);
-        expect_same_as_cpu(&OpTable::cross_entropy, 1, logits_of(rows, width), labels, gradient,
-                           at::Tensor());
+        for (const at::Tensor& rounded : {at::Tensor(), at::full({rows, width}, 0, at::kBFloat16)}) {
+          expect_same_as_cpu(&OpTable::cross_entropy, 1, logits_of(rows, width), labels, gradient, rounded,
+                             loss);
+          expect_same_as_cpu(&OpTable::cross_entropy, 1, logits_of(rows, width), labels, gradient, rounded,
+                             at::Tensor());
+        }
       }
     }
   }
@@ -42,7 +45,9 @@ TEST_F(CudaOps, SmallPartsOfAVocabularyEqualTheCpus) {
     const at::Tensor softmax =
         at::stack({values({9}, 2, at::kFloat).add(20), values({9}, 3, at::kFloat).add(5)});
     expect_same_as_cpu(&OpTable::vocabulary_statistics, 1, logits_of(9, width), labels, 10);
-    expect_same_as_cpu(&OpTable::cross_entropy_of_part, 1, logits_of(9, width), labels, 10, softmax);
+    for (const at::Tensor& rounded : {at::Tensor(), at::full({9, width}, nan, at::kBFloat16)})
+      expect_same_as_cpu(&OpTable::cross_entropy_of_part, 1, logits_of(9, width), labels, 10, softmax,
+                         rounded);
   }
 }
 

@@ -1,5 +1,6 @@
 // Attention in bfloat16, forward and backward, against its definition in fp64 with the gradients of torch's autograd:
 // on a GPU that of a library, on the emulated grid the composed one.
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -101,6 +102,26 @@ void expect_attended(const Attended& given, const Attended& expected, at::Scalar
   expect_close(given.gradients.dv.cpu(), expected.gradients.dv, of_rounded_factors, "dv");
 }
 
+bool on_a_gpu() {
+  static const bool gpu = there(values({1}, 0)).is_cuda();
+  return gpu;
+}
+// Where the host emulates the grid, a small part is enough: it computes all of it.
+using Numbers = std::vector<int64_t>;
+Numbers of_place(const Numbers& on_gpu, const Numbers& emulated) {
+  return on_a_gpu() ? on_gpu : emulated;
+}
+// With cuDNN where it can, and without: there is a library besides it.
+template <class F>
+void for_libraries(F&& attend) {
+  for (const int64_t cudnn : of_place({1, 0}, {1})) {
+    SCOPED_TRACE(cudnn != 0 ? "with cuDNN" : "without cuDNN");
+    at::globalContext().setSDPUseCuDNN(cudnn != 0);
+    attend();
+  }
+  at::globalContext().setSDPUseCuDNN(true);
+}
+
 // `first` of VisibleKeys, undefined or [B, S].
 void expect_attention(const AttentionShape& s, const at::Tensor& first = {}) {
   SCOPED_TRACE(testing::Message() << s.queries << " x " << s.keys << ", heads " << s.key_heads << " x "
@@ -111,18 +132,10 @@ void expect_attention(const AttentionShape& s, const at::Tensor& first = {}) {
   at::Tensor hidden = hidden_by(s.mask, s.queries, s.keys);
   if (first.defined()) hidden = hidden.logical_or(at::arange(s.keys) < first.unsqueeze(2)).unsqueeze(1);
   const VisibleKeys visible{first.defined() ? there(first) : first};
-  expect_attended(attend(moved_there(in), s.mask, visible), by_definition(in, hidden));
+  const Attended expected = by_definition(in, hidden);
+  for_libraries([&] { expect_attended(attend(moved_there(in), s.mask, visible), expected); });
 }
 
-bool on_a_gpu() {
-  static const bool gpu = there(values({1}, 0)).is_cuda();
-  return gpu;
-}
-// Where the host emulates the grid, a small part is enough: it computes all of it.
-using Numbers = std::vector<int64_t>;
-Numbers of_place(const Numbers& on_gpu, const Numbers& emulated) {
-  return on_a_gpu() ? on_gpu : emulated;
-}
 Numbers widths() {
   return of_place({64, 128, 256}, {16});
 }
@@ -130,10 +143,12 @@ Numbers widths() {
 TEST_F(CudaOps, AttentionInBfloat16IsThatOfItsDefinition) {
   for (const int64_t dim : widths()) {
     for (const int64_t group : of_place({1, 2, 8}, {2})) {
-      for (const int64_t length : of_place({1, 127, 128, 129, 1000}, {1, 129})) {
+      for (const int64_t length : of_place({1, 127, 128, 129, 1000, 1024}, {1, 129})) {
         for (const AttentionMask& mask :
-             {AttentionMask{no_limit, no_limit, 0}, {no_limit, 0, 0}, {100, 0, 0}})
-          expect_attention({length > 129 ? 1 : 2, length, length, group == 8 ? 1 : 2, group, dim, mask});
+             {AttentionMask{no_limit, no_limit, 0}, {no_limit, 0, 0}, {100, 0, 0}}) {
+          const int64_t few = length > 129 || group == 8 ? 1 : 2;
+          expect_attention({few, length, length, few, group, dim, mask});
+        }
       }
     }
   }
@@ -145,6 +160,7 @@ TEST_F(CudaOps, AttentionInBfloat16TakesQueriesAndKeysOfDifferentLengths) {
   for (const int64_t dim : widths()) {
     expect_attention({2, 96, 200, 2, 2, dim, {no_limit, no_limit, 0}});
     expect_attention({1, 200, 96, 2, 2, dim, {no_limit, no_limit, 0}});
+    expect_attention({2, 128, 256, 2, 2, dim, {no_limit, no_limit, 0}});
     expect_attention({2, 96, 200, 2, 2, dim, {no_limit, 0, 104}});
     expect_attention({1, 96, 200, 2, 1, dim, {70, 0, 104}});
     expect_attention({1, 96, 128, 2, 1, dim, {150, no_limit, 128}});
@@ -187,39 +203,50 @@ TEST_F(CudaOps, AttentionInBfloat16KeepsToTheDocumentsOfARow) {
     for (const AttentionMask& mask : {AttentionMask{no_limit, 0, 0}, {40, 0, 0}}) {
       expect_attention({2, 129, 129, 2, 2, dim, mask}, few);
       for (const int64_t length : of_place({1000}, {}))
-        expect_attention({2, length, length, 1, 8, dim, mask}, many);
+        expect_attention({2, length, length, 1, 4, dim, mask}, many);
     }
     expect_attention({2, 129, 129, 2, 1, dim, {no_limit, 0, 0}, dim / 2}, few);
   }
 }
 
-// The earlier keys in two blocks and the own ones under a causal mask, put together.
+struct BlockOfKeys {
+  HeadsOfAttention heads;
+  AttentionMask mask;
+};
+
+// Attention over blocks that follow each other.
+Attended merged(const std::vector<BlockOfKeys>& blocks) {
+  const AttentionBlock whole = forward(blocks[0].heads, blocks[0].mask, at::kFloat);
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    table_under_test().merge_attention_block.function()(whole,
+                                                        forward(blocks[i].heads, blocks[i].mask, at::kFloat));
+  }
+  at::Tensor dq;
+  std::vector<at::Tensor> dk, dv;
+  for (const BlockOfKeys& block : blocks) {
+    const AttentionBlockGradients share = backward(block.heads, whole, block.mask, at::kFloat);
+    dq = dq.defined() ? dq + share.dq : share.dq;
+    dk.push_back(share.dk);
+    dv.push_back(share.dv);
+  }
+  return {whole, {dq, at::cat(dk, 1), at::cat(dv, 1)}};
+}
+
+// The earlier keys in two blocks, and the queries' own under a causal mask.
 TEST_F(CudaOps, BlocksOfAttentionInBfloat16AreMergedToTheWhole) {
   for (const int64_t dim : widths()) {
-    const AttentionShape s{2, 129, 129 + 200, 2, 2, dim, {no_limit, 0, 200}};
-    const HeadsOfAttention in = heads_of(s), whole = moved_there(in);
+    const AttentionShape s{2, 128, 200 + 128, 2, 2, dim, {no_limit, 0, 200}};
+    const HeadsOfAttention in = heads_of(s), all = moved_there(in);
     const auto block_of = [&](int64_t key, int64_t keys) {
-      return HeadsOfAttention{whole.q, whole.k.narrow(1, key, keys), whole.v.narrow(1, key, keys), whole.grad,
-                              in.scale};
+      return HeadsOfAttention{all.q, all.k.narrow(1, key, keys), all.v.narrow(1, key, keys), all.grad,
+                              all.scale};
     };
-    const std::pair<HeadsOfAttention, AttentionMask> blocks[] = {
-        {block_of(200, 129), {no_limit, 0, 0}},
-        {block_of(0, 128), {no_limit, no_limit, 0}},
-        {block_of(128, 72), {no_limit, no_limit, 0}}};
+    const std::vector<BlockOfKeys> blocks{{block_of(0, 128), {no_limit, no_limit, 0}},
+                                          {block_of(128, 72), {no_limit, no_limit, 0}},
+                                          {block_of(200, 128), {no_limit, 0, 0}}};
+    const Attended expected = by_definition(in, hidden_by(s.mask, s.queries, s.keys));
 
-    const AttentionBlock merged = forward(blocks[0].first, blocks[0].second, at::kFloat);
-    for (const auto& [heads, mask] : {blocks[1], blocks[2]})
-      table_under_test().merge_attention_block.function()(merged, forward(heads, mask, at::kFloat));
-    AttentionBlockGradients shares[3];
-    for (int i = 0; i < 3; ++i) shares[i] = backward(blocks[i].first, merged, blocks[i].second, at::kFloat);
-
-    const auto of_keys = [&](const auto field) {
-      return at::cat({shares[1].*field, shares[2].*field, shares[0].*field}, 1);
-    };
-    expect_attended({merged,
-                     {shares[0].dq + shares[1].dq + shares[2].dq, of_keys(&AttentionBlockGradients::dk),
-                      of_keys(&AttentionBlockGradients::dv)}},
-                    by_definition(in, hidden_by(s.mask, s.queries, s.keys)), at::kFloat);
+    for_libraries([&] { expect_attended(merged(blocks), expected, at::kFloat); });
   }
 }
 

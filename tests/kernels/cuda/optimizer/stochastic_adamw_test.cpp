@@ -28,10 +28,13 @@ TEST_F(CudaOps, SmallStochasticUpdatesHaveTheBitsOfTheCpus) {
   for (const auto grads : {at::kFloat, at::kBFloat16}) {
     for (const auto states : {at::kFloat, at::kBFloat16}) {
       for (const RoundingNoise& noise : noises()) {
-        const at::Tensor param = values({1000}, 0, at::kBFloat16), grad = values({1000}, 1, grads),
-                         first = values({1000}, 2, states), second = values({1000}, 3, states).square();
-        expect_same_as_cpu(&OpTable::stochastic_adamw_step, 0, param, grad, first, second, third_update,
-                           noise);
+        for (const int64_t begin : {0, 1}) {  // where four elements are one access, and where they are not
+          const auto flat = [begin](std::uint64_t seed, at::ScalarType dtype) {
+            return values({1001}, seed, dtype).abs().narrow(0, begin, 1000);
+          };
+          expect_same_as_cpu(&OpTable::stochastic_adamw_step, 0, flat(0, at::kBFloat16), flat(1, grads),
+                             flat(2, states), flat(3, states), third_update, noise);
+        }
       }
     }
   }
