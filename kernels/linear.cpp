@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <utility>
+
 #include "kernels/graph/kept_results.hpp"
 #include "kernels/graph/node.hpp"
 #include "kernels/matmul.hpp"
@@ -34,6 +36,25 @@ int64_t total_rows(at::TensorList matrices) {
   int64_t rows = 0;
   for (const auto& matrix : matrices) rows += matrix.size(0);
   return rows;
+}
+
+// Returns the matrix whose columns `parts` are, side by side and in order; undefined where they are not.
+at::Tensor joined_columns(at::TensorList parts) {
+  int64_t width = 0;
+  for (const auto& part : parts) {
+    if (!part.defined()) return {};
+    width += part.size(1);
+  }
+  const auto& first = parts[0];
+  int64_t column = first.storage_offset();
+  for (const auto& part : parts) {
+    if (!part.storage().is_alias_of(first.storage()) || part.scalar_type() != first.scalar_type() ||
+        part.storage_offset() != column || part.stride(0) != width || part.stride(1) != 1) {
+      return {};
+    }
+    column += part.size(1);
+  }
+  return first.as_strided({first.size(0), width}, {width, 1}, first.storage_offset());
 }
 
 std::vector<int64_t> with_last(at::IntArrayRef sizes, int64_t last) {
@@ -76,11 +97,9 @@ class LinearNode : public BackwardNode {
       result[0] = at::empty(x.sizes(), x.options().requires_grad(false));
       into = result[0].view({-1, x.size(-1)});
     }
-    double beta = 0;
+    if (into.defined()) gradient_of_x(into, rows, weights);
     for (std::size_t i = 0; i < num_weights; ++i) {
       if (!rows[i].defined()) continue;
-      if (into.defined()) matmul(into, rows[i], weights[i], beta);
-      beta = 1;
       result[1 + i] =
           weight_gradient(1 + i, weights[i], [grad = rows[i], x_rows](const at::Tensor& sum, double before) {
             matmul(sum, grad.t(), x_rows, before);
@@ -97,6 +116,16 @@ class LinearNode : public BackwardNode {
   }
 
  private:
+  static void gradient_of_x(const at::Tensor& into, at::TensorList grads, at::TensorList weights) {
+    const at::Tensor all =
+        weights.size() > 1 && follow_each_other(weights) ? joined_columns(grads) : at::Tensor();
+    if (all.defined()) return matmul(into, all, joined(weights, all.size(1)));
+    double beta = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (grads[i].defined()) matmul(into, grads[i], weights[i], std::exchange(beta, 1));
+    }
+  }
+
   std::size_t first_term() const { return 1 + num_weights + biases.size(); }
 
   // Adds the term's gradient to `into`, that of x, if it is defined.

@@ -3,7 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
-#include "kernels/moe/choices.hpp"
+#include "kernels/memory/chosen_rows.hpp"
 #include "kernels/rows.hpp"
 
 namespace d9d::kernels {

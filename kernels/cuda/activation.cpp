@@ -32,8 +32,11 @@ kernels::SiluMulGradients activated_backward(const at::Tensor& dout, const at::T
                                              const at::Tensor& up) {
   const c10::DeviceGuard guard(gate.device());
   const at::Tensor d = as_rows(dout), g = as_rows(gate), u = as_rows(up);
-  const auto options = gate.options().requires_grad(false);
-  kernels::SiluMulGradients result{at::empty(gate.sizes(), options), at::empty(gate.sizes(), options)};
+  // Beside each other, so that a projection that made gate and up has the gradient of its input by one product.
+  std::vector<int64_t> both_sizes = gate.sizes().vec();
+  both_sizes.back() *= 2;
+  const at::Tensor both = at::empty(both_sizes, gate.options().requires_grad(false));
+  kernels::SiluMulGradients result{both.narrow(-1, 0, g.size(1)), both.narrow(-1, g.size(1), g.size(1))};
   check_launch(gated_mul_backward({.activation = activation,
                                    .type = type_of(gate),
                                    .rows = g.size(0),
@@ -42,7 +45,8 @@ kernels::SiluMulGradients activated_backward(const at::Tensor& dout, const at::T
                                    .up = rows_of(u),
                                    .d_out = rows_of(d),
                                    .d_gate = data_of(result.dgate),
-                                   .d_up = data_of(result.dup)},
+                                   .d_up = data_of(result.dup),
+                                   .d_stride = 2 * g.size(1)},
                                   stream_of(gate)),
                "silu_mul_backward, gelu_mul_backward");
   return result;

@@ -26,7 +26,7 @@ template <class A, class T, int size>
 struct Backward {
   GatedMul call;
   __device__ void operator()(std::int64_t row, std::int64_t pack) const {
-    const std::int64_t at = pack * size, dense = row * call.width + at;
+    const std::int64_t at = pack * size, to = row * call.d_stride + at;
     const Pack<size> d = load_pack<size>(row_of<T>(call.d_out, row) + at);
     Pack<size> gate = load_pack<size>(row_of<T>(call.gate, row) + at);
     Pack<size> up = load_pack<size>(row_of<T>(call.up, row) + at);
@@ -36,8 +36,8 @@ struct Backward {
       gate.at[e] = d.at[e] * up.at[e] * (s + active * (1.0F - s) * A::slope(x));
       up.at[e] = d.at[e] * rounded<T>(active);
     }
-    store_pack<size>(static_cast<T*>(call.d_gate) + dense, gate);
-    store_pack<size>(static_cast<T*>(call.d_up) + dense, up);
+    store_pack<size>(static_cast<T*>(call.d_gate) + to, gate);
+    store_pack<size>(static_cast<T*>(call.d_up) + to, up);
   }
 };
 
@@ -45,8 +45,8 @@ template <template <class, class, int> class Body>
 int run(const GatedMul& call, CUstream_st* stream) {
   return dispatch(call.type, [&](auto tag) {
     using T = decltype(tag);
-    const std::initializer_list<ConstRows> rows = {call.gate,  call.up,       call.d_out,
-                                                   {call.out}, {call.d_gate}, {call.d_up}};
+    const std::initializer_list<ConstRows> rows = {
+        call.gate, call.up, call.d_out, {call.out}, {call.d_gate, call.d_stride}, {call.d_up, call.d_stride}};
     return dispatch_packs<T>(takes_packs<T>(call.width, rows), [&](auto size) {
       const std::int64_t packs = call.width / size;
       return call.activation == Activation::silu

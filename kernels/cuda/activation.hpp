@@ -17,8 +17,9 @@ struct GatedMul {
   ConstRows up;
   ConstRows d_out;         // backward only
   void* out = nullptr;     // forward: [rows, width], dense
-  void* d_gate = nullptr;  // backward: [rows, width], dense
+  void* d_gate = nullptr;  // backward: [rows, width], rows d_stride elements apart
   void* d_up = nullptr;
+  std::int64_t d_stride = 0;
 };
 int gated_mul(const GatedMul& call, CUstream_st* stream);
 int gated_mul_backward(const GatedMul& call, CUstream_st* stream);

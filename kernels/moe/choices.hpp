@@ -13,8 +13,4 @@ inline void check_choices(const char* op, const at::Tensor& x, const at::Tensor&
               ": expected [T, H] and int64 [T, k]");
 }
 
-// How many choices fall on experts in [0, num_experts): the rows that an op makes of them. All choices count if the
-// host does not know them (host_values), because it must not wait to learn how many do.
-int64_t count_rows(const at::Tensor& experts, int64_t num_experts);
-
 }  // namespace d9d::kernels

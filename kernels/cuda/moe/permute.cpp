@@ -5,7 +5,7 @@
 #include "kernels/cuda/moe/experts.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
-#include "kernels/moe/choices.hpp"
+#include "kernels/memory/chosen_rows.hpp"
 
 namespace d9d::cuda {
 

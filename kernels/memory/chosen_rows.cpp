@@ -1,4 +1,4 @@
-#include "kernels/moe/choices.hpp"
+#include "kernels/memory/chosen_rows.hpp"
 
 #include <ATen/ops/ge.h>
 #include <ATen/ops/logical_and.h>
