@@ -105,13 +105,13 @@ void add_experts(OpTable& table) {
     return ExpertRows{indices(experts, {num_experts + 1}), indices(experts, experts.sizes()),
                       indices(experts, {rows}), sums(probs, {rows})};
   };
-  table.expert_project = [](T x, T weight, const ExpertRows& rows) {
-    return like(x, {rows.token.size(0), weight.size(1)});
+  table.expert_project = [](const ExpertFactor& x, T weight, const ExpertRows& rows) {
+    return like(x.matrix, {rows.token.size(0), weight.size(1)});
   };
   table.expert_combine = [](T gate, T, T down, const ExpertRows&, int64_t tokens) {
     return like(gate, {tokens, down.size(1)});
   };
-  table.expert_row_gradients = [](T, T gate, T, T, const ExpertRows& rows) {
+  table.expert_row_gradients = [](const ExpertFactor&, T gate, T, T, const ExpertRows& rows) {
     return ExpertRowGradients{at::empty_like(gate), at::empty_like(gate), at::empty_like(gate),
                               at::empty_like(rows.scale)};
   };

@@ -56,12 +56,18 @@ GemmOutput scattered(const at::Tensor& y, const ExpertRows& rows, int64_t first,
   return {y.data_ptr(), y.size(1), true, false, data_of<int64_t>(rows.token) + first, scale};
 }
 
+// Reads the factor's rows from `first` on.
+GemmInput factor_from(const ExpertFactor& factor, const ExpertRows& rows, int64_t first) {
+  if (factor.by_token) return gathered(factor.matrix, rows, first);
+  return gemm_input(factor.matrix.narrow(0, first, factor.matrix.size(0) - first));
+}
+
 // Returns the gate or up activations of all rows, [R, I].
-at::Tensor expert_project(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows) {
-  at::Tensor out = at::empty({rows.token.size(0), weight.size(1)}, x.options());
+at::Tensor expert_project(const ExpertFactor& x, const at::Tensor& weight, const ExpertRows& rows) {
+  at::Tensor out = at::empty({rows.token.size(0), weight.size(1)}, x.matrix.options());
   for_experts(rows, [&](int64_t e, int64_t first, int64_t count) {
     const at::Tensor matrix = weight[e];
-    gemm(count, matrix.size(0), matrix.size(1), gathered(x, rows, first), transposed(gemm_input(matrix)),
+    gemm(count, matrix.size(0), matrix.size(1), factor_from(x, rows, first), transposed(gemm_input(matrix)),
          rows_from(out, first));
   });
   return out;
@@ -87,14 +93,15 @@ at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at
   return y.to(gate.scalar_type());
 }
 
-ExpertRowGradients expert_row_gradients(const at::Tensor& dy, const at::Tensor& gate, const at::Tensor& up,
+ExpertRowGradients expert_row_gradients(const ExpertFactor& dy, const at::Tensor& gate, const at::Tensor& up,
                                         const at::Tensor& down, const ExpertRows& rows) {
   const int64_t width = gate.size(1);
   ExpertRowGradients result{at::empty_like(gate), at::empty_like(gate), at::empty_like(gate),
                             at::empty_like(rows.scale)};
   const at::Tensor dhidden = at::empty({most_rows(rows), width}, rows.scale.options());
   for_experts(rows, [&](int64_t e, int64_t first, int64_t count) {
-    gemm(count, width, dy.size(1), gathered(dy, rows, first), gemm_input(down[e]), rows_from(dhidden, 0));
+    gemm(count, width, dy.matrix.size(1), factor_from(dy, rows, first), gemm_input(down[e]),
+         rows_from(dhidden, 0));
     dispatch(gate.scalar_type(), [&](auto tag) {
       using T = decltype(tag);
       for_rows(count, width, [&](int64_t begin, int64_t end) {
@@ -128,12 +135,6 @@ at::Tensor expert_dprobs(const at::Tensor& dscale, const ExpertRows& rows) {
     if (row >= 0) data_of<float>(dprobs)[i] = data_of<float>(dscale)[row];
   }
   return dprobs;
-}
-
-// Reads the factor's rows from `first` on.
-GemmInput factor_from(const ExpertFactor& factor, const ExpertRows& rows, int64_t first) {
-  if (factor.by_token) return gathered(factor.matrix, rows, first);
-  return gemm_input(factor.matrix.narrow(0, first, factor.matrix.size(0) - first));
 }
 
 void expert_dw(const at::Tensor& into, const ExpertFactor& left, const ExpertFactor& right,

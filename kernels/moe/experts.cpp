@@ -21,13 +21,15 @@ class MoeExpertsNode : public BackwardNode {
     Gradients result(5);
     if (!grads[0].defined()) return result;
     const at::Tensor x = as_rows(saved(0)), gate = saved(1), up = saved(2), down = saved(3);
-    const at::Tensor dy = as_rows(grads[0]);
+    const ExpertFactor of_x = shared_factor(x), dy = shared_factor(as_rows(grads[0]));
     const auto back = run_op(&OpTable::expert_row_gradients, dy, saved(4), saved(5), down, rows);
     if (wants(0)) result[0] = run_op(&OpTable::expert_dx, back, gate, up, rows, x.size(0));
     if (wants(1)) result[1] = run_op(&OpTable::expert_dprobs, back.scale, rows);
-    result[2] = gradient_of_weight(2, gate, {back.gate}, {x, /*by_token=*/true});
-    result[3] = gradient_of_weight(3, up, {back.up}, {x, /*by_token=*/true});
-    result[4] = gradient_of_weight(4, down, {dy, /*by_token=*/true}, {back.hidden});
+    result[2] = gradient_of_weight(2, gate, {back.gate}, of_x);
+    result[3] = gradient_of_weight(3, up, {back.up}, of_x);
+    // Work that waits holds the tokens, not the rows of all their choices.
+    const bool waits = work_ && work_->mode() == WeightWork::Mode::deferred;
+    result[4] = gradient_of_weight(4, down, waits ? shared_factor(dy.matrix) : dy, {back.hidden});
     return result;
   }
 
@@ -76,7 +78,7 @@ at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::T
   BelowAutograd below;
   const Results projected = run_once("d9d::expert_project", {KeptKind::experts}, x, [&]() -> Results {
     const ExpertRows of = run_op(&OpTable::expert_rows, experts, probs, count);
-    const at::Tensor tokens = as_rows(x.detach());
+    const ExpertFactor tokens = shared_factor(as_rows(x.detach()));
     return {of.offsets,
             of.map,
             of.token,

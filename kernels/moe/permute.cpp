@@ -1,5 +1,6 @@
 #include "kernels/graph/node.hpp"
 #include "kernels/moe.hpp"
+#include "kernels/moe/choice_counts.hpp"
 #include "kernels/moe/choices.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
@@ -36,6 +37,12 @@ class UnpermuteNode : public BackwardNode {
 };
 
 }  // namespace
+
+at::Tensor choice_counts(const at::Tensor& experts, int64_t num_experts) {
+  const BelowAutograd below;
+  const at::Tensor offsets = run_op(&OpTable::expert_order, experts, num_experts).offsets;
+  return offsets.narrow(0, 1, num_experts).sub(offsets.narrow(0, 0, num_experts));
+}
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, const at::Tensor& experts,
                                                            int64_t num_experts) {

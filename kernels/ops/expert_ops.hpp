@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
+
 #include "kernels/ops/op.hpp"
 
 namespace d9d::kernels {
@@ -25,26 +27,33 @@ struct ExpertRowGradients {
   at::Tensor scale;     // fp32 [R]
 };
 
-// One factor of an expert's weight gradient: a matrix with one row per row of the experts, or one row per
+// One factor of an expert's product: a matrix with one row per row of the experts, or one row per
 // token, from which the rows of the experts are gathered.
 struct ExpertFactor {
   at::Tensor matrix;  // [R, N], or [T, N]
   bool by_token = false;
+  // A device that gathers rows before it multiplies them leaves them here for the next op that takes the same factor.
+  // Null: there is none.
+  std::shared_ptr<at::Tensor> gathered = nullptr;
 };
+// For several ops.
+inline ExpertFactor shared_factor(const at::Tensor& by_token) {
+  return {by_token, true, std::make_shared<at::Tensor>()};
+}
 
 struct ExpertOps {
   // experts int64 [T, k], probs fp32 [T, k].
   Op<ExpertRows(const at::Tensor& experts, const at::Tensor& probs, int64_t num_experts)> expert_rows{
       "expert_rows"};
-  // Multiplies the experts' rows of x [T, H] by weight [E, I, H] -> [R, I].
-  Op<at::Tensor(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows)> expert_project{
+  // Multiplies x, [T, H] by token, by weight [E, I, H] -> [R, I].
+  Op<at::Tensor(const ExpertFactor& x, const at::Tensor& weight, const ExpertRows& rows)> expert_project{
       "expert_project"};
   // gate, up [R, I], down [E, H, I] -> y [tokens, H], summed in fp32.
   Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down, const ExpertRows& rows,
                 int64_t tokens)>
       expert_combine{"expert_combine"};
-  // dy [T, H]; the other arguments are those of expert_combine.
-  Op<ExpertRowGradients(const at::Tensor& dy, const at::Tensor& gate, const at::Tensor& up,
+  // dy [T, H] by token; the other arguments are those of expert_combine.
+  Op<ExpertRowGradients(const ExpertFactor& dy, const at::Tensor& gate, const at::Tensor& up,
                         const at::Tensor& down, const ExpertRows& rows)>
       expert_row_gradients{"expert_row_gradients"};
   // gate, up [E, I, H] -> dx [tokens, H].

@@ -1,6 +1,7 @@
 // Speed of CUDA's ops beside torch's own in the same call, and beside what the GPU can do at all: a copy, a product.
 //   gpu_bench [NAME]    only ops whose name contains NAME. Needs a GPU.
 // Times are of a queue of calls, so that what a launch costs the host does not count while the GPU is busy.
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "kernels/memory/host_values.hpp"
 #include "kernels/run_op.hpp"
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/device/device.hpp"
@@ -160,28 +162,51 @@ void vocabulary(Bench& bench, const at::TensorOptions& bf16) {
       [&] { at::log_softmax(logits, 1); });
 }
 
-void attention(Bench& bench, const at::TensorOptions& bf16) {
-  const at::Tensor q = at::randn({4, 4096, 16, 128}, bf16), k = at::randn({4, 4096, 8, 128}, bf16),
-                   v = at::randn_like(k);
+struct Heads {
+  int64_t batch, length, heads, key_heads, width, value_width;
+};
+
+// Forward and backward, and torch's forward by cuDNN, which takes grouped heads when they are repeated.
+void attention_of(Bench& bench, const at::TensorOptions& bf16, const std::string& name, const Heads& h,
+                  const d9d::kernels::VisibleKeys& visible, double visible_share) {
+  const at::Tensor q = at::randn({h.batch, h.length, h.heads, h.width}, bf16),
+                   k = at::randn({h.batch, h.length, h.key_heads, h.width}, bf16),
+                   v = at::randn({h.batch, h.length, h.key_heads, h.value_width}, bf16),
+                   grad = at::randn({h.batch, h.length, h.heads, h.value_width}, bf16);
   const auto mask = d9d::kernels::causal_mask;
-  const double flops = 4.0 * 4 * 16 * 128 * 4096.0 * 4097 / 2;
-  const auto heads_of = [](const at::Tensor& x) {
-    return x.repeat_interleave(16 / x.size(2), 2).transpose(1, 2);
+  const auto pairs = static_cast<double>(h.batch * h.heads * h.length * h.length);
+  const double flops = visible_share * pairs * static_cast<double>(h.width + h.value_width);
+  const auto heads_of = [&](const at::Tensor& x) {
+    return x.repeat_interleave(h.heads / x.size(2), 2).transpose(1, 2);
   };
   const at::Tensor wide_q = heads_of(q), wide_k = heads_of(k), wide_v = heads_of(v);
-  bench.line(
-      "attention (torch: cuDNN)", 0, flops,
-      [&] { run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, VisibleKeys()); },
-      [&] {
-        at::_scaled_dot_product_cudnn_attention(wide_q, wide_k, wide_v, {}, true, 0, true, false, 0.088);
-      });
-  const auto forward = run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, VisibleKeys());
-  bench.line("attention, backward", 0, 2.5 * flops,
+  const Call torchs = [&] {
+    at::_scaled_dot_product_cudnn_attention(wide_q, wide_k, wide_v, {}, true, 0, true, false, 0.088);
+  };
+  const auto forward = [&] {
+    return run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, visible);
+  };
+  bench.line(name, 0, flops, forward, visible.any() ? Call() : torchs);
+  const auto block = forward();
+  bench.line(name + ", backward", 0, 2.5 * flops,
              [&] {
-               run_op(&OpTable::attention_block_backward, q, q, k, v, forward, mask, 0.088, at::kBFloat16,
-                      VisibleKeys());
+               run_op(&OpTable::attention_block_backward, grad, q, k, v, block, mask, 0.088, at::kBFloat16,
+                      visible);
              },
              {});
+}
+
+void attention(Bench& bench, const at::TensorOptions& bf16) {
+  constexpr Heads grouped{4, 4096, 16, 8, 128, 128};
+  attention_of(bench, bf16, "attention (torch: cuDNN)", grouped, {}, 1);
+  at::globalContext().setSDPUseCuDNN(false);
+  attention_of(bench, bf16, "attention by FlashAttention 2", grouped, {}, 1);
+  at::globalContext().setSDPUseCuDNN(true);
+  const at::Tensor starts = at::arange(4096).div(512, "floor").mul(512).expand({4, 4096}).contiguous();
+  const at::Tensor there = starts.to(bf16.device());
+  d9d::kernels::keep_host_values(there, starts);
+  attention_of(bench, bf16, "attention, documents of 512", grouped, {there, {}}, 1.0 / 8);
+  attention_of(bench, bf16, "attention, heads of 192 and 128", {4, 4096, 16, 16, 192, 128}, {}, 1);
 }
 
 void products(Bench& bench, const at::TensorOptions& bf16) {

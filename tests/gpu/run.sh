@@ -5,6 +5,7 @@
 #   D9D_GPU_OUT       folder for gpu.tar.gz (.gpu/out)
 #   D9D_GPU_SECONDS   of all parts together (570): what would not begin before then is left out
 #   PYTHON            a Python that has torch 2.11.0+cu130 (python3); peers are measured where it has transformers, too
+#   D9D_GPU_AT_ONCE   samples that the peers have at once (1 4: the better counts)
 #   D9D_GPU_SHAPES    shapes of the parts speed and peers (dense_17b dense_8b moe_3b, of shapes.sh)
 # Exit code 1: a check was red, a part had not ended within its limit or was left out.
 set -uo pipefail
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/../.."
 source tests/gpu/environment.sh
 
 # Seconds that a part may take.
-declare -A limits=([versions]=30 [tests]=150 [speed]=240 [peers]=180 [jobs]=120 [meshes]=200 [texts]=90 [sanitizers]=150)
+declare -A limits=([versions]=30 [tests]=150 [speed]=240 [peers]=300 [jobs]=120 [meshes]=200 [texts]=90 [sanitizers]=150)
 order=(versions tests speed peers jobs meshes texts sanitizers)
 parts=("$@")
 [ $# -gt 0 ] || parts=("${order[@]}")

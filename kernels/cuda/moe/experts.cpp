@@ -53,9 +53,16 @@ at::Tensor gathered(const at::Tensor& x, const ExpertRows& rows) {
   return all;
 }
 
-at::Tensor expert_project(const at::Tensor& x, const at::Tensor& weight, const ExpertRows& rows) {
-  const c10::DeviceGuard guard(x.device());
-  return grouped_product(gathered(x, rows), weight, rows.offsets, /*transposed=*/true);
+at::Tensor rows_of_factor(const ExpertFactor& factor, const ExpertRows& rows) {
+  if (!factor.by_token) return factor.matrix;
+  if (factor.gathered == nullptr) return gathered(factor.matrix, rows);
+  if (!factor.gathered->defined()) *factor.gathered = gathered(factor.matrix, rows);
+  return *factor.gathered;
+}
+
+at::Tensor expert_project(const ExpertFactor& x, const at::Tensor& weight, const ExpertRows& rows) {
+  const c10::DeviceGuard guard(weight.device());
+  return grouped_product(rows_of_factor(x, rows), weight, rows.offsets, /*transposed=*/true);
 }
 
 at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,
@@ -71,12 +78,13 @@ at::Tensor expert_combine(const at::Tensor& gate, const at::Tensor& up, const at
   return combined(y, rows.map, rows.scale, /*scale_by_row=*/true);
 }
 
-ExpertRowGradients expert_row_gradients(const at::Tensor& dy, const at::Tensor& gate, const at::Tensor& up,
+ExpertRowGradients expert_row_gradients(const ExpertFactor& dy, const at::Tensor& gate, const at::Tensor& up,
                                         const at::Tensor& down, const ExpertRows& rows) {
-  const c10::DeviceGuard guard(dy.device());
+  const c10::DeviceGuard guard(gate.device());
   ExpertRowGradients result{at::empty_like(gate), at::empty_like(gate), at::empty_like(gate),
                             at::empty_like(rows.scale)};
-  const at::Tensor dhidden = grouped_product(gathered(dy, rows), down, rows.offsets, /*transposed=*/false);
+  const at::Tensor dhidden =
+      grouped_product(rows_of_factor(dy, rows), down, rows.offsets, /*transposed=*/false);
   check_launch(weighted_silu_backward({.type = type_of(gate),
                                        .rows = gate.size(0),
                                        .width = gate.size(1),
@@ -98,7 +106,7 @@ at::Tensor expert_dx(const ExpertRowGradients& grads, const at::Tensor& gate, co
   const c10::DeviceGuard guard(gate.device());
   const at::Tensor of_gate = grouped_product(grads.gate, gate, rows.offsets, /*transposed=*/false);
   const at::Tensor of_up = grouped_product(grads.up, up, rows.offsets, /*transposed=*/false);
-  return combined(of_gate.add(of_up), rows.map, {}, /*scale_by_row=*/false);
+  return combined(of_gate, rows.map, {}, /*scale_by_row=*/false, of_up);
 }
 
 at::Tensor expert_dprobs(const at::Tensor& dscale, const ExpertRows& rows) {
@@ -118,10 +126,7 @@ at::Tensor expert_dprobs(const at::Tensor& dscale, const ExpertRows& rows) {
 void expert_dw(const at::Tensor& into, const ExpertFactor& left, const ExpertFactor& right,
                const ExpertRows& rows, double beta) {
   const c10::DeviceGuard guard(into.device());
-  const auto rows_of_factor = [&](const ExpertFactor& factor) {
-    return factor.by_token ? gathered(factor.matrix, rows) : factor.matrix;
-  };
-  grouped_dw(into, rows_of_factor(left), rows_of_factor(right), rows.offsets, beta);
+  grouped_dw(into, rows_of_factor(left, rows), rows_of_factor(right, rows), rows.offsets, beta);
 }
 
 }  // namespace

@@ -11,10 +11,9 @@ namespace d9d::cuda {
 // is none of an expert, are not written by anyone, so that the host need not wait for their number.
 kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts);
 
-// As the op combine_rows; scale [T, k], or by row, [R].
-at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Tensor& scale,
-                    bool scale_by_row);
-
+// As the op combine_rows; scale [T, k], or by row, [R]. `also`: more rows, which are added to these; may be undefined.
+at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Tensor& scale, bool scale_by_row,
+                    const at::Tensor& also = {});
 // in and weight as of the op grouped_product, which writes the result into a tensor that is there.
 at::Tensor grouped_product(const at::Tensor& in, const at::Tensor& weight, const at::Tensor& offsets,
                            bool transposed);

@@ -4,6 +4,8 @@
 #include <ATen/ops/_grouped_mm.h>
 #include <ATen/ops/empty.h>
 
+#include "kernels/cuda/capability.hpp"
+#include "kernels/cuda/moe/expert_gradients.hpp"
 #include "kernels/cuda/moe/experts.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
@@ -19,10 +21,17 @@ constexpr int64_t elements_of_pack = 8;  // bfloat16 in 16 bytes
 // It takes contiguous rows of packs, and at least one.
 bool fits_library(std::initializer_list<at::Tensor> factors) {
   for (const at::Tensor& x : factors)
-    if (!x.is_cuda() || x.scalar_type() != at::kBFloat16 || x.numel() == 0 || !x.is_contiguous() ||
+    if (x.scalar_type() != at::kBFloat16 || x.numel() == 0 || !x.is_contiguous() ||
         x.size(-1) % elements_of_pack != 0 || !begins_at_a_pack(x))
       return false;
   return true;
+}
+
+// Whether ATen's grouped product is one kernel on the tensor's GPU; elsewhere the host waits for the offsets inside of it.
+// ATen: aten/src/ATen/native/cuda/GroupedBlas.cpp, _scaled_mm_allowed_device with sm90_only and sm100_only.
+bool has_grouped_product(const at::Tensor& tensor) {
+  const int major = compute_capability(tensor) / 10;
+  return major == 9 || major == 10;
 }
 
 // Whether ATen's grouped product computes it. c10::Error where the job asks for what cannot be; without rows there is
@@ -40,7 +49,8 @@ bool is_for_library(std::initializer_list<at::Tensor> factors, bool writes_packs
       rows.scalar_type(), " rows ", rows.sizes(),
       ": the backend `library` needs bfloat16 and widths that are multiples of 8; choose expert_by_expert or "
       "auto (node.grouped_product, D9D_GROUPED_PRODUCT)");
-  return fits && chosen != GroupedBackend::expert_by_expert;
+  return fits && (chosen == GroupedBackend::library ||
+                  (chosen == GroupedBackend::auto_ && has_grouped_product(rows)));
 }
 
 // The end of each expert's rows.
@@ -119,9 +129,17 @@ at::Tensor grouped_product(const at::Tensor& in, const at::Tensor& weight, const
 void grouped_dw(const at::Tensor& into, const at::Tensor& grad, const at::Tensor& in,
                 const at::Tensor& offsets, double beta) {
   const at::Tensor left = grad.contiguous(), right = in.contiguous();
-  if (is_for_library({left, right})) {
-    const at::Tensor sum = at::_grouped_mm(left.t(), right, ends_of(offsets));
-    beta == 0 ? into.copy_(sum) : into.add_(sum);
+  if (is_for_library({left, right}, into.is_contiguous())) {
+    const at::Tensor sums = at::_grouped_mm(left.t(), right, ends_of(offsets));
+    check_launch(expert_gradients({.type = type_of(into),
+                                   .experts = into.size(0),
+                                   .elements = into.stride(0),
+                                   .offsets = offsets.const_data_ptr<int64_t>(),
+                                   .sums = sums.const_data_ptr(),
+                                   .into = data_of(into),
+                                   .adds = beta != 0},
+                                  stream_of(into)),
+                 "grouped_dw");
     return;
   }
   for_experts(offsets, [&](int64_t e, int64_t first, int64_t rows) {

@@ -31,9 +31,9 @@ kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts) {
   return order;
 }
 
-at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Tensor& scale,
-                    bool scale_by_row) {
-  const at::Tensor from = as_rows(rows), factors = maybe_contiguous(scale);
+at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Tensor& scale, bool scale_by_row,
+                    const at::Tensor& also) {
+  const at::Tensor from = as_rows(rows), factors = maybe_contiguous(scale), more = maybe_rows(also);
   at::Tensor y = at::empty({map.size(0), from.size(1)}, rows.options().requires_grad(false));
   check_launch(combine_rows({.type = type_of(rows),
                              .tokens = map.size(0),
@@ -43,6 +43,7 @@ at::Tensor combined(const at::Tensor& rows, const at::Tensor& map, const at::Ten
                              .scale = data_of<float>(factors),
                              .scale_by_row = scale_by_row,
                              .in = rows_of(from),
+                             .also = rows_of(more),
                              .out = data_of(y)},
                             stream_of(rows)),
                "combine_rows");

@@ -154,8 +154,10 @@ struct Combine {
       if (row < 0) continue;
       const float scale = scale_of(call, choice, row);
       const Pack<size> x = load_pack<size>(row_of<T>(call.in, row) + pack * size);
+      Pack<size> also{};
+      if (call.also.data) also = load_pack<size>(row_of<T>(call.also, row) + pack * size);
 #pragma unroll
-      for (int e = 0; e < size; ++e) sum.at[e] += scale * x.at[e];
+      for (int e = 0; e < size; ++e) sum.at[e] += scale * (x.at[e] + also.at[e]);
     }
     store_pack<size>(static_cast<T*>(call.out) + token * call.width + pack * size, sum);
   }
@@ -186,7 +188,7 @@ template <template <class, int> class Body>
 int run(const Permute& call, CUstream_st* stream) {
   return dispatch(call.type, [&](auto tag) {
     using T = decltype(tag);
-    return dispatch_packs<T>(takes_packs<T>(call.width, {call.in, {call.out}}), [&](auto size) {
+    return dispatch_packs<T>(takes_packs<T>(call.width, {call.in, call.also, {call.out}}), [&](auto size) {
       return launch_rows(call.tokens, call.width / size, Body<T, size()>{call}, stream);
     });
   });

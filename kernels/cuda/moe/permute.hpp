@@ -38,11 +38,12 @@ struct Permute {
   const float* scale = nullptr;
   bool scale_by_row = false;
   ConstRows in;
+  ConstRows also;       // of combine_rows: added to `in`, null: none
   void* out = nullptr;  // dense
 };
 // rows[map[t, j]] = scale * x[t]
 int spread_rows(const Permute& call, CUstream_st* stream);
-// y[t] = sum over j of scale * rows[map[t, j]], in fp32 and in the order of j
+// y[t] = sum over j of scale * (in + also)[map[t, j]], in fp32 and in the order of j
 int combine_rows(const Permute& call, CUstream_st* stream);
 
 // dots[t, j] = y[t] . rows[map[t, j]], 0 for -1.

@@ -1,11 +1,10 @@
 #include "runtime/nn/block/feed_forward.hpp"
 
 #include <ATen/ops/add.h>
-#include <ATen/ops/bincount.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/logical_not.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/ones_like.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sign.h>
 #include <ATen/ops/softmax.h>
@@ -17,32 +16,27 @@
 
 #include "kernels/activation.hpp"
 #include "kernels/moe.hpp"
+#include "kernels/moe/choice_counts.hpp"
 #include "runtime/nn/shard/token_dispatch.hpp"
 
 namespace d9d {
 namespace {
 
-// How often each expert was chosen by a token that counts, int64 [E]. Not by
-// bincount, which waits for the device.
+// How often each expert was chosen by a token that counts, int64 [E]. Not by bincount, which waits for the device. On
+// the CPU a small model feels each call of torch.
 at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask) {
-  const at::Tensor flat = experts.flatten();
-  if (!token_mask.defined() && flat.is_cpu()) return at::bincount(flat, {}, num_experts);
-  const at::Tensor ones = token_mask.defined()
-                              ? token_mask.reshape({-1, 1}).expand_as(experts).reshape({-1}).to(at::kLong)
-                              : at::ones_like(flat);
-  return at::zeros({num_experts}, flat.options()).index_add_(0, flat, ones);
-}
-
-void count_tokens(const at::Tensor& experts, const at::Tensor& token_mask, at::Tensor& counts) {
-  if (!experts.is_cpu() || token_mask.defined()) {
-    if (counts.device() != experts.device()) counts = counts.to(experts.device());
-    counts.add_(choices_of(experts, counts.size(0), token_mask));
-    return;
+  if (token_mask.defined()) {
+    // Tokens that do not count choose one expert more.
+    const at::Tensor left_out = at::logical_not(token_mask).reshape({-1, 1});
+    return kernels::choice_counts(experts.masked_fill(left_out, num_experts), num_experts + 1)
+        .narrow(0, 0, num_experts);
   }
-  const at::Tensor ids = experts.contiguous();
+  if (!experts.is_cpu()) return kernels::choice_counts(experts, num_experts);
+  const at::Tensor ids = experts.contiguous(), counts = at::zeros({num_experts}, at::kLong);
   const auto* data = ids.const_data_ptr<std::int64_t>();
   auto* count = counts.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < ids.numel(); ++i) ++count[data[i]];
+  return counts;
 }
 
 kernels::RouterRule rule_of(const MoeOptions& options) {
@@ -56,9 +50,9 @@ kernels::RouterRule rule_of(const MoeOptions& options) {
 
 // Multiplies rows that do not count by 0 instead of selecting the others: only the device knows which they
 // are, and a selection would have to wait for it.
-at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& experts, const at::Tensor& token_mask) {
+at::Tensor sums_of(const at::Tensor& logits, const at::Tensor& counted, const at::Tensor& token_mask) {
   const auto wide = logits.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor choices = choices_of(experts, logits.size(1), token_mask).to(wide);
+  const at::Tensor choices = counted.to(wide);
   at::Tensor squares = at::square(at::logsumexp(logits.to(wide), -1));
   at::Tensor probabilities = at::softmax(logits, -1, wide);
   if (token_mask.defined()) {
@@ -131,8 +125,11 @@ at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute, const 
 at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute, const at::Tensor& token_mask) {
   const at::Tensor logits = gate_->forward(rows);
   const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
-  if (options_.router_sums && is_training()) router_sums_ = sums_of(logits, experts, token_mask);
-  if (!recompute && is_training()) count_tokens(experts, token_mask, expert_tokens_);
+  if (is_training() && (options_.router_sums || !recompute)) {
+    const at::Tensor chosen = choices_of(experts, options_.num_experts, token_mask);
+    if (options_.router_sums) router_sums_ = sums_of(logits, chosen, token_mask);
+    if (!recompute) expert_tokens_ = expert_tokens_.to(chosen.device()).add_(chosen);
+  }
   if (!group_) return experts_->forward(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
   const at::Tensor shares = experts_->forward(here.x, here.probs, here.experts);

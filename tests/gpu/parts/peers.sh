@@ -5,6 +5,8 @@ source tests/gpu/shapes.sh
 for shape in ${D9D_GPU_SHAPES:-dense_17b dense_8b moe_3b}; do
   family=qwen3
   [[ "$shape" != moe_* ]] || family=qwen3_moe
-  check "$shape" timeout 120 "$python" tests/gpu/peer.py "$family" "${!shape}"
+  for precision in bfloat16 autocast; do
+    check "$shape, $precision" timeout 80 "$python" tests/gpu/peer.py "$family" "${!shape}" "$precision" ${D9D_GPU_AT_ONCE:-}
+  done
 done
 exit 0

@@ -1,19 +1,19 @@
-# Every test of the CUDA library, in four processes at once. One that would be skipped is red.
+# Every test of the CUDA library, in eight processes at once. One that would be skipped is red.
 source tests/gpu/environment.sh
 filter='*'
 [ "$device" = cuda ] || filter='CudaOps.SmallNorms*:CudaOps.SmallRouter*:CudaOps.SmallAct*'
 shard() {
-  GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX="$1" "$bundle/bin/test_cuda" --gtest_filter="$filter" \
+  GTEST_TOTAL_SHARDS=8 GTEST_SHARD_INDEX="$1" "$bundle/bin/test_cuda" --gtest_filter="$filter" \
     --gtest_output="xml:$logs/test_cuda_$1.xml"
   local code=$?
   ! grep -q '<skipped' "$logs/test_cuda_$1.xml" || { echo "tests were skipped"; return 1; }
   return "$code"
 }
-for number in 0 1 2 3; do
+for number in {0..7}; do
   check "test_cuda shard $number" shard "$number" &
 done
 wait
-for number in 0 1 2 3; do
+for number in {0..7}; do
   grep -hE '^\[  FAILED  \] [A-Za-z]+\.[A-Za-z]+ \(' "$logs/tests.test_cuda_shard_$number.log" |
     while read -r line; do note tests RED "${line#*] }"; done
 done

@@ -29,10 +29,6 @@ void choose_run(int run) {
   host_knows = run % 2 == 0;
 }
 
-double rounding_of_row_sums(at::ScalarType rows) {
-  return rows == at::kBFloat16 ? closeness_of(at::kBFloat16).relative / closeness_of(at::kFloat).relative : 1;
-}
-
 const kernels::OpTable& table_under_test() {
   static const at::Tensor of_gpu = at::Tensor(
       c10::make_intrusive<c10::TensorImpl>(c10::DispatchKeySet(c10::DispatchKey::CUDA),

@@ -26,6 +26,11 @@ inline Closeness closeness_of(at::ScalarType dtype) {
   return dtype == at::kBFloat16 ? Closeness{1.0 / 128, 1e-5} : Closeness{1e-5, 1e-5};
 }
 
+// How much further than a rounding of fp32 fp32 sums of bf16 rows may be: a library rounds them to bf16 first.
+inline double rounding_of_row_sums(at::ScalarType rows) {
+  return rows == at::kBFloat16 ? closeness_of(at::kBFloat16).relative / closeness_of(at::kFloat).relative : 1;
+}
+
 // How many roundings apart results may be, and how far whatever their size: where terms were rounded before their sum.
 struct Roundings {
   Roundings(double of_results, double of_terms = 0) : factor(of_results), absolute(of_terms) {}

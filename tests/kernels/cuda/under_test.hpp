@@ -32,9 +32,6 @@ std::set<std::string>& compared_ops();
 // Null where it is not part of this binary: what calls a library of CUDA.
 const kernels::OpTable& table_under_test();
 
-// How much further than a rounding of fp32 fp32 sums of bf16 rows may be: a library rounds them to bf16 first.
-double rounding_of_row_sums(at::ScalarType rows);
-
 // An op is run so often, each time with another order of blocks and threads where that can be chosen. In every second
 // run the host does not know the values of the integers that the op is given (kernels/memory/host_values.hpp).
 constexpr int runs_of_an_op = 3;

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include "kernels/moe/choice_counts.hpp"
 #include "tests/support/gradcheck.hpp"
 
 using d9d::test::integers;
@@ -36,6 +37,12 @@ TEST(MoePermute, GivesChoicesOutsideNoRow) {
 
   EXPECT_EQ(rows.size(0), 2);
   EXPECT_TRUE(map.equal(at::tensor({-1, 0, 1, -1}, at::kLong).view({2, 2})));
+}
+
+TEST(MoePermute, CountsTheChoicesOfEachExpert) {
+  const auto experts = integers({13, 3}, 6, 7);
+
+  EXPECT_TRUE(d9d::kernels::choice_counts(experts, 9).equal(at::bincount(experts.flatten(), {}, 9)));
 }
 
 TEST(MoePermute, AndBackIsTheWeightedSum) {

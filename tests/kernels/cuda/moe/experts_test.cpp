@@ -47,7 +47,8 @@ TEST_F(CudaOps, SmallRowsOfChoicesEqualTheCpus) {
 TEST_F(CudaOps, SmallExpertsEqualTheCpus) {
   const ExpertRows rows = rows_of_choices();
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-    expect_same_as_cpu(&OpTable::expert_project, 1, values({num_tokens, hidden_size}, 2, dtype),
+    expect_same_as_cpu(&OpTable::expert_project, 1,
+                       ExpertFactor{values({num_tokens, hidden_size}, 2, dtype), true},
                        weights(inner, hidden_size, 3, dtype), rows);
     const at::Tensor gate = values({num_rows, inner}, 4, dtype).abs(),
                      up = values({num_rows, inner}, 5, dtype).abs();
@@ -61,8 +62,9 @@ TEST_F(CudaOps, SmallExpertsRowGradientsEqualTheCpus) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     const at::Tensor dy = integers({num_tokens, hidden_size}, 3, 6).to(dtype);
     const at::Tensor down = integers({num_experts, hidden_size, inner}, 3, 7).to(dtype);
-    expect_same_as_cpu(&OpTable::expert_row_gradients, 1, dy, values({num_rows, inner}, 4, dtype),
-                       values({num_rows, inner}, 5, dtype), down, rows_of_choices());
+    expect_same_as_cpu(&OpTable::expert_row_gradients, 1, ExpertFactor{dy, true},
+                       values({num_rows, inner}, 4, dtype), values({num_rows, inner}, 5, dtype), down,
+                       rows_of_choices());
   }
 }
 
@@ -89,6 +91,21 @@ TEST_F(CudaOps, SmallExpertsGradientsEqualTheCpus) {
     }
   }
   expect_same_as_cpu(&OpTable::expert_dprobs, 0, values({num_rows}, 11, at::kFloat), rows);
+}
+
+// Rows that were gathered for one product are those of the next one.
+TEST_F(CudaOps, SmallExpertsShareTheRowsOfAFactor) {
+  const ExpertRows rows = copied(rows_of_choices(), there);
+  const ExpertFactor x = kernels::shared_factor(there(values({num_tokens, hidden_size}, 2, at::kFloat)));
+  const at::Tensor gate = there(weights(inner, hidden_size, 3, at::kFloat));
+  const auto project = (table_under_test().*(&OpTable::expert_project)).function();
+
+  const at::Tensor first = project(x, gate, rows);
+  ASSERT_EQ(x.gathered->sizes(), at::IntArrayRef({num_rows, hidden_size}));
+  x.gathered->mul_(2);
+
+  EXPECT_TRUE(same_bits(project(x, gate, rows), first.mul(2)));
+  EXPECT_TRUE(same_bits(project({x.matrix, true}, gate, rows), first));
 }
 
 }  // namespace
