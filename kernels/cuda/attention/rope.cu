@@ -122,9 +122,10 @@ __device__ inline Pack<size> normed(const RopeHeads& shape, Pack<size> x, float 
   return x;
 }
 
-// `transposed`: without a norm, backward is the same.
+// `transposed`: without a norm, backward is the same. 3 blocks a multiprocessor: without a number the compiler aims at 4,
+// and spills where numbers are float32.
 template <class T, int size, int team>
-__global__ void __launch_bounds__(threads) rope_kernel(Rope call, std::int64_t count, bool transposed) {
+__global__ void __launch_bounds__(threads, 3) rope_kernel(Rope call, std::int64_t count, bool transposed) {
   const RopeHeads& shape = call.shape;
   const std::int64_t heads = shape.tokens * shape.heads, step = Team<team>::count * count;
   KeptAngles<size> angles;
