@@ -17,8 +17,8 @@ void CudaOps::TearDownTestSuite() {
   kernels::for_each_op([]<auto op>() {
     const std::string name = (kernels::op_detail::names.*op).name();
     const bool is_elsewhere = name == "matmul" || name == "uniform_value";
-    if ((table_under_test().*op).function() != nullptr && !is_elsewhere)
-      EXPECT_TRUE(compared_ops().contains(name)) << name << " is compared with the CPU's by no test";
+    if ((table_under_test().*op).function() == nullptr || is_elsewhere) return;
+    EXPECT_TRUE(compared_ops().contains(name)) << name << " is compared with the CPU's by no test";
   });
 }
 
