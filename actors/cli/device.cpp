@@ -121,9 +121,9 @@ std::string device_text(const JobConfig& job, const std::vector<ProcessPlace>& p
     text += fmt::format(
         "{:<10}a rank of pp {} needs {} on its GPU: parameters {}, gradients {}, moments and master weights "
         "{}, "
-        "activations {}, logits {}\n",
+        "activations {}, loss {}\n",
         "", rank.pipeline_rank, gib(rank.on_device()), gib(rank.parameters), gib(rank.gradients),
-        gib(rank.optimizer), gib(rank.activations), gib(rank.logits));
+        gib(rank.optimizer), gib(rank.activations), gib(rank.loss));
   }
   return text + places_text(job, places, summary);
 }

@@ -100,7 +100,7 @@ class Estimate {
             .checkpoint = saves ? stored + share_of(optimizer, optimizer_.saved_of_kept()) : 0,
             .activations = tokens_ ? activations(stages, live_microbatches) : 0,
             .live_microbatches = live_microbatches,
-            .logits = tokens_ ? logits(stages) : 0};
+            .loss = tokens_ ? loss(stages) : 0};
   }
 
  private:
@@ -129,15 +129,23 @@ class Estimate {
     return largest * live_microbatches + passing;
   }
 
-  // Computed as kernels/cross_entropy/blocks.cpp does.
-  std::int64_t logits(const std::vector<StagePosition>& stages) const {
+  // As kernels/cross_entropy/blocks.cpp works: float32 logits of a block of tokens and their gradient in the type of the
+  // activations; hidden states of all tokens, normed, and their gradient; those of the block times a factor in float32.
+  // Measured on a GPU: tests/bench/records/gpu.md.
+  std::int64_t loss(const std::vector<StagePosition>& stages) const {
     const bool has_loss =
         std::any_of(stages.begin(), stages.end(), [](const StagePosition& stage) { return stage.is_last(); });
     if (job_.node.device != DeviceKind::cuda || !has_loss) return 0;
+    // Torch takes 32 MiB for cuBLAS on capability 9.0; the rest is for what is small.
+    constexpr std::int64_t of_libraries = std::int64_t{40} << 20;
     const std::int64_t columns = std::max<std::int64_t>(1, model_.vocab_size / job_.mesh.tensor_parallel);
-    const std::int64_t rows =
-        std::clamp<std::int64_t>((std::int64_t{1} << 28) / columns / 128 * 128, 128, 8192);
-    return 4 * std::min(*tokens_, rows) * columns;
+    const std::int64_t rows = std::min(
+        *tokens_, std::clamp<std::int64_t>((std::int64_t{5} << 27) / columns / 128 * 128, 128, 8192));
+    if (job_.inference) return 4 * rows * columns + of_libraries;
+    const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
+    const std::int64_t rounded = bytes < 4 ? bytes : 0;
+    return (4 + rounded) * rows * columns + 2 * bytes * *tokens_ * model_.hidden_size +
+           (4 + rounded) * rows * model_.hidden_size + of_libraries;
   }
 
   const LoadedJob& loaded_;

@@ -20,12 +20,12 @@ struct RankMemory {
   std::int64_t checkpoint = 0;
   std::int64_t activations = 0;  // at the program's peak; 0 if the sample length is unknown
   int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
-  std::int64_t logits = 0;       // on a GPU: for the tokens whose loss is computed at a time
+  std::int64_t loss = 0;         // on a GPU: what it works with beside activations
 
   std::int64_t state() const { return parameters + gradients + optimizer; }
   std::int64_t total() const { return state() + checkpoint + activations; }
   // Without CUDA's context, which comes once for each GPU, and without NCCL's buffers.
-  std::int64_t on_device() const { return state() + activations + logits; }
+  std::int64_t on_device() const { return state() + activations + loss; }
 };
 
 // One step, simulated with unit costs.

@@ -38,7 +38,7 @@ DeviceSummary two_ranks_on(std::int64_t bytes) {
             .gradients = 8 * gib,
             .optimizer = 17 * gib,
             .checkpoint = 99 * gib,
-            .logits = 1 * gib}}};
+            .loss = 1 * gib}}};
 }
 
 std::string refusal_of(const DeviceSummary& summary) {
@@ -53,7 +53,7 @@ TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
       AllOf(HasSubstr("cuda: driver for CUDA 13.0; GPU 0: H100, 80.0 GiB\n"),
             HasSubstr(
                 "a rank of pp 0 needs 30.0 GiB on its GPU: parameters 4.0 GiB, gradients 8.0 GiB, moments "
-                "and master weights 16.0 GiB, activations 2.0 GiB, logits 0.0 GiB"),
+                "and master weights 16.0 GiB, activations 2.0 GiB, loss 0.0 GiB"),
             HasSubstr("a rank of pp 1 needs 30.0 GiB"),
             HasSubstr("GPU 0: rank 0, 30.8 GiB of 80.0 GiB with CUDA's context\n")));
   EXPECT_EQ(device_text(JobConfig{}, {with(1)}, {}), "");

@@ -40,17 +40,27 @@ TEST(RankMemory, CountsTheBytesOfEachKind) {
   EXPECT_EQ(ranks[0].optimizer, 2 * parameters);
   EXPECT_EQ(ranks[0].state(), 4 * parameters);
   EXPECT_EQ(ranks[0].total(), ranks[0].state() + ranks[0].checkpoint + ranks[0].activations);
-  EXPECT_EQ(ranks[0].logits, 0) << "on a CPU";
+  EXPECT_EQ(ranks[0].loss, 0) << "on a CPU";
 }
 
-TEST(RankMemory, OnlyAGpuKeepsLogitsAndTheCopyForACheckpointIsOnTheHost) {
+TEST(RankMemory, OnlyAGpuCountsTheLossAndTheCopyForACheckpointIsOnTheHost) {
   const std::vector<RankMemory> ranks =
       memory_of({"node.device=cuda", "trainer.checkpointing={period_steps: 5}"});
 
-  EXPECT_EQ(ranks[0].logits, 0) << "the loss is the last stage's";
-  EXPECT_EQ(ranks[1].logits, 4 * 2 * 32 * 512) << "fp32, 2 samples of 32 tokens, 512 ids";
+  EXPECT_EQ(ranks[0].loss, 0) << "the loss is the last stage's";
+  constexpr std::int64_t tokens = 2 * 32, of_libraries = 40 << 20;
+  EXPECT_EQ(ranks[1].loss, 4 * tokens * 512 + (2 + 1) * 4 * tokens * 64 + of_libraries)
+      << "float32 logits of 512 ids; two tensors of 64 numbers a token, and one of the block";
   EXPECT_GT(ranks[1].checkpoint, 0);
-  EXPECT_EQ(ranks[1].on_device(), ranks[1].state() + ranks[1].activations + ranks[1].logits);
+  EXPECT_EQ(ranks[1].on_device(), ranks[1].state() + ranks[1].activations + ranks[1].loss);
+}
+
+TEST(RankMemory, TheGradientOfLogitsInBfloat16IsBesideThem) {
+  const std::int64_t wide = memory_of({"node.device=cuda"})[1].loss;
+  const std::int64_t half = memory_of({"node.device=cuda", "model_provider.dtype=bfloat16"})[1].loss;
+
+  constexpr std::int64_t tokens = 2 * 32;
+  EXPECT_EQ(half - wide, 2 * tokens * 512 + 2 * tokens * 64 - 2 * 2 * tokens * 64);
 }
 
 TEST(RankMemory, WithoutALengthOfSamplesOnlyStateIsKnown) {
@@ -58,7 +68,7 @@ TEST(RankMemory, WithoutALengthOfSamplesOnlyStateIsKnown) {
 
   EXPECT_GT(rank.state(), 0);
   EXPECT_EQ(rank.activations, 0);
-  EXPECT_EQ(rank.logits, 0);
+  EXPECT_EQ(rank.loss, 0);
 }
 
 TEST(RankMemory, GradientsOfNarrowParametersAreWide) {
