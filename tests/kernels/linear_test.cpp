@@ -80,6 +80,13 @@ TEST(LinearMulti, JoinsWeightsThatFollowEachOther) {
                                            {x, buffer});
 }
 
+// The gradients of what is put side by side are columns of one matrix.
+TEST(LinearMulti, HasTheGradientOfItsInputFromGradientsThatAreSideBySide) {
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) -> Tensors { return {at::cat(split_op(in), -1)}; }, linear_reference,
+      {values({2, 6, 13}, 1), values({11, 13}, 2)});
+}
+
 TEST(LinearMulti, AddsTheBiasesThatAreThere) {
   d9d::test::expect_matches_in_every_dtype(
       [](const Tensors& in) {
