@@ -9,7 +9,7 @@ using kernels::OpTable;
 
 // Widths of one element, of odd rows, of a head, of rows that a warp or a block keeps in 1, 2 or 4 packs a thread, and
 // of longer ones.
-constexpr int64_t row_widths[] = {1, 31, 128, 512, 1000, 2048, 4096, 8192, 9000};
+constexpr int64_t row_widths[] = {1, 31, 128, 512, 1000, 2048, 4096, 8200};
 
 // Rows that are a part of longer ones: 8 elements apart from them, or 1, so that accesses of 16 bytes are not possible.
 at::Tensor strided_rows(int64_t rows, int64_t width, int64_t gap, std::uint64_t seed, at::ScalarType dtype) {
@@ -41,7 +41,7 @@ TEST_F(CudaOps, SmallNormsGradientsEqualTheCpus) {
 // More rows than warps, and than blocks, which then sum several; also of rows that are longer than a block keeps.
 TEST_F(CudaOps, SmallNormsOfManyRowsHaveTheCpusWeightGradients) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-    for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{4100, 8}, {520, 31}, {515, 9000}}) {
+    for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{4100, 8}, {520, 31}, {515, 8200}}) {
       const at::Tensor x = strided_rows(rows, width, 8, 0, dtype),
                        dy = strided_rows(rows, width, 8, 3, dtype);
       expect_same_as_cpu(&OpTable::rms_norm_backward, 10, dy, x, values({width}, 1, dtype), 0,
