@@ -1,4 +1,4 @@
-// A team of lanes works on a head: as many as it has pairs of packs, up to a warp, and on neighbours one after the other,
+// A team of lanes works on a head: as many as it has pairs of packs, up to a warp. It goes on to the head's neighbours,
 // whose angles are the same.
 #include "kernels/cuda/attention/rope.hpp"
 
@@ -67,8 +67,8 @@ __device__ inline void for_pairs(const RopeHeads& shape, F&& f) {
   }
 }
 
-// Of a pair of packs: (a, b) becomes (a cos_a - b sin_a, b cos_b + a sin_b). The transpose, for backward, takes the sine
-// of the other element, and its sign.
+// Of a pair of packs: (a, b) becomes (a cos_a - b sin_a, b cos_b + a sin_b). The transpose, for backward, takes minus
+// the sine of the other element.
 template <int size>
 struct Angles {
   Pack<size> cos_a, cos_b, sin_a, sin_b;
@@ -164,8 +164,8 @@ __device__ inline void add(float* sums, const Pack<size>& values) {
   for (int e = 0; e < size; ++e) sums[e] += values.at[e];
 }
 
-// With a norm. Sums dn * x * inverse to the weight's gradient: those of its pair of packs a thread has in registers, all
-// others in its team's shared sums [dim], which only the thread that owns a column writes. A block's heads are a slab
+// With a norm. Sums dn * x * inverse to the weight's gradient: a thread has those of its pair in registers, all others
+// in its team's shared sums [dim], which only the thread that owns a column writes. A block's heads are a slab
 // of neighbours, so that the order of sums depends on shapes only.
 template <class T, int size, int team>
 __global__ void __launch_bounds__(threads) backward_kernel(RopeBackward call, std::int64_t slab) {

@@ -14,8 +14,8 @@ __device__ std::uint64_t element_of(const kernels::BlockPlace& place, std::int64
   return static_cast<std::uint64_t>(place.begin_of_run(i / place.run) + i % place.run);
 }
 
-// f(first, words of a key's element / 4, place of the first element in its four) for the thread's `size` neighbours, 1 or
-// 4 of `count` elements; four of them share their words.
+// f(first, its four of the tensor, its place in that) for the thread's neighbours, `size` = 1 or 4 of `count` elements;
+// a four shares its random words.
 template <int size, class F>
 __device__ inline void for_elements(const kernels::BlockPlace& place, std::int64_t count, F&& f) {
   const std::int64_t step = std::int64_t{gridDim.x} * threads * size;
