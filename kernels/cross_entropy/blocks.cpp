@@ -117,8 +117,8 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
                 block_rows = rows_per_block(hidden, shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
-  // A GPU writes whole rows of the gradient in the type of its products. The CPU rounds columns that stay in the cache.
-  const bool whole = hidden.is_cuda();
+  // A device writes whole rows of the gradient in the type of its products. The CPU rounds columns that stay in its cache.
+  const bool whole = !hidden.is_cpu();
   at::Tensor rounded;
   if (wanted.gradient() && hidden.scalar_type() != buffer.scalar_type()) {
     rounded = at::empty({buffer.size(0), whole ? own : std::min(columns_at_once, own)},
