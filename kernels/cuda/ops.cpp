@@ -30,6 +30,10 @@ CUstream_st* stream_of(const at::Tensor& tensor) {
   return c10::cuda::getCurrentCUDAStream(tensor.device().index()).stream();
 }
 
+const char* error_text(int code) {
+  return cudaGetErrorString(static_cast<cudaError_t>(code));
+}
+
 int compute_capability(const at::Tensor& tensor) {
   const int device = tensor.device().index();
   int major = 0, minor = 0;

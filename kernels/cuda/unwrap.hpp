@@ -59,8 +59,13 @@ at::Tensor uploaded(const std::vector<Integer>& values, c10::Device device) {
 // The stream that is current on the tensor's device.
 CUstream_st* stream_of(const at::Tensor& tensor);
 
+// What CUDA says of an error.
+const char* error_text(int code);
+
+// A launch tells of errors of kernels before it, too.
 inline void check_launch(int code, const char* op) {
-  TORCH_CHECK(code == 0, op, ": CUDA error ", code);
+  TORCH_CHECK(code == 0, op, ": CUDA error ", code, ", ", error_text(code),
+              "; it may be of work before this op: debug.synchronous_device names the action");
 }
 
 }  // namespace d9d::cuda

@@ -8,21 +8,14 @@
 namespace d9d::cuda {
 namespace {
 
-float* aligned(const at::Tensor& flat, const char* name) {
-  auto* const data = flat.data_ptr<float>();
-  TORCH_CHECK(reinterpret_cast<std::uintptr_t>(data) % 16 == 0, "adamw_step: ", name,
-              " does not begin at a multiple of 16 bytes");
-  return data;
-}
-
 void adamw_step(const at::Tensor& param, const at::Tensor& grad, const at::Tensor& exp_avg,
                 const at::Tensor& exp_avg_sq, const kernels::AdamWSettings& settings) {
   const c10::DeviceGuard guard(param.device());
   check_launch(adamw({.count = param.numel(),
-                      .param = aligned(param, "param"),
-                      .grad = aligned(grad, "grad"),
-                      .exp_avg = aligned(exp_avg, "exp_avg"),
-                      .exp_avg_sq = aligned(exp_avg_sq, "exp_avg_sq"),
+                      .param = param.data_ptr<float>(),
+                      .grad = grad.data_ptr<float>(),
+                      .exp_avg = exp_avg.data_ptr<float>(),
+                      .exp_avg_sq = exp_avg_sq.data_ptr<float>(),
                       .pass = kernels::adamw_pass(settings)},
                      stream_of(param)),
                "adamw_step");

@@ -23,14 +23,15 @@ __device__ inline void update(const kernels::AdamWPass& pass, AdamWElement& e) {
   e.param = e.param * pass.decay - pass.step_size * (e.exp_avg / denominator);
 }
 
-// Four elements a thread, 16 bytes of each buffer.
-__global__ void adamw_kernel(AdamW call) {
-  const std::int64_t fours = call.count / 4, step = std::int64_t{gridDim.x} * threads;
+// Four elements a thread, 16 bytes of each buffer; one by one those before the first `head` and those behind the last
+// four.
+__global__ void adamw_kernel(AdamW call, std::int64_t head) {
+  const std::int64_t fours = (call.count - head) / 4, step = std::int64_t{gridDim.x} * threads;
   const std::int64_t first = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  auto* const param = reinterpret_cast<float4*>(call.param);
-  auto* const grad = reinterpret_cast<float4*>(call.grad);
-  auto* const exp_avg = reinterpret_cast<float4*>(call.exp_avg);
-  auto* const exp_avg_sq = reinterpret_cast<float4*>(call.exp_avg_sq);
+  auto* const param = reinterpret_cast<float4*>(call.param + head);
+  auto* const grad = reinterpret_cast<float4*>(call.grad + head);
+  auto* const exp_avg = reinterpret_cast<float4*>(call.exp_avg + head);
+  auto* const exp_avg_sq = reinterpret_cast<float4*>(call.exp_avg_sq + head);
   for (std::int64_t i = first; i < fours; i += step) {
     float4 p = param[i], m = exp_avg[i], v = exp_avg_sq[i];
     const float4 g = grad[i];
@@ -43,7 +44,8 @@ __global__ void adamw_kernel(AdamW call) {
     exp_avg_sq[i] = {e[0].exp_avg_sq, e[1].exp_avg_sq, e[2].exp_avg_sq, e[3].exp_avg_sq};
     if (call.pass.zero_grad) grad[i] = {0, 0, 0, 0};
   }
-  for (std::int64_t i = 4 * fours + first; i < call.count; i += step) {
+  for (std::int64_t k = first; k < call.count - 4 * fours; k += step) {
+    const std::int64_t i = k < head ? k : k + 4 * fours;
     AdamWElement e{call.param[i], call.grad[i], call.exp_avg[i], call.exp_avg_sq[i]};
     update(call.pass, e);
     call.param[i] = e.param;
@@ -86,6 +88,16 @@ __global__ void total_kernel(const double* partial, std::int64_t blocks, double*
   *total = sum;
 }
 
+// How many elements stand before the first that all buffers have at a multiple of 16 bytes; all where none is.
+std::int64_t head_of(const AdamW& call) {
+  const auto behind = [](const float* data) { return reinterpret_cast<std::uintptr_t>(data) % 16; };
+  const std::uintptr_t of_param = behind(call.param);
+  for (const float* const data : {call.grad, call.exp_avg, call.exp_avg_sq})
+    if (behind(data) != of_param) return call.count;
+  const auto head = static_cast<std::int64_t>((16 - of_param) % 16 / sizeof(float));
+  return head < call.count ? head : call.count;
+}
+
 }  // namespace
 
 int adamw(const AdamW& call, CUstream_st* stream) {
@@ -93,7 +105,7 @@ int adamw(const AdamW& call, CUstream_st* stream) {
   const std::int64_t blocks = (call.count / 4 + threads) / threads;
   constexpr std::int64_t blocks_max = std::int64_t{1} << 16;
   return launch(adamw_kernel, static_cast<unsigned>(blocks < blocks_max ? blocks : blocks_max), threads, 0,
-                stream, call);
+                stream, call, head_of(call));
 }
 
 std::int64_t sum_of_squares_partials(std::int64_t count) {

@@ -32,6 +32,9 @@ namespace d9d {
 CUstream_st* cuda::stream_of(const at::Tensor&) {
   return nullptr;
 }
+const char* cuda::error_text(int) {
+  return "of the emulated grid";
+}
 int cuda::compute_capability(const at::Tensor&) {
   return 90;
 }

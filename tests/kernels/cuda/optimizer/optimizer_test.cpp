@@ -20,6 +20,21 @@ TEST_F(CudaOps, SmallAdamWStepsEqualTheCpus) {
   }
 }
 
+// As segments of a flat buffer begin behind one of odd length; the last time the gradient begins elsewhere.
+TEST_F(CudaOps, SmallAdamWStepsOfBuffersThatBeginAnywhereEqualTheCpus) {
+  for (const int64_t count : {1, 2, 3, 7, 1030}) {
+    for (const int64_t first : {1, 2, 3}) {
+      for (const int64_t of_grad : {first, first - 1}) {
+        const auto from = [&](int64_t begin, std::uint64_t seed) {
+          return values({count + 4}, seed, at::kFloat).narrow(0, begin, count);
+        };
+        expect_same_as_cpu(&OpTable::adamw_step, 1, from(first, 0), from(of_grad, 1), from(first, 2),
+                           from(first, 3).abs_(), {1e-3, 0.9, 0.95, 1e-8, 0.1, /*step=*/3, 0.5, true});
+      }
+    }
+  }
+}
+
 TEST_F(CudaOps, SmallSumsOfSquaresEqualTheCpusAndRepeatToTheLastBit) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
     for (const int64_t count : {0, 1, 16384, 100'003}) {
