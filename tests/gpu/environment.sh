@@ -14,7 +14,8 @@ export LD_LIBRARY_PATH
 # PART STATE TEXT: a line of the table.
 note() { printf '%-10s %s  %s\n' "$1" "$2" "$3" | tee -a "$table"; }
 
-# NAME COMMAND...: runs it and notes how it ended. Its output goes to a log of its own; the end of it is shown where it is red.
+# NAME COMMAND...: runs it and notes how it ended. Its output goes to a log of its own, the end of which is shown where it
+# is red.
 part="$(basename "$0" .sh)"
 check() {
   local name="$1" begin=$SECONDS log
@@ -29,19 +30,20 @@ check() {
   fi
 }
 
+# What a rehearsal says in addition in every job.
+small=()
+[ "$device" = cuda ] || small=(data.sequence_length=32 trainer.batching.global_batch_size=2 data.vocab_size=512
+  model_provider.model.{num_hidden_layers=2,hidden_size=64,intermediate_size=128,vocab_size=512})
+
 # NAME JOB KEY=VALUE...: a run in $runs/NAME, begun anew.
 job() {
   local name="$1" words=("$PWD/tests/bench/jobs/$2.yaml" --fresh) word
   shift 2
-  for word in trainer.run.name="$name" trainer.logging.period_steps=1 trainer.checkpointing.period_steps=disable "$@"; do
+  for word in trainer.run.name="$name" trainer.logging.period_steps=1 trainer.checkpointing.period_steps=disable \
+    "$@" "${small[@]}"; do
     words+=(--set "$word")
   done
   (cd "$bundle" && timeout 120 bin/d9d-node "${words[@]}")
 }
-
-# What a rehearsal says in addition in every job.
-small=()
-[ "$device" = cuda ] || small=(data.sequence_length=32 trainer.batching.global_batch_size=2 model_provider.model.num_hidden_layers=2
-  model_provider.model.hidden_size=64 model_provider.model.intermediate_size=128 model_provider.model.vocab_size=512 data.vocab_size=512)
 
 curves() { "$python" tests/gpu/curves.py "$@"; }

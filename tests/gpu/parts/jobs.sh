@@ -5,8 +5,8 @@ source tests/gpu/environment.sh
 pair() {
   local name="$1" model="$2"
   shift 2
-  job "${name}_cpu" "$model" node.device=cpu trainer.schedule.total_steps=5 "${small[@]}" "$@" || return 1
-  job "${name}_cuda" "$model" node.device="$device" trainer.schedule.total_steps=5 "${small[@]}" "$@" || return 1
+  job "${name}_cpu" "$model" node.device=cpu trainer.schedule.total_steps=5 "$@" || return 1
+  job "${name}_cuda" "$model" node.device="$device" trainer.schedule.total_steps=5 "$@" || return 1
 }
 same_pair() { pair "$@" && curves same "$runs/${1}_cpu" "$runs/${1}_cuda"; }
 close_pair() { pair "$@" && curves close "$runs/${1}_cpu" "$runs/${1}_cuda"; }
@@ -20,7 +20,7 @@ strict() {
   for run in first second; do
     job "strict_$run" dense_06b node.device="$device" trainer.determinism.strict=true trainer.schedule.total_steps=20 \
       data.sequence_length=512 "model_provider.model={hidden_size: 1024, intermediate_size: 3072, num_hidden_layers: 4, num_attention_heads: 16, num_key_value_heads: 8, head_dim: 128, vocab_size: 32768, max_position_embeddings: 4096}" \
-      data.vocab_size=32768 "${small[@]}" || return 1
+      data.vocab_size=32768 || return 1
   done
   curves equal $runs/strict_first $runs/strict_second
 }
@@ -30,7 +30,7 @@ wait
 # Copies of checkpoints and of offloaded layers, and CUPTI.
 beside() {
   job beside small_dense node.device="$device" trainer.schedule.total_steps=5 model_provider.offload_layers=1 \
-    trainer.checkpointing.period_steps=2 trainer.profiling="{period_steps: 3, active_steps: 2}" "${small[@]}" || return 1
+    trainer.checkpointing.period_steps=2 trainer.profiling="{period_steps: 3, active_steps: 2}" || return 1
   curves same $runs/small_dense_cuda $runs/beside || return 1
   [ "$device" = cuda ] || return 0
   "$bundle/bin/d9d-node" trace "$runs/beside/traces/step_3.trace.json.gz" --json > "$bundle/beside.json" || return 1

@@ -7,7 +7,7 @@ log_of_contexts="$bundle/contexts.log"
 mesh() {
   local run="$1" model="$2"
   shift 2
-  job "$run" "$model" node.device="$device" trainer.schedule.total_steps=5 "${small[@]}" "$@" || return 1
+  job "$run" "$model" node.device="$device" trainer.schedule.total_steps=5 "$@" || return 1
   curves same "$runs/${model}_cuda" "$runs/$run"
 }
 
@@ -39,7 +39,7 @@ meshes() {
   done
 }
 for model in small_dense small_moe; do
-  [ -e "$runs/${model}_cuda/metrics.jsonl" ] || job "${model}_cuda" "$model" node.device="$device" trainer.schedule.total_steps=5 "${small[@]}"
+  [ -e "$runs/${model}_cuda/metrics.jsonl" ] || job "${model}_cuda" "$model" node.device="$device" trainer.schedule.total_steps=5
 done
 if [ "$device" != cuda ]; then
   meshes small_moe "data_parallel_shard=2 expert_parallel=2"

@@ -3,10 +3,9 @@ source tests/gpu/environment.sh
 source tests/gpu/shapes.sh
 [ "$device" = cuda ] && "$python" -c 'import transformers' 2>/dev/null || { note peers "LEFT OUT" "a GPU and transformers in $python are needed"; exit 0; }
 for shape in ${D9D_GPU_SHAPES:-dense_17b dense_8b moe_3b}; do
-  family=qwen3
-  [[ "$shape" != moe_* ]] || family=qwen3_moe
   for precision in bfloat16 autocast; do
-    check "$shape, $precision" timeout 80 "$python" tests/gpu/peer.py "$family" "${!shape}" "$precision" ${D9D_GPU_AT_ONCE:-}
+    check "$shape, $precision" timeout 80 "$python" tests/gpu/peer.py "$(family_of "$shape")" "${!shape}" \
+      "$precision" ${D9D_GPU_AT_ONCE:-}
   done
 done
 exit 0

@@ -9,12 +9,11 @@ fi
 # SHAPE MICROBATCH: 4 samples of 4096 tokens a step, MICROBATCH of them at once; 10 steps whose speed counts, then two that
 # are profiled.
 measure() {
-  local name="${1}_at_once_$2" family=qwen3
-  [[ "$1" != moe_* ]] || family=qwen3_moe
-  job "$name" dense_06b node.device="$device" model_provider.name="$family" "model_provider.model={${!1}}" \
+  local name="${1}_at_once_$2"
+  job "$name" dense_06b node.device="$device" model_provider.name="$(family_of "$1")" "model_provider.model={${!1}}" \
     data.sequence_length=4096 trainer.batching.global_batch_size=4 trainer.batching.microbatch_size="$2" \
     trainer.schedule.total_steps=14 trainer.logging.peak_flops=989e12 \
-    trainer.profiling="{period_steps: 14, active_steps: 2}" "${small[@]}" || return 1
+    trainer.profiling="{period_steps: 14, active_steps: 2}" || return 1
   "$bundle/bin/d9d-node" trace "$runs/$name/traces/step_14.trace.json.gz" --top 30 > "$logs/$name.trace.txt" || return 1
   cp "$runs/$name/traces/step_14.trace.json.gz" "$logs/$name.step.trace.json.gz"
   cp "$runs/$name/traces/trace.json.gz" "$logs/$name.trace.json.gz"
