@@ -5,22 +5,13 @@
 
 #include <algorithm>
 
+#include "kernels/cross_entropy/rows_at_once.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
 
 namespace d9d::kernels {
 namespace {
-
-// On the CPU the logits of a block should stay in the second-level cache between the product, the softmax
-// and the two products after it, but fewer than 64 rows would make these products slow. A GPU gets 2.5 GiB
-// of logits in fp32: its products are fast only from some thousand rows on, and each block reads and writes
-// the whole gradient of the vocabulary.
-int64_t rows_per_block(const at::Tensor& hidden, int64_t vocabulary) {
-  const int64_t per_row = std::max<int64_t>(1, vocabulary);
-  if (hidden.is_cuda()) return std::clamp<int64_t>((int64_t{5} << 27) / per_row / 128 * 128, 128, 8192);
-  return std::clamp<int64_t>((int64_t{1} << 22) / per_row, 64, 512);
-}
 
 // Tokens first .. first + rows.
 struct TokenBlock {
@@ -114,7 +105,7 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
   // The size of a block depends on the whole vocabulary, so that all ranks that share it have the same
   // blocks and call `gather` equally often.
   const int64_t count = hidden.size(0), own = vocabulary_rows(tables),
-                block_rows = rows_per_block(hidden, shared ? shared->part.vocab_size : own);
+                block_rows = rows_at_once(hidden.is_cuda(), shared ? shared->part.vocab_size : own);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
   // A device writes whole rows of the gradient in the type of its products. The CPU rounds columns that stay in its cache.

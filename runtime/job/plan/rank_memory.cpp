@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cross_entropy/rows_at_once.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/rule/optimizer_rules.hpp"
 #include "runtime/job/rule/peft_rules.hpp"
@@ -129,9 +130,10 @@ class Estimate {
     return largest * live_microbatches + passing;
   }
 
-  // As kernels/cross_entropy/blocks.cpp works: float32 logits of a block of tokens and their gradient in the type of the
-  // activations; hidden states of all tokens, normed, and their gradient; those of the block times a factor in float32.
-  // Measured on a GPU: tests/bench/records/gpu.md.
+  // As kernels/cross_entropy/blocks.cpp works: float32 logits of a block of tokens (its rows are those of the whole
+  // vocabulary, its columns the rank's) and their gradient in the type of the activations; hidden states of all tokens,
+  // normed, and their gradient; those of the block times a factor in float32. Measured on a GPU:
+  // tests/bench/records/gpu.md.
   std::int64_t loss(const std::vector<StagePosition>& stages) const {
     const bool has_loss =
         std::any_of(stages.begin(), stages.end(), [](const StagePosition& stage) { return stage.is_last(); });
@@ -139,8 +141,7 @@ class Estimate {
     // Torch takes 32 MiB for cuBLAS on capability 9.0; the rest is for what is small.
     constexpr std::int64_t of_libraries = std::int64_t{40} << 20;
     const std::int64_t columns = std::max<std::int64_t>(1, model_.vocab_size / job_.mesh.tensor_parallel);
-    const std::int64_t rows = std::min(
-        *tokens_, std::clamp<std::int64_t>((std::int64_t{5} << 27) / columns / 128 * 128, 128, 8192));
+    const std::int64_t rows = std::min(*tokens_, kernels::rows_at_once(true, model_.vocab_size));
     if (job_.inference) return 4 * rows * columns + of_libraries;
     const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
     const std::int64_t rounded = bytes < 4 ? bytes : 0;
