@@ -5,10 +5,6 @@
 namespace d9d {
 namespace {
 
-std::string led(const std::string& part, const std::string& what) {
-  return part.empty() ? what : part + ": " + what;
-}
-
 // Cuts off the backtrace of LibTorch's exceptions, which does not help a user.
 std::string without_backtrace(const std::string& what) {
   return what.substr(0, what.find("\nException raised from"));
@@ -21,30 +17,30 @@ bool Findings::attempt(const std::string& part, const std::function<void()>& ste
     step();
     return true;
   } catch (const Error& error) {
-    add(error.kind(), error.where().empty() ? led(part, error.what()) : error.what());
+    add(error.kind(), error.where().empty() ? part : "", error.what());
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    add(ErrorKind::environment, led(part, without_backtrace(error.what())));
+    add(ErrorKind::environment, part, without_backtrace(error.what()));
   } catch (...) {
-    add(ErrorKind::environment, led(part, "an exception of unknown type"));
+    add(ErrorKind::environment, part, "an exception of unknown type");
   }
   return false;
 }
 
-void Findings::add(ErrorKind kind, const std::string& text) {
+void Findings::add(ErrorKind kind, const std::string& part, const std::string& what) {
   // A bug counts more than what the user can mend, and that more than what the machine lacks.
   const auto weight = [](ErrorKind which) {
     return which == ErrorKind::bug ? 2 : which == ErrorKind::input ? 1 : 0;
   };
   if (weight(kind) > weight(kind_)) kind_ = kind;
-  if (any_) text_ += "\n";
-  any_ = true;
-  text_ += text;
+  if (!said_.insert(what).second) return;
+  if (!text_.empty()) text_ += "\n";
+  text_ += part.empty() ? what : part + ": " + what;
 }
 
 void Findings::throw_if_any() const {
-  if (any_) throw Error(kind_, text_);
+  if (!said_.empty()) throw Error(kind_, text_);
 }
 
 }  // namespace d9d

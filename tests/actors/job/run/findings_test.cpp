@@ -36,6 +36,16 @@ TEST(Findings, ComeAsOneErrorWithALineForEach) {
   EXPECT_EQ(caught.what, "no room\ntask: no task is called \"x\"\njob.yaml:3:5: unknown key");
 }
 
+TEST(Findings, SayOnceWhatSeveralStepsRunInto) {
+  Findings findings;
+  const auto no_model = [] { throw Error(ErrorKind::input, "no model is called \"x\""); };
+
+  findings.attempt("model_provider", no_model);
+  EXPECT_FALSE(findings.attempt("data", no_model));
+
+  EXPECT_EQ(caught_from(findings).what, "model_provider: no model is called \"x\"");
+}
+
 TEST(Findings, TakeWhatAPluginThrowsForNoBugOfOursAndLeaveItsBacktraceOut) {
   Findings findings;
 
