@@ -82,7 +82,16 @@ option(D9D_CUDA "build the CUDA plugin (default: where nvcc is found and .ci/dep
 environment has D9D_CUDA=0)" ${cuda_wanted})
 if(D9D_CUDA)
   get_filename_component(D9D_CUDA_WHEELS "${D9D_TORCH_ROOT}/../nvidia" ABSOLUTE)
-  find_program(D9D_NVCC nvcc PATHS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin "${D9D_CUDA_WHEELS}/cu13/bin")
+  # LibTorch's libraries are those of CUDA 13: code of another toolkit would be linked with headers that do not fit.
+  function(d9d_is_of_cuda_13 result nvcc)
+    execute_process(COMMAND "${nvcc}" --version OUTPUT_VARIABLE told ERROR_QUIET)
+    if(NOT told MATCHES "release 13[.]")
+      message(STATUS "${nvcc} is not of CUDA 13: passed over")
+      set(${result} FALSE PARENT_SCOPE)
+    endif()
+  endfunction()
+  find_program(D9D_NVCC nvcc PATHS "$ENV{CUDA_HOME}/bin" /usr/local/cuda/bin "${D9D_CUDA_WHEELS}/cu13/bin"
+               VALIDATOR d9d_is_of_cuda_13)
   if(D9D_NVCC)
     set(CMAKE_CUDA_COMPILER "${D9D_NVCC}" CACHE FILEPATH "")
     set(CMAKE_CUDA_ARCHITECTURES 80 90 CACHE STRING "")

@@ -20,7 +20,6 @@ install(TARGETS ${loaded} LIBRARY DESTINATION lib/d9d OPTIONAL)
 install(TARGETS d9d-node RUNTIME DESTINATION bin)
 # Into a package (it is installed as a component): paths of this host lead nowhere on another, where d9d-node finds
 # LibTorch when it starts.
-set_target_properties(d9d PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(CODE [[
   file(GLOB libraries "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/d9d/libd9d*.so")
   foreach(library IN LISTS libraries)

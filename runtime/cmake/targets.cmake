@@ -27,14 +27,22 @@ function(d9d_library name)
   endif()
 endfunction()
 
+# Where users' binaries look for libraries, the same in the build folder as installed: CMake would otherwise leave room in
+# the path of the build folder for the installed one, and the loader reads that room as the working directory.
+function(d9d_looks_in target)
+  list(JOIN ARGN ":" path)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "${path}" BUILD_WITH_INSTALL_RPATH ON
+                                             INSTALL_RPATH_USE_LINK_PATH ON)
+endfunction()
+
 # d9d_loaded_library(NAME LIBRARIES ...): libd9d_<NAME>.so of the objects of these libraries. libd9d.so finds it beside
 # itself and loads it when it is asked for.
 function(d9d_loaded_library name)
   list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
   add_library(d9d_${name} SHARED ${objects})
   target_link_libraries(d9d_${name} PRIVATE d9d)
-  set_target_properties(d9d_${name} PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
-                                               BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+  set_target_properties(d9d_${name} PROPERTIES LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  d9d_looks_in(d9d_${name} "$ORIGIN")
   set_property(GLOBAL APPEND PROPERTY D9D_LOADED_LIBRARIES d9d_${name})
 endfunction()
 

@@ -25,8 +25,11 @@ SourceFeedOptions RankCast::feed(std::int64_t batches) const {
           .task = task,
           .counts = own.counts_tokens,
           .place = context_place(plan(), rank, job().parallelism.context.order),
+          .causal = !model || model->causal,
           .prediction_depths = model ? model->prediction_depths : 0,
           .flops_per_token = flops_per_token(job(), model.get()),
+          .readers = static_cast<int>(job().trainer.data_loading.num_workers),
+          .sample_timeout = std::chrono::seconds(job().trainer.data_loading.timeout),
           .threads = process.threads_per_rank,
           .table = &epoch.table()};
 }
@@ -42,6 +45,8 @@ CastMember RankCast::loader() const {
   if (is_stream) training.stream_states = resumed.streams();
   if (is_stream && rank == 0 && membership().resume_step > 0 && training.stream_states.empty())
     log::warn("the checkpoint has no state of the stream that data.source names: the stream begins anew");
+  if (is_stream && rank == 0 && training.readers > 0)
+    log::warn("data_loading.num_workers has no effect: samples of a stream come one after another");
   training.end_sample = process.prepared.end_sample;
   training.numbers_samples = inference != nullptr;
   training.fills_last = !inference && !job().trainer.batching.drop_last;

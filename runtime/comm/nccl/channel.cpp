@@ -58,6 +58,7 @@ Channel::Channel(ChannelOptions options, const Open& open)
     require_cuda(api().create_stream(&stream_), what);
   } catch (const Error&) {
     end_communicator();
+    if (ending_.joinable()) ending_.join();
     throw;
   }
 }
@@ -67,6 +68,7 @@ Channel::~Channel() {
   options_.witnesses->leave(group().name);
   enter_device();
   end_communicator();
+  if (ending_.joinable()) ending_.join();
   for (const Launch& launch : launches_) {
     api().destroy_event(launch.ready);
     api().destroy_event(launch.done);
@@ -293,10 +295,13 @@ void Channel::fail(const What& what, const std::string& reason, milliseconds pat
 
 void Channel::end_communicator() noexcept {
   const auto lock = lock_within(mutex_, call_patience);
-  enter_device();
   if (comm_ == nullptr || ended_.exchange(true)) return;
-  api().abort(comm_);
-  changed_.notify_all();
+  // NCCL may block there until the peers have aborted as well, and the watch has deadlines of other groups to keep.
+  ending_ = std::thread([this] {
+    enter_device();
+    api().abort(comm_);
+    changed_.notify_all();
+  });
 }
 
 }  // namespace d9d::nccl

@@ -90,6 +90,7 @@ class Channel {
   std::condition_variable changed_;
   std::atomic<bool> ended_ = false;  // comm_ is gone
   Comm comm_ = nullptr;
+  std::thread ending_;  // aborts comm_
   Stream stream_ = nullptr;
   std::deque<Launch> launches_;
   std::vector<Event> events_;  // free ones

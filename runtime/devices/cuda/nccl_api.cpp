@@ -151,7 +151,11 @@ void fill_cuda(nccl::Api& api) {
     return c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream();
   };
   api.create_stream = [](Stream* stream) -> int {
-    return cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking);
+    // Its blocks come before those of a product that has filled the GPU, whose results they carry on.
+    int lowest = 0, highest = 0;
+    const cudaError_t error = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+    if (error != cudaSuccess) return error;
+    return cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking, highest);
   };
   api.destroy_stream = [](Stream stream) -> int { return cudaStreamDestroy(stream_of(stream)); };
   api.create_event = [](Event* event) -> int {

@@ -38,12 +38,11 @@ constexpr UnusedKey unused(std::string_view section, std::string_view name, std:
           }};
 }
 
-constexpr std::string_view no_pool = "a loader is an actor, not a pool of processes";
+constexpr std::string_view no_processes = "what loads data are threads of this process";
 constexpr std::string_view no_shapes = "spans carry bytes and names, not shapes or stacks";
 constexpr std::array unused_keys{
-    unused<std::optional<std::int64_t>>("data_loading", "num_workers", no_pool),
-    unused<std::optional<bool>>("data_loading", "pin_memory", no_pool),
-    unused<std::optional<bool>>("data_loading", "persistent_workers", no_pool),
+    unused<std::optional<bool>>("data_loading", "pin_memory", "where a device copies from, memory is pinned"),
+    unused<std::optional<bool>>("data_loading", "persistent_workers", no_processes),
     unused<config::Period>("gc", "period_steps", "there is no garbage collector"),
     unused<std::optional<config::Period>>("gradient_clipping", "log_total_steps",
                                           "the norm is logged at every step"),
@@ -55,7 +54,7 @@ constexpr std::array unused_keys{
     unused<bool>("profiling", "with_stack", no_shapes)};
 
 bool has_no_other_keys(std::string_view section) {
-  return section == "data_loading" || section == "gc";
+  return section == "gc";
 }
 
 // A tracker of a plugin may have a key of this name that it uses.

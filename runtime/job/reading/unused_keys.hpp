@@ -1,5 +1,5 @@
 #pragma once
-// Keys of the original that change nothing here, such as its loader processes. They are accepted, so that its job files
+// Keys of the original that change nothing here, such as its garbage collector's. They are accepted, so that its job files
 // work unchanged. No struct has a member for them.
 
 #include "runtime/base/config/node.hpp"

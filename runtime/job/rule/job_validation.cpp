@@ -120,9 +120,17 @@ void check_last_batch(const JobConfig& job, Issues& issues) {
        "leave it out"});
 }
 
+void check_data_loading(const JobConfig& job, Issues& issues) {
+  const DataLoadingConfig& loading = job.trainer.data_loading;
+  if (loading.timeout == 0 || loading.num_workers > 0) return;
+  issues.push_back({"trainer.data_loading.timeout", "the loader itself reads, and nothing waits for it",
+                    "give data_loading.num_workers: 1 or more, or leave it out"});
+}
+
 bool check_batching(const JobConfig& job, Issues& issues) {
   const BatchingConfig& batching = job.trainer.batching;
   check_last_batch(job, issues);
+  check_data_loading(job, issues);
   const std::int64_t replicas = job.mesh.data_parallel();
   const std::int64_t unit = replicas * batching.microbatch_size;
   const std::int64_t rest = batching.global_batch_size % unit;

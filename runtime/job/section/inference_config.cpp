@@ -8,6 +8,7 @@ TrainerConfig as_trainer(const InferenceConfig& inference) {
   trainer.batching = inference.batching;
   trainer.schedule = inference.schedule;
   trainer.data_prefetch = inference.data_prefetch;
+  trainer.data_loading = inference.data_loading;
   trainer.model_stage_factory = inference.model_stage_factory;
   trainer.determinism = inference.determinism;
   trainer.checkpointing = inference.checkpointing;

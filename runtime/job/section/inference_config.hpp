@@ -16,6 +16,7 @@ struct InferenceConfig {
   BatchingConfig batching;
   ScheduleConfigSection schedule;
   DataPrefetchConfig data_prefetch;
+  DataLoadingConfig data_loading;
   ModelStageFactoryConfig model_stage_factory;
   DeterminismConfig determinism;
   CheckpointingConfig checkpointing;
@@ -23,7 +24,7 @@ struct InferenceConfig {
   TimeoutConfig timeout;
 };
 BOOST_DESCRIBE_STRUCT(InferenceConfig, (),
-                      (run, batching, schedule, data_prefetch, model_stage_factory, determinism,
+                      (run, batching, schedule, data_prefetch, data_loading, model_stage_factory, determinism,
                        checkpointing, profiling, timeout))
 
 constexpr auto keys_of(config::Tag<InferenceConfig>) {
@@ -33,6 +34,7 @@ constexpr auto keys_of(config::Tag<InferenceConfig>) {
       Key{"batching", "", "sizes of batches", required},
       Key{"schedule", "", "length of the run; left out: all of the data, once"},
       Key{"data_prefetch", "", "how far the loader reads ahead"},
+      Key{"data_loading", "", "threads that read samples"},
       Key{"model_stage_factory", "", "where the weights come from"},
       Key{"determinism", "", "the seed; left out: seed 0"},
       Key{"checkpointing", "", "where to go on after a stop; left out: from the first sample"},

@@ -21,6 +21,7 @@ struct TrainerConfig {
   BatchingConfig batching;
   ScheduleConfigSection schedule;
   DataPrefetchConfig data_prefetch;
+  DataLoadingConfig data_loading;
   LoggingConfig logging;
   PipeliningConfig pipelining;
   ModelStageFactoryConfig model_stage_factory;
@@ -33,9 +34,9 @@ struct TrainerConfig {
   TimeoutConfig timeout;
 };
 BOOST_DESCRIBE_STRUCT(TrainerConfig, (),
-                      (run, batching, schedule, data_prefetch, logging, pipelining, model_stage_factory,
-                       determinism, checkpointing, gradient_clipping, non_finite_gradients, gradient_manager,
-                       profiling, timeout))
+                      (run, batching, schedule, data_prefetch, data_loading, logging, pipelining,
+                       model_stage_factory, determinism, checkpointing, gradient_clipping,
+                       non_finite_gradients, gradient_manager, profiling, timeout))
 
 constexpr auto keys_of(config::Tag<TrainerConfig>) {
   using namespace config;
@@ -44,6 +45,7 @@ constexpr auto keys_of(config::Tag<TrainerConfig>) {
       Key{"batching", "", "sizes of batches", required},
       Key{"schedule", "", "length of the run"},
       Key{"data_prefetch", "", "how far the loader reads ahead"},
+      Key{"data_loading", "", "threads that read samples"},
       Key{"logging", "", "metrics and trackers; left out: every step, TensorBoard"},
       Key{"pipelining", "", "the pipeline's program"},
       Key{"model_stage_factory", "", "where the weights come from"},

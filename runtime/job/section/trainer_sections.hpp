@@ -74,6 +74,23 @@ constexpr auto keys_of(config::Tag<DataPrefetchConfig>) {
       Key{"prefetch_factor", "steps", "steps of data made ahead; 0: none", config::optional, at_least(0)}};
 }
 
+struct DataLoadingConfig {
+  std::int64_t num_workers = 0;
+  std::int64_t timeout = 0;
+};
+BOOST_DESCRIBE_STRUCT(DataLoadingConfig, (), (num_workers, timeout))
+constexpr auto keys_of(config::Tag<DataLoadingConfig>) {
+  using namespace config;
+  return std::array{
+      Key{"num_workers", "threads",
+          "threads of each loader that read a step's samples at once, for samples that take long to "
+          "decode or to fetch; 0: the loader reads one after another",
+          config::optional, within(0, 1024)},
+      Key{"timeout", "s",
+          "how long a loader with such threads waits for a sample; 0: until `timeout.step_timeout`",
+          config::optional, at_least(0)}};
+}
+
 struct ModelStageFactoryConfig {
   std::optional<std::string> source_checkpoint;
   bool checkpoint_only_trainable_parameters = false;

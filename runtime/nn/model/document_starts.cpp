@@ -42,32 +42,31 @@ at::Tensor document_starts(const TensorMap& shared, const at::Tensor& position_i
   return packed ? given.contiguous() : at::Tensor();
 }
 
-at::Tensor starts_without_filling(const at::Tensor& starts, const TensorMap& shared,
-                                  const at::Tensor& position_ids, bool shares_sequences) {
-  const auto found = shared.find("token_mask");
-  if (found == shared.end()) return starts;
-  D9D_REQUIRE(found->second.scalar_type() == at::kBool && found->second.sizes() == position_ids.sizes(),
-              "token_mask is a {} tensor of {} elements, expected bool for {} tokens",
-              c10::toString(found->second.scalar_type()), found->second.numel(), position_ids.numel());
-  const at::Tensor mask = kernels::fetch_host_values(found->second).contiguous();
-  if (mask.all().item<bool>()) return starts;
-  D9D_REQUIRE(
-      !shares_sequences,
-      "rows are filled up (token_mask), and tokens see those after them (model_provider.model.is_causal "
-      "false): ranks that share sequences (mesh.context_parallel_shard, context_parallel_replicate) do not "
-      "know "
-      "where the others' rows are filled up; set both to 1, or pack documents into whole rows");
-  const at::Tensor apart =
-      starts.defined() ? kernels::fetch_host_values(starts).clone() : at::zeros(mask.sizes(), at::kLong);
-  const auto* const is_token = mask.const_data_ptr<bool>();
+at::Tensor starts_apart(const at::Tensor& starts, const at::Tensor& is_token) {
+  const at::Tensor mask = is_token.contiguous();
+  const at::Tensor apart = starts.defined() ? starts.clone() : at::zeros(mask.sizes(), at::kLong);
+  const auto* const token = mask.const_data_ptr<bool>();
   auto* const start = apart.mutable_data_ptr<std::int64_t>();
   const std::int64_t length = mask.size(1);
   for (std::int64_t at = 0; at < mask.numel(); ++at) {
     const std::int64_t i = at % length;
     if (i == 0 || start[at] == i) continue;
-    start[at] = is_token[at] == is_token[at - 1] ? start[at - 1] : i;
+    start[at] = token[at] == token[at - 1] ? start[at - 1] : i;
   }
-  return upload(apart, device_of(position_ids.device()));
+  return apart;
+}
+
+at::Tensor starts_without_filling(const at::Tensor& starts, const TensorMap& shared,
+                                  const at::Tensor& position_ids, bool shares_sequences) {
+  const auto found = shared.find("token_mask");
+  if (found == shared.end() || shares_sequences) return starts;
+  D9D_REQUIRE(found->second.scalar_type() == at::kBool && found->second.sizes() == position_ids.sizes(),
+              "token_mask is a {} tensor of {} elements, expected bool for {} tokens",
+              c10::toString(found->second.scalar_type()), found->second.numel(), position_ids.numel());
+  const at::Tensor mask = kernels::fetch_host_values(found->second);
+  if (mask.all().item<bool>()) return starts;
+  const at::Tensor known = starts.defined() ? kernels::fetch_host_values(starts) : starts;
+  return upload(starts_apart(known, mask), device_of(position_ids.device()));
 }
 
 }  // namespace d9d

@@ -14,9 +14,13 @@ namespace d9d {
 // this rank]: only the shape is used.
 at::Tensor document_starts(const TensorMap& shared, const at::Tensor& position_ids, bool shares_sequences);
 
-// The same for tokens that see those after them: what fills a row up, by the shared input token_mask, is a document of
-// its own. `starts`: document_starts(). Input error where ranks share sequences that are filled up: each has the mask of
-// its own tokens.
+// The same where what fills rows up is a document of its own. `is_token` bool [B, S], whole rows on the host: false for
+// what fills up; `starts` of these rows, or undefined.
+at::Tensor starts_apart(const at::Tensor& starts, const at::Tensor& is_token);
+
+// starts_apart() by the shared input token_mask, for tokens that see those after them. `starts`: document_starts(). Ranks
+// that share sequences have the mask of their own tokens alone: the feed has set apart what fills their rows up
+// (runtime/rank/feed/filled_rows.hpp).
 at::Tensor starts_without_filling(const at::Tensor& starts, const TensorMap& shared,
                                   const at::Tensor& position_ids, bool shares_sequences);
 

@@ -11,7 +11,9 @@
 #include "runtime/data/read_microbatch.hpp"
 #include "runtime/data/stream_reader.hpp"
 #include "runtime/rank/feed/context_split.hpp"
+#include "runtime/rank/feed/filled_rows.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
+#include "runtime/rank/feed/read_ahead.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -45,7 +47,11 @@ class SourceFeed final : public MicrobatchFeed {
   explicit SourceFeed(SourceFeedOptions options) : options_(std::move(options)) {
     at::set_num_threads(options_.threads);
     if (options_.declare_metrics) options_.declare_metrics(metrics_);
-    if (options_.source->is_stream()) open_stream();
+    if (options_.source->is_stream()) {
+      open_stream();
+    } else if (options_.readers > 0) {
+      ahead_ = std::make_unique<ReadAhead>(options_.source, options_.readers, options_.sample_timeout);
+    }
   }
 
   std::optional<StepInputs> load(std::uint64_t step) override {
@@ -84,18 +90,29 @@ class SourceFeed final : public MicrobatchFeed {
                     options_.stream_states);
   }
 
+  // The samples of this rank in a batch that begins with `begin`.
+  void begin_to_read(std::uint64_t begin) {
+    if (!ahead_) return;
+    const std::uint64_t first = options_.maths.first_sample(begin, options_.data_rank);
+    auto count = static_cast<std::uint64_t>(options_.maths.samples_per_rank());
+    if (options_.end_sample)
+      count = std::min(count, *options_.end_sample - std::min(first, *options_.end_sample));
+    ahead_->begin(first, count);
+  }
+
   // Reads each microbatch once for all phases that use it. Microbatches are stored phase after phase.
   void add_batch(std::uint64_t step, std::uint64_t step_begin, int number, StepInputs& inputs) {
     const std::uint64_t begin =
         step_begin + static_cast<std::uint64_t>(number * options_.maths.global_batch_size);
     const int count = static_cast<int>(options_.maths.num_microbatches);
+    begin_to_read(begin);
     for (int i = 0; i < count; ++i) {
       const Read read = this->read(begin, i);
       count_tokens(read, inputs);
       for (int phase = 0; phase < options_.phases.size(); ++phase) {
         if (options_.phases[phase].batch != number) continue;
         inputs.microbatches[static_cast<std::size_t>(phase * count + i)] =
-            make({step, i, read.batch, options_.phase + phase, &metrics_}, read.is_filler);
+            make({step, i, read.batch, options_.phase + phase, &metrics_}, read);
       }
     }
   }
@@ -103,6 +120,7 @@ class SourceFeed final : public MicrobatchFeed {
   struct Read {
     TensorMap batch;        // this rank's part
     at::Tensor row_tokens;  // int64 [B], tokens of whole rows; undefined when no row is filled up
+    at::Tensor starts;      // int64 [B, S], of whole rows: what fills up is set apart; undefined: no need
     std::int64_t rows = 0;  // so many of the first rows are samples, the others fill the batch up
     bool is_filler = false;
   };
@@ -138,8 +156,8 @@ class SourceFeed final : public MicrobatchFeed {
   TensorMap read_whole(std::uint64_t begin, int index) {
     const Collation* const collation = options_.collation.get();
     if (!stream_)
-      return read_microbatch(*options_.source, options_.maths, options_.data_rank, begin, index, collation,
-                             options_.fills_last ? options_.end_sample : short_end(),
+      return read_microbatch(ahead_ ? *ahead_ : *options_.source, options_.maths, options_.data_rank, begin,
+                             index, collation, options_.fills_last ? options_.end_sample : short_end(),
                              options_.fills_last ? RestOfBatch::filled_up : RestOfBatch::left_out);
     return collate(stream_->take(static_cast<std::size_t>(options_.maths.microbatch_size)), collation);
   }
@@ -150,6 +168,7 @@ class SourceFeed final : public MicrobatchFeed {
     Read read;
     read.is_filler = is_filler(options_.maths, options_.data_rank, begin, index, short_end());
     read.row_tokens = row_tokens(whole);
+    if (read.row_tokens.defined()) read.starts = starts_without_seen_filling(whole, options_.causal);
     read.batch = split_sequence(std::move(whole), options_.place);
     const auto ids = read.batch.find("input_ids");
     if (ids != read.batch.end() && ids->second.dim() > 0) read.rows = ids->second.size(0);
@@ -160,7 +179,7 @@ class SourceFeed final : public MicrobatchFeed {
     return read;
   }
 
-  Ticket make(const MicrobatchContext& context, bool is_filler) {
+  Ticket make(const MicrobatchContext& context, const Read& read) {
     const TensorMap& batch = context.batch;
     ForwardInputs made =
         call_user(fmt::format("the task's build_forward_inputs of step {}, microbatch {},", context.step,
@@ -173,10 +192,12 @@ class SourceFeed final : public MicrobatchFeed {
         "they would see each other; add the batch's document_starts to the shared inputs, or use "
         "data.samples: document");
     hand_on_token_mask(batch, made);
+    if (read.starts.defined() && made.shared.contains("token_mask"))
+      made.shared["document_starts"] = read.starts;
     if (options_.numbers_samples) made.state[sample_numbers] = batch.at(sample_numbers);
     std::vector<double> counted = metrics_.take_updates();
-    if (is_filler) made.state[filler_microbatch] = at::ones({});
-    if (!options_.counts || is_filler) counted.clear();
+    if (read.is_filler) made.state[filler_microbatch] = at::ones({});
+    if (!options_.counts || read.is_filler) counted.clear();
     return options_.table->put(std::make_unique<MicrobatchParcel>(
         MicrobatchTensors{std::move(made.inputs), std::move(made.shared), std::move(made.state)},
         std::move(counted)));
@@ -196,6 +217,7 @@ class SourceFeed final : public MicrobatchFeed {
 
   const SourceFeedOptions options_;
   std::optional<StreamReader> stream_;  // of a source of streams
+  std::unique_ptr<ReadAhead> ahead_;    // null: the calling thread reads
   Compose metrics_;                     // empty between two microbatches
 };
 

@@ -2,6 +2,7 @@
 // The MicrobatchFeed of a job. It makes tensors from samples of a source and keeps this rank's part of each
 // sequence; the task makes the model's inputs from them. No torch in this header.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -53,9 +54,12 @@ struct SourceFeedOptions {
   std::function<void(Compose&)> declare_metrics{};
   bool counts = true;  // true on one of the ranks with the same samples
   ContextPlace place{};
+  bool causal = true;                  // tokens of the model see none after them
   std::int64_t prediction_depths = 0;  // further tokens that the model predicts (next_tokens.hpp)
   // The model's operations for a token in a sequence of `length`, for StepInputs::flops; empty: 0.
   std::function<double(std::int64_t length)> flops_per_token{};
+  int readers = 0;  // threads that read samples (read_ahead.hpp); 0: the calling thread; not of a stream
+  std::chrono::milliseconds sample_timeout{0};
   int threads = 1;  // for the tensor operations of the calling thread
   TensorTable* table = nullptr;
 };

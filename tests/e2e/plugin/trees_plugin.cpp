@@ -91,12 +91,21 @@ struct Captioned : Tokens {
 };
 BOOST_DESCRIBE_STRUCT(Captioned, (Tokens), (token_mask, pixels, texts))
 
-Captioned captioned(const d9d::NoKeys&, std::span<const d9d::Sample> samples) {
+enum class Side { left, right };
+BOOST_DESCRIBE_ENUM(Side, left, right)
+struct CaptionedKeys {
+  Side side = Side::right;
+};
+BOOST_DESCRIBE_STRUCT(CaptionedKeys, (), (side))
+
+Captioned captioned(const CaptionedKeys& keys, std::span<const d9d::Sample> samples) {
   using d9d::Sample;
+  const auto side = keys.side == Side::left ? d9d::PadSide::left : d9d::PadSide::right;
   Captioned batch;
-  batch.input_ids = d9d::pad_stack(samples, &Sample::input_ids, {.value = 1, .multiple_of = 8});
-  batch.labels = d9d::pad_stack(samples, &Sample::labels, {.value = d9d::ignored_label, .multiple_of = 8});
-  batch.token_mask = d9d::pad_token_mask(samples, {.multiple_of = 8});
+  batch.input_ids = d9d::pad_stack(samples, &Sample::input_ids, {.value = 1, .side = side, .multiple_of = 8});
+  batch.labels =
+      d9d::pad_stack(samples, &Sample::labels, {.value = d9d::ignored_label, .side = side, .multiple_of = 8});
+  batch.token_mask = d9d::pad_token_mask(samples, {.side = side, .multiple_of = 8});
   batch.position_ids = at::arange(batch.input_ids.size(1)).expand_as(batch.input_ids);
   std::vector<at::Tensor> pixels;
   for (const Sample& sample : samples) {

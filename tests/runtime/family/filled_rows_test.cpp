@@ -3,6 +3,7 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <gtest/gtest.h>
 
+#include "runtime/nn/model/document_starts.hpp"
 #include "runtime/tensor/routed_stage.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
@@ -12,13 +13,15 @@ namespace {
 struct FilledRows : testing::TestWithParam<std::string> {
   FilledRows() : golden(golden_model("filled_rows/" + GetParam())), stage(stage_of(golden)) {}
 
-  // The rows filled up by `more` further positions. -> the mean loss of the tokens that count.
-  at::Tensor loss(std::int64_t more) {
+  // The rows filled up by `left` further positions before and `right` behind them. -> the mean loss of the tokens that
+  // count.
+  at::Tensor loss(std::int64_t right, std::int64_t left = 0) {
     const auto filled = [&](const char* name, std::int64_t value) {
-      return at::constant_pad_nd(golden.expect.at(name), {0, more}, value);
+      return at::constant_pad_nd(golden.expect.at(name), {left, right}, value);
     };
-    const at::Tensor labels = filled("labels", -100);
-    const TensorMap shared{{"labels", labels}, {"token_mask", filled("token_mask", 0).to(at::kBool)}};
+    const at::Tensor labels = filled("labels", -100), mask = filled("token_mask", 0).to(at::kBool);
+    TensorMap shared{{"labels", labels}, {"token_mask", mask}};
+    if (left > 0) shared["document_starts"] = starts_apart({}, mask);
     stage->set_training(true);
     return mean_loss(stage->forward({{"input_ids", filled("input_ids", 3)}}, shared).at("cross_entropy"),
                      labels);
@@ -46,6 +49,10 @@ TEST_P(FilledRows, LossesAndGradientsAreThoseOfTransformersWithAnAttentionMask) 
 
 TEST_P(FilledRows, AreTheSameHoweverLongTheyAre) {
   expect_near_golden(loss(19));
+}
+
+TEST_P(FilledRows, AreTheSameWhereTheyAreFilledUpOnTheLeft) {
+  expect_near_golden(loss(2, 9));
 }
 
 TEST_P(FilledRows, CountTokensOfExpertsWithoutWhatFillsThemUp) {

@@ -186,7 +186,12 @@ void fill_communicators(Api& api) {
   api.async_error = fake_async_error;
   api.finalize = [](Comm) { return success; };
   api.destroy = forget;
-  api.abort = forget;
+  api.abort = [](Comm comm) {
+    std::unique_lock lock(state().mutex);
+    state().changed.wait(lock, [] { return !state().holds_aborts; });
+    lock.unlock();
+    return forget(comm);
+  };
   fill_collectives<launch_part>(api);
   fill_messages(api);
 }

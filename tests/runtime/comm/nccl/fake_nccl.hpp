@@ -28,6 +28,9 @@ class FakeNccl {
   // The caller's stream of the device does nothing until resume().
   void hold_compute(int device);
   void resume();
+  // A thread that aborts a communicator waits there until release_aborts().
+  void hold_aborts();
+  void release_aborts();
   // Whether the calling thread has destroyed or aborted a communicator, which may block in NCCL.
   bool caller_has_ended_one() const;
 

@@ -219,6 +219,17 @@ void FakeNccl::fail_launch(int device, int n) {
   state_->failing[device] = n;
 }
 
+void FakeNccl::hold_aborts() {
+  const std::lock_guard lock(state_->mutex);
+  state_->holds_aborts = true;
+}
+
+void FakeNccl::release_aborts() {
+  const std::lock_guard lock(state_->mutex);
+  state_->holds_aborts = false;
+  state_->changed.notify_all();
+}
+
 void FakeNccl::hold_compute(int device) {
   auto* const stream = static_cast<FakeStream*>(api().current_stream(device));
   const std::lock_guard lock(state_->mutex);

@@ -28,7 +28,7 @@ struct FakeNccl::State {
   std::map<int, int> failing;                  // launches that are left until one fails
   std::set<int> stalled;
   std::set<std::thread::id> enders;  // of communicators
-  bool over = false;
+  bool over = false, holds_aborts = false;
   std::uint64_t ids = 0;
 
   fake::FakeStream* open_stream(int device);

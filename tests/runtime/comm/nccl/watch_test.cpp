@@ -4,6 +4,8 @@
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 #include "tests/runtime/comm/nccl/nccl_world.hpp"
 
 namespace d9d::nccl {
@@ -44,6 +46,21 @@ TEST(Watch, TakesAnotherDeadlineForAllOfARank) {
   const std::string failure = NcclWorld::failure_of([&] { world.more(0).wait(); });
   EXPECT_THAT(failure, HasSubstr("not done 200 ms after it could begin"));
   world.more(1).abort("the other rank has failed");
+}
+
+TEST(Watch, KeepsADeadlineWhileAnotherGroupsAbortBlocks) {
+  NcclWorld world(2);
+  world.world(0).set_call_timeout(milliseconds(100));
+  world.fake().hold_aborts();
+
+  at::Tensor one = at::ones({4}), other = at::ones({4});
+  std::ignore = world.all(0).all_reduce(one, ReduceOp::sum);  // rank 1 does not come
+  std::ignore = world.more(0).all_reduce(other, ReduceOp::sum);
+
+  for (Communicator* const group : {&world.all(0), &world.more(0)})
+    EXPECT_THAT(NcclWorld::failure_of([&] { group->wait(); }), HasSubstr("not done 100 ms"));
+  world.fake().release_aborts();
+  for (int rank = 0; rank < 2; ++rank) world.all(rank).abort("enough"), world.more(rank).abort("enough");
 }
 
 TEST(Watch, EndsWhatRunsWhenItIsAborted) {

@@ -14,10 +14,10 @@ using testing::IsEmpty;
 using testing_job::load;
 
 TEST(UnusedKeys, AreTakenWithAWarningAndLeaveTheJobAsItIs) {
-  const LoadedJob loaded = load({"trainer.gc.period_steps=10", "trainer.data_loading={num_workers: 4}"});
+  const LoadedJob loaded = load({"trainer.gc.period_steps=10", "trainer.data_loading={pin_memory: true}"});
 
   EXPECT_THAT(loaded.warnings,
-              ElementsAre(HasSubstr("trainer.data_loading.num_workers: has no effect: a loader"),
+              ElementsAre(HasSubstr("trainer.data_loading.pin_memory: has no effect: where a"),
                           HasSubstr("trainer.gc.period_steps: has no effect: there is no")));
   EXPECT_EQ(resolved_keys(loaded.job), resolved_keys(load().job));
 }
@@ -46,7 +46,7 @@ TEST(UnusedKeys, OfAnEarlierJobAreNoDifference) {
   const JobConfig job = load().job;
   config::Json then = resolved_keys(job);
   then["trainer"]["gc"] = {{"period_steps", "disable"}};
-  then["trainer"]["data_loading"] = {{"num_workers", 4}};
+  then["trainer"]["data_loading"]["persistent_workers"] = true;
 
   EXPECT_EQ(told(differences_since(then, job), "now", "then"), "");
 }

@@ -227,6 +227,26 @@ TEST_F(SourceFeedTest, RefusesATaskThatForgetsWhereDocumentsBegin) {
               HasSubstr("the task does not hand on where they begin"));
 }
 
+TEST_F(SourceFeedTest, IsTheSameWithThreadsThatReadAhead) {
+  options.end_sample = 13;
+  options.fills_last = true;
+  const auto all_steps = [&] {
+    const auto feed = make_source_feed(options);
+    std::vector<Rows> steps;
+    for (std::uint64_t step = 1; const auto inputs = feed->load(step); ++step) steps.push_back(rows(*inputs));
+    return steps;
+  };
+
+  const std::vector<Rows> alone = all_steps();
+  options.readers = 3;
+  const std::vector<Rows> together = all_steps();
+
+  EXPECT_EQ(alone, (std::vector<Rows>{{0, 1, 2, 3}, {8, 9, 10, 11}}));
+  EXPECT_EQ(together, alone);
+  options.data_rank = 1;
+  EXPECT_EQ(all_steps(), (std::vector<Rows>{{4, 5, 6, 7}, {12, 12, 12, 12}}));
+}
+
 TEST_F(SourceFeedTest, GivesNoStepThatReachesBeyondTheEnd) {
   options.end_sample = 17;
   const auto feed = make_source_feed(options);
