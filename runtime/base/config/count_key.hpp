@@ -1,6 +1,8 @@
 #pragma once
 // A key that is a whole number of at least 1, for sections that say no ranges in keys_of(): a size, a period.
 
+#include <fmt/format.h>
+
 #include <cstdint>
 
 #include "runtime/base/config/codec.hpp"
@@ -29,3 +31,11 @@ struct Codec<Count> {
 };
 
 }  // namespace d9d::config
+
+// fmt 10 and newer take no other type for the number that it converts to.
+template <>
+struct fmt::formatter<d9d::config::Count> : fmt::formatter<std::int64_t> {
+  auto format(d9d::config::Count count, fmt::format_context& context) const {
+    return fmt::formatter<std::int64_t>::format(count, context);
+  }
+};

@@ -289,6 +289,7 @@ TEST(Decode, WithoutKeysEveryMemberIsAnOptionalKey) {
   const auto bell = decode<Bell>(parse("{rings: 5}", "a.yaml"), problems);
   problems.throw_if_any();
   EXPECT_EQ(bell.rings, 5);
+  EXPECT_EQ(fmt::format("{:3} rings", bell.rings), "  5 rings");
   EXPECT_EQ(bell.tone, "high");
   EXPECT_EQ(encode(bell).dump(), R"({"rings":5,"tone":"high"})");
 
