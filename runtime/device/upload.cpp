@@ -7,10 +7,10 @@ namespace d9d {
 at::Tensor upload(const at::Tensor& tensor, const Device& device) {
   if (tensor.device() == device.place()) return tensor;
   const at::Tensor here = tensor.contiguous();
-  // For a GPU, torch keeps the pinned memory alive until the copy has run. For a delayed device nothing
-  // does, so its copy is made while the host waits.
-  const bool pinned = device.place().is_cuda();
-  const at::Tensor there = (pinned ? here.pin_memory() : here).to(device.place(), /*non_blocking=*/pinned);
+  // Memory that nobody writes, and that is kept until the copy has run: torch does that for pinned memory, and a
+  // delayed device for any.
+  const at::Tensor sent = device.place().is_cuda() ? here.pin_memory() : here.clone();
+  const at::Tensor there = sent.to(device.place(), /*non_blocking=*/true);
   if (!here.is_floating_point()) kernels::keep_host_values(there, here);
   return there;
 }

@@ -14,7 +14,11 @@ inline bool set_library_settings() {
       {"GOMP_SPINCOUNT", "2000"},
       // NCCL then connects the ranks when they open a group, and not at their first call, when some of them may be in a
       // collective already and hold what CUDA would need for it (device: cuda).
-      {"NCCL_RUNTIME_CONNECT", "0"}};
+      {"NCCL_RUNTIME_CONNECT", "0"},
+      // Kernels of different groups then start in the order in which the rank launched them, as the ranks of a group
+      // count on; else two groups may wait for each other for ever (NCCL user guide, "Using multiple NCCL communicators
+      // concurrently").
+      {"NCCL_LAUNCH_ORDER_IMPLICIT", "1"}};
   bool missing = false;
   for (const auto& [name, value] : settings) {
     missing = missing || std::getenv(name) == nullptr;

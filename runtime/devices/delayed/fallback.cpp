@@ -162,12 +162,13 @@ class Call {
       const auto argument = written_argument(op_.schema(), i);
       if (!argument) {
         stack_.push_back(map_tensors(stack[i], [](const at::Tensor& tensor) {
-          return tensor.defined() ? tensor.to(device()) : tensor;
+          return tensor.defined() ? tensor.to(device(), /*non_blocking=*/true) : tensor;
         }));
         continue;
       }
       const at::Tensor& written = arguments_[*argument].toTensor();
-      if (written.numel() == 0) written.resize_(stack[i].toTensor().sizes()).copy_(stack[i].toTensor());
+      if (written.numel() == 0)
+        written.resize_(stack[i].toTensor().sizes()).copy_(stack[i].toTensor(), /*non_blocking=*/true);
       stack_.push_back(written);
     }
   }

@@ -124,7 +124,7 @@ kernels::ValidTokens valid_tokens(const at::Tensor& labels, int64_t ignore_index
   const at::Tensor known = kernels::host_values(labels);
   kernels::ValidTokens valid =
       known.defined() ? choose(known.contiguous()) : waited<&OpTable::valid_tokens>(labels, choose);
-  for_tensors(valid, [&](at::Tensor& tensor) { tensor = tensor.to(labels.device()); });
+  for_tensors(valid, [&](at::Tensor& tensor) { tensor = tensor.to(labels.device(), /*non_blocking=*/true); });
   return valid;
 }
 

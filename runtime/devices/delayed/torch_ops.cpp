@@ -95,6 +95,8 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& into, bool non_bl
     const at::Tensor from = aliases.of(self);
     queue_copy(aliases, from, aliases.into(into));
   } else if (is_delayed(into)) {
+    // A GPU's host then waits for the stream, also for what it was given before.
+    if (!non_blocking) HostWaits::count("copy_ to the device");
     const at::Tensor there = aliases.into(into);
     queue_copy(aliases, non_blocking ? self.detach() : self.detach().clone(), there);
   } else if (non_blocking) {

@@ -17,6 +17,7 @@
 
 #include "kernels/memory/host_values.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/device/upload.hpp"
 
 namespace d9d {
 namespace {
@@ -89,7 +90,8 @@ at::Tensor llama3(const RopeOptions& rope, const at::Tensor& plain) {
 std::pair<at::Tensor, at::Tensor> cos_sin(const at::Tensor& positions, const at::Tensor& frequencies,
                                           const RopeOptions& rope) {
   const double scale = rotary_scale(rope);
-  const at::Tensor angle = positions.to(at::kFloat).unsqueeze(-1).mul(frequencies.to(positions.device()));
+  const at::Tensor angle =
+      positions.to(at::kFloat).unsqueeze(-1).mul(upload(frequencies, device_of(positions.device())));
   const at::Tensor both =
       rope.interleaved ? at::stack({angle, angle}, -1).flatten(-2) : at::cat({angle, angle}, -1);
   at::Tensor cos = at::cos(both);
@@ -190,8 +192,8 @@ void RotaryTable::grow(std::int64_t positions, at::Device device) {
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(positions, 64))));
   std::tie(cos_, sin_) = cos_sin(at::arange(rows, at::kLong), frequencies_, rope_);
   if (device.is_cpu()) return;
-  cos_ = cos_.to(device);
-  sin_ = sin_.to(device);
+  cos_ = upload(cos_, device_of(device));
+  sin_ = upload(sin_, device_of(device));
 }
 
 std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/rng.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
 
 namespace d9d {
@@ -25,7 +26,7 @@ at::Tensor mask_of(const at::Tensor& x, double p, const RandomStream& stream) {
       values[static_cast<std::size_t>(i + j)] = words[static_cast<std::size_t>(j)] < threshold ? 0.0F : kept;
     }
   }
-  return at::tensor(values).view(x.sizes()).to(x.options().requires_grad(false));
+  return upload(at::tensor(values).view(x.sizes()).to(x.scalar_type()), device_of(x.device()));
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute, cons
   if (is_training() && (options_.router_sums || !recompute)) {
     const at::Tensor chosen = choices_of(experts, options_.num_experts, token_mask);
     if (options_.router_sums) router_sums_ = sums_of(logits, chosen, token_mask);
-    if (!recompute) expert_tokens_ = expert_tokens_.to(chosen.device()).add_(chosen);
+    if (!recompute) expert_tokens_ = expert_tokens_.to(chosen.device(), /*non_blocking=*/true).add_(chosen);
   }
   if (!group_) return experts_->forward(rows, probs, experts);
   const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);

@@ -14,7 +14,9 @@
 #include "kernels/cross_entropy.hpp"
 #include "kernels/embedding.hpp"
 #include "kernels/linear.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/tensor/layout.hpp"
 
 namespace d9d {
@@ -61,11 +63,12 @@ std::int64_t VocabularyShards::words_of(int rank) const {
   return words;
 }
 
-// Ids below 0 stay as they are.
+// Ids below 0 stay as they are. On the host, which knows the ids and then knows their places.
 at::Tensor VocabularyShards::places_of(const at::Tensor& ids) const {
   if (!order_.defined()) return ids;
-  const at::Tensor known = at::index_select(order_.to(ids.device()), 0, ids.clamp_min(0));
-  return at::where(ids.lt(0), ids, known);
+  const at::Tensor here = kernels::fetch_host_values(ids);
+  const at::Tensor places = at::index_select(order_, 0, here.clamp_min(0));
+  return upload(at::where(here.lt(0), here, places), device_of(ids.device()));
 }
 
 at::Tensor VocabularyShards::embed(const at::Tensor& ids, at::TensorList tables,
@@ -114,7 +117,7 @@ at::Tensor VocabularyShards::collect_words(const at::Tensor& own) const {
     rows.push_back(parts.narrow(2, rank * longest, words_of(rank)));
   }
   const at::Tensor all = vocab_size_ == longest * tokens_.size() ? parts : at::cat(rows, 2);
-  return order_.defined() ? at::index_select(all, 2, order_.to(all.device())) : all;
+  return order_.defined() ? at::index_select(all, 2, upload(order_, device_of(all.device()))) : all;
 }
 
 }  // namespace d9d

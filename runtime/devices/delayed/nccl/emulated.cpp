@@ -17,7 +17,7 @@
 namespace d9d::nccl {
 namespace {
 
-constexpr int internal_error = 3;
+constexpr int internal_error = 3, invalid_usage = 5;
 
 std::optional<EmulatedFault> fault_of_process() {
   const char* const given = std::getenv("D9D_NCCL_FAULT");
@@ -82,17 +82,20 @@ int async_error(Comm handle, int* result) {
   if (*result == success && comm.across) *result = comm.across->error();
   const bool whole = comm.across ? comm.across->whole() : comm.group->whole();
   if (*result == success && !whole) *result = in_progress;
+  if (*result == success && !comm.across && comm.group->shares_a_device()) *result = invalid_usage;
   return success;
 }
 
 const char* text_of(int result) {
   if (result == remote_error) return "remote process ended";
+  if (result == invalid_usage) return "invalid usage";
   return result == internal_error ? "internal error" : "an error";
 }
 
 const char* last_error(Comm handle) {
   EmulatedComm& comm = comm_of(handle);
-  return comm.error == success ? "a member that it waits for is gone" : "an error that was planted";
+  if (comm.error != success) return "an error that was planted";
+  return comm.across ? "a member that it waits for is gone" : "two of its ranks are on one device";
 }
 
 int end(Comm handle, bool delivered) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,11 @@ struct CommGroup {
 
   int size() const { return static_cast<int>(devices.size()); }
   bool whole() const { return arrived == size(); }
+  // NCCL has no communicator with two ranks on one GPU.
+  bool shares_a_device() const {
+    const std::set<int> different(devices.begin(), devices.end());
+    return different.size() < devices.size();
+  }
   std::shared_ptr<delayed::Mark> mark_of(int rank) const {
     delayed::Machine& machine = delayed::machine(devices[static_cast<std::size_t>(rank)]);
     return std::make_shared<delayed::Mark>(machine, delayed::collective_stream);

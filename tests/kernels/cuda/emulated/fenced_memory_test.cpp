@@ -1,6 +1,7 @@
 #include "tests/kernels/cuda/emulated/fenced_memory.hpp"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,6 +27,17 @@ TEST(FencedMemoryDeathTest, AWriteBehindAnOddTensorIsFoundWhenItIsFreed) {
         static_cast<volatile float*>(tensor.data_ptr())[3] = 1;
       },
       "written beyond the end of a tensor");
+}
+
+// Products in bf16 of oneDNN, where the CPU has instructions for them.
+TEST(FencedMemory, IsThereForThoseWhoKeepNoOwner) {
+  const FencedMemory memory;
+  c10::Allocator* const allocator = c10::GetCPUAllocator();
+
+  void* const data = allocator->raw_allocate(12);
+
+  EXPECT_EQ(static_cast<const unsigned char*>(data)[11], 0xff);
+  allocator->raw_deallocate(data);
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ namespace d9d::cuda {
 namespace emulated {
 
 template <class T>
-T shuffled(unsigned mask, T value, unsigned lane) {
+T shuffled(Place place, unsigned mask, T value, unsigned lane) {
   static_assert(sizeof(T) <= 8);
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
-  std::memcpy(&value, exchange(mask, bits) + lane % 32, sizeof(T));
+  std::memcpy(&value, exchange(place, mask, bits) + lane % 32, sizeof(T));
   return value;
 }
 
@@ -54,41 +54,45 @@ inline void* dynamic_shared() {
 
 }  // namespace d9d::cuda
 
-inline void __syncthreads() {
-  d9d::cuda::emulated::wait_for_block();
+// The caller's place: a default argument is evaluated where the call is.
+#define D9D_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+inline void __syncthreads(D9D_HERE) {
+  d9d::cuda::emulated::wait_for_block({file, line});
 }
-inline void __syncwarp(unsigned mask = 0xffffffffU) {
-  d9d::cuda::emulated::exchange(mask, 0);
+inline void __syncwarp(unsigned mask = 0xffffffffU, D9D_HERE) {
+  d9d::cuda::emulated::exchange({file, line}, mask, 0);
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int lanes) {
-  return d9d::cuda::emulated::shuffled(mask, value,
+T __shfl_xor_sync(unsigned mask, T value, int lanes, D9D_HERE) {
+  return d9d::cuda::emulated::shuffled({file, line}, mask, value,
                                        d9d::cuda::emulated::lane() ^ static_cast<unsigned>(lanes));
 }
 template <class T>
-T __shfl_sync(unsigned mask, T value, int lane) {
-  return d9d::cuda::emulated::shuffled(mask, value, static_cast<unsigned>(lane));
+T __shfl_sync(unsigned mask, T value, int lane, D9D_HERE) {
+  return d9d::cuda::emulated::shuffled({file, line}, mask, value, static_cast<unsigned>(lane));
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, int lanes) {
+T __shfl_up_sync(unsigned mask, T value, int lanes, D9D_HERE) {
   const int lane = static_cast<int>(d9d::cuda::emulated::lane());
-  return d9d::cuda::emulated::shuffled(mask, value,
+  return d9d::cuda::emulated::shuffled({file, line}, mask, value,
                                        static_cast<unsigned>(lane < lanes ? lane : lane - lanes));
 }
-inline unsigned __ballot_sync(unsigned mask, int condition) {
-  const std::uint64_t* const all = d9d::cuda::emulated::exchange(mask, condition != 0);
+inline unsigned __ballot_sync(unsigned mask, int condition, D9D_HERE) {
+  const std::uint64_t* const all = d9d::cuda::emulated::exchange({file, line}, mask, condition != 0);
   unsigned bits = 0;
   for (unsigned i = 0; i < 32; ++i) bits |= (mask >> i & 1) != 0 && all[i] != 0 ? 1U << i : 0;
   return bits;
 }
 
-inline unsigned __match_any_sync(unsigned mask, int value) {
+inline unsigned __match_any_sync(unsigned mask, int value, D9D_HERE) {
   const auto own = static_cast<std::uint64_t>(value);
-  const std::uint64_t* const all = d9d::cuda::emulated::exchange(mask, own);
+  const std::uint64_t* const all = d9d::cuda::emulated::exchange({file, line}, mask, own);
   unsigned bits = 0;
   for (unsigned i = 0; i < 32; ++i) bits |= (mask >> i & 1) != 0 && all[i] == own ? 1U << i : 0;
   return bits;
 }
+#undef D9D_HERE
 
 inline int __popc(unsigned bits) {
   return std::popcount(bits);

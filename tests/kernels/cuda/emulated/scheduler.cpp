@@ -19,6 +19,9 @@ constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 constexpr std::size_t guard_bytes = 64;
 constexpr unsigned char poison = 0xff;  // NaN, -1
 constexpr unsigned lanes = 32;
+// Of a block: its arrays and what the launch asks for.
+constexpr std::size_t shared_bytes_max = std::size_t{48} << 10;
+constexpr unsigned grid_x_max = 0x7fffffffU, grid_yz_max = 65535;
 
 std::mt19937_64& order() {
   static std::mt19937_64 generator;
@@ -46,6 +49,7 @@ struct Warp {
   std::uint64_t values[2][lanes];
   std::uint64_t round = 0;
   unsigned mask = 0, arrived = 0;
+  Place place;
 };
 
 struct SharedArray {
@@ -72,8 +76,10 @@ struct Block {
   const std::function<void()>* thread = nullptr;
   std::vector<Fiber> fibers;
   unsigned threads = 0, current = 0, waiting = 0, ended = 0;
+  Place place;  // of those that wait
   std::vector<Warp> warps;
   std::map<const void*, SharedArray> shared;
+  std::size_t shared_bytes = 0;
   const char* fault = nullptr;
   ucontext_t scheduler;
 };
@@ -81,6 +87,10 @@ struct Block {
 Block& block() {
   static Block one;
   return one;
+}
+
+bool operator!=(Place a, Place b) {
+  return a.line != b.line || std::strcmp(a.file, b.file) != 0;
 }
 
 // Stands still until the scheduler comes back to the fiber.
@@ -118,6 +128,7 @@ void start_fibers(unsigned threads) {
   if (b.fibers.size() < threads) b.fibers.resize(threads);
   b.warps.assign((threads + lanes - 1) / lanes, Warp{});
   b.shared.clear();
+  b.shared_bytes = 0;
   for (unsigned i = 0; i < threads; ++i) {
     Fiber& fiber = b.fibers[i];
     getcontext(&fiber.context);
@@ -161,6 +172,14 @@ void run_block() {
     if (!array.is_whole()) refuse("written beyond the end of its shared memory");
 }
 
+// Shared memory of the block that runs, made where its name is new.
+SharedArray& shared_array_of(const void* name, std::size_t bytes) {
+  Block& b = block();
+  const auto [array, is_new] = b.shared.try_emplace(name, bytes);
+  if (is_new) b.shared_bytes += bytes;
+  return array->second;
+}
+
 }  // namespace
 
 void choose_order(std::uint64_t seed) {
@@ -169,8 +188,8 @@ void choose_order(std::uint64_t seed) {
 
 void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_bytes,
          const std::function<void()>& thread) try {
-  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 ||
-      grid.z > 65535 || shared_bytes > (std::size_t{48} << 10)) {
+  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > grid_x_max ||
+      grid.y > grid_yz_max || grid.z > grid_yz_max || shared_bytes > shared_bytes_max) {
     throw std::logic_error("a launch that a GPU refuses");
   }
   gridDim = grid;
@@ -181,7 +200,7 @@ void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_byt
     blockIdx = {static_cast<unsigned>(index % grid.x), static_cast<unsigned>(row % grid.y),
                 static_cast<unsigned>(row / grid.y)};
     start_fibers(threads);
-    block().shared.emplace(&block(), SharedArray(shared_bytes));
+    shared_array_of(&block(), shared_bytes);
     run_block();
   }
 } catch (const std::logic_error& error) {
@@ -189,19 +208,25 @@ void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_byt
 }
 
 // A thread that has ended does not count: it should have come.
-void wait_for_block() {
+void wait_for_block(Place place) {
   Block& b = block();
+  if (b.waiting == 0) b.place = place;
+  if (b.place != place) fail("threads wait at different barriers");
   if (++b.waiting < b.threads) return pause(Wait::block);
   b.waiting = 0;
   for (unsigned i = 0; i < b.threads; ++i) b.fibers[i].wait = Wait::none;
 }
 
-const std::uint64_t* exchange(unsigned mask, std::uint64_t value) {
+const std::uint64_t* exchange(Place place, unsigned mask, std::uint64_t value) {
   Block& b = block();
   const unsigned first = b.current / lanes * lanes, bit = 1U << (b.current % lanes);
   Warp& warp = b.warps[b.current / lanes];
-  if (warp.arrived == 0) warp.mask = mask;
+  if (warp.arrived == 0) {
+    warp.mask = mask;
+    warp.place = place;
+  }
   if (warp.mask != mask || (mask & bit) == 0) fail("lanes of a warp wait for different sets of lanes");
+  if (warp.place != place) fail("lanes of a warp wait at different places");
   const std::uint64_t round = warp.round % 2;
   warp.values[round][b.current % lanes] = value;
   warp.arrived |= bit;
@@ -217,7 +242,10 @@ const std::uint64_t* exchange(unsigned mask, std::uint64_t value) {
 }
 
 void* shared_memory(const void* name, std::size_t bytes) {
-  return block().shared.try_emplace(name, SharedArray(bytes)).first->second.data();
+  unsigned char* const data = shared_array_of(name, bytes).data();
+  if (block().shared_bytes > shared_bytes_max)
+    fail("its arrays and the launch's share take more than 48 KiB");
+  return data;
 }
 
 void* dynamic_shared() {

@@ -122,6 +122,32 @@ TEST(EmulatedGrid, AShuffleWithoutSomeOfItsLanesIsRefused) {
               testing::HasSubstr("different sets of lanes"));
 }
 
+// Kernels that are wrong; outside of the tests' macros, which are one line of the program.
+void vote_or_wait() {
+  if (threadIdx.x < 16)
+    __ballot_sync(0xffffffffU, 1);
+  else
+    __syncwarp();
+}
+void wait_here_or_there() {
+  if (threadIdx.x < 32)
+    __syncthreads();
+  else
+    __syncthreads();
+}
+
+TEST(EmulatedGrid, ThoseThatWaitForEachOtherAreAtOnePlaceOfTheProgram) {
+  EXPECT_THAT(refusal_of(32, vote_or_wait), testing::HasSubstr("lanes of a warp wait at different places"));
+  EXPECT_THAT(refusal_of(64, wait_here_or_there), testing::HasSubstr("threads wait at different barriers"));
+}
+
+TEST(EmulatedGrid, ArraysAndTheShareOfTheLaunchTogetherFitABlock) {
+  const auto takes_1_kib = +[] { *shared_array<float, 256, Values>() = 1; };
+
+  EXPECT_EQ(refusal_of(1, takes_1_kib, 47 << 10), "none");
+  EXPECT_THAT(refusal_of(1, takes_1_kib, (47 << 10) + 16), testing::HasSubstr("more than 48 KiB"));
+}
+
 TEST(EmulatedGrid, AWriteBeyondSharedMemoryIsRefused) {
   EXPECT_THAT(refusal_of(
                   1, +[] { static_cast<float*>(dynamic_shared())[4] = 1; }, 16),
@@ -132,6 +158,10 @@ TEST(EmulatedGrid, ALaunchThatAGpuRefusesIsRefused) {
   EXPECT_THAT(refusal_of(
                   1025, +[] {}),
               testing::HasSubstr("a launch that a GPU refuses"));
+  for (const dim3 grid : {dim3(0x80000000U), dim3(1, 65536), dim3(1, 1, 65536)})
+    EXPECT_THROW(launch(
+                     +[] {}, grid, 1, 0, nullptr),
+                 std::logic_error);
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ void expect_same_bits(const Function& f, const char* name) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     machine(0).reseed(seed);
     const at::Tensor a = numbers({6, 8}), b = numbers({8, 5});
+    const at::Tensor a_there = a.to(device), b_there = b.to(device);
     HostWaits::take();
-    const at::Tensor there = f(a.to(device), b.to(device));
+    const at::Tensor there = f(a_there, b_there);
     EXPECT_TRUE(HostWaits::take().empty()) << name << " made the host wait";
     EXPECT_TRUE(there.cpu().equal(f(a, b))) << name << ", seed " << seed;
   }
@@ -76,8 +77,8 @@ TEST(DelayedFallback, GivesTheBitsOfTheCpu) {
 }
 
 std::vector<at::Tensor> gradients_on(const at::Device& device) {
-  const at::Tensor x = numbers({6, 8}).to(device).requires_grad_(true);
-  const at::Tensor w = numbers({8, 5}).to(device).requires_grad_(true);
+  const at::Tensor x = numbers({6, 8}).to(device, /*non_blocking=*/true).requires_grad_(true);
+  const at::Tensor w = numbers({8, 5}).to(device, /*non_blocking=*/true).requires_grad_(true);
   at::Tensor y = at::matmul(x, w).tanh();
   y = y.view({3, 10}).narrow(1, 2, 6).clone();
   y.mul_(2);

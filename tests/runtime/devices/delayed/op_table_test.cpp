@@ -119,7 +119,7 @@ class DelayedOps : public testing::Test {
   Tensors results(const test::Op& f, const Tensors& inputs, std::size_t parameters, at::Device place) {
     Tensors there;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      at::Tensor tensor = inputs[i].to(place, inputs[i].scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+      at::Tensor tensor = inputs[i].to(place, inputs[i].scalar_type(), /*non_blocking=*/true, /*copy=*/true);
       if (!tensor.is_floating_point()) kernels::keep_host_values(tensor, inputs[i]);
       if (tensor.is_floating_point()) tensor.requires_grad_(true);
       if (i >= parameters) tensor.mutable_grad() = at::ones_like(tensor);
@@ -308,11 +308,12 @@ TEST_F(DelayedOps, OfOptimizersGiveTheBitsOfTheCpu) {
 
 TEST_F(DelayedOps, WaitOnlyForWhatTheHostHasToKnow) {
   const at::Device place = delayed_device(0)->place();
-  const at::Tensor labels = test::integers({9}, 20, 5);
+  const at::Tensor labels = test::integers({9}, 20, 5), there = labels.to(place);
+  const at::Tensor threes = at::full({5}, 3.0).to(place);
   HostWaits::take();
 
-  EXPECT_EQ(kernels::run_op(&OpTable::uniform_value, at::full({5}, 3.0).to(place)), 3.0);
-  const auto valid = kernels::run_op(&OpTable::valid_tokens, labels.to(place), -100, 20);
+  EXPECT_EQ(kernels::run_op(&OpTable::uniform_value, threes), 3.0);
+  const auto valid = kernels::run_op(&OpTable::valid_tokens, there, -100, 20);
 
   const HostWaits::Counts expected{{{"", "uniform_value"}, 1}, {{"", "valid_tokens"}, 1}};
   EXPECT_EQ(HostWaits::take(), expected);

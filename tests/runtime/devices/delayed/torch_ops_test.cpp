@@ -21,12 +21,15 @@ TEST(DelayedTensors, GoThereAndBack) {
   const at::Tensor here = at::arange(24, at::kFloat).view({2, 3, 4});
   HostWaits::take();
 
-  const at::Tensor there = here.to(device);
+  const at::Tensor there = here.to(device, /*non_blocking=*/true);
   const HostWaits::Counts after_copy = HostWaits::take();
+  here.to(device);
+  const HostWaits::Counts after_blocking = HostWaits::take();
   const at::Tensor back = there.transpose(0, 2).cpu();
 
   EXPECT_EQ(there.device(), device);
   EXPECT_TRUE(after_copy.empty());
+  EXPECT_EQ(after_blocking, (HostWaits::Counts{{{"", "copy_ to the device"}, 1}}));
   EXPECT_TRUE(back.equal(here.transpose(0, 2)));
   EXPECT_EQ(HostWaits::take(), (HostWaits::Counts{{{"", "copy_ to the host"}, 1}}));
 }
@@ -85,9 +88,10 @@ TEST(DelayedTensors, ReachTheHostBehindAnEventWhereACopyMayNotBlock) {
 TEST(DelayedTensors, SelectRowsWithoutAWait) {
   const at::Device device = delayed_device(0)->place();
   const at::Tensor rows = at::arange(12, at::kFloat).view({4, 3}), index = at::arange(3, 0, -1, at::kLong);
+  const at::Tensor rows_there = rows.to(device), index_there = index.to(device);
   HostWaits::take();
 
-  const at::Tensor chosen = rows.to(device).index_select(0, index.to(device));
+  const at::Tensor chosen = rows_there.index_select(0, index_there);
 
   EXPECT_TRUE(HostWaits::take().empty());
   EXPECT_TRUE(chosen.cpu().equal(rows.index_select(0, index)));

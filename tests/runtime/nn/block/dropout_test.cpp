@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "runtime/device/host_waits.hpp"
+#include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/peft/lora.hpp"
 #include "runtime/tensor/microbatch_scope.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
@@ -38,10 +41,21 @@ TEST(Dropout, RepeatsAtItsPlaceAndNowhereElse) {
 TEST(Dropout, GivesGradientsToWhatItKept) {
   const at::Tensor x = at::ones({3, 5}).requires_grad_();
 
-  const at::Tensor y = dropout(x, 0.5, "q");
+  const at::Tensor y = d9d::dropout(x, 0.5, "q");  // not at::dropout, with "q" for true
   torch::autograd::backward({y.sum()}, {});
 
   EXPECT_TRUE(at::equal(x.grad(), y.detach()));
+}
+
+TEST(Dropout, LetsTheHostOfADeviceGoOn) {
+  const auto device = delayed_device(0);
+  const at::Tensor here = at::ones({100, 101}), there = upload(here, *device);
+  HostWaits::take();
+
+  const at::Tensor y = d9d::dropout(there, 0.25, "q");
+
+  EXPECT_TRUE(HostWaits::take().empty());
+  EXPECT_TRUE(at::equal(y.cpu(), d9d::dropout(here, 0.25, "q")));
 }
 
 LoraConfig with_dropout() {

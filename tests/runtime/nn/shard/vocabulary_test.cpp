@@ -12,6 +12,10 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "runtime/comm/shared_memory/single.hpp"
+#include "runtime/device/host_waits.hpp"
+#include "runtime/device/upload.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::test {
@@ -69,6 +73,25 @@ TEST(VocabularyShards, GiveTheLogitsOfSomePositions) {
 
     expect_close(logits, at::linear(hidden, weight).index_select(1, positions), 1e-12, "logits");
   });
+}
+
+TEST(VocabularyShards, OfSeveralTablesLetTheHostOfADeviceGoOn) {
+  const auto device = delayed_device(0);
+  const VocabularyShards vocabulary({std::make_shared<SingleCommunicator>("tp"), 1}, {5, 8});
+  const at::Tensor hidden = values({2, 3, 4}, 1), first = values({5, 4}, 2), second = values({8, 4}, 3);
+  const at::Tensor words = values({2, 3, 13}, 4),
+                   labels = at::tensor({0, 4, 5, 12, -100, 7}, at::kLong).view({2, 3});
+  const auto there = [&](const at::Tensor& tensor) { return upload(tensor, *device); };
+  const std::vector<at::Tensor> given{there(hidden), there(first), there(second), there(labels),
+                                      there(words)};
+  HostWaits::take();
+
+  const at::Tensor loss = vocabulary.loss(given[0], {given[1], given[2]}, given[3]);
+  const at::Tensor all = vocabulary.collect_words(given[4]);
+
+  EXPECT_TRUE(HostWaits::take().empty());
+  EXPECT_TRUE(loss.cpu().equal(vocabulary.loss(hidden, {first, second}, labels)));
+  EXPECT_TRUE(all.cpu().equal(words)) << "one rank has them in order";
 }
 
 }  // namespace

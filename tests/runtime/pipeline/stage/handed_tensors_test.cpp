@@ -34,11 +34,11 @@ TEST(HandedTensors, ComeToAnotherDeviceBehindWhatFillsThem) {
     HostWaits::take();
     Ticket ticket;
     {
-      const at::Tensor x = at::full({32, 4}, 1.0).to(from->place()).add(2);
+      const at::Tensor x = at::full({32, 4}, 1.0).to(from->place(), /*non_blocking=*/true).add(2);
       ticket = hand_over(table, {{"x", x.t().requires_grad_(true)}}, *from);
     }
     const TensorMap taken = take_over(table, ticket, *to);
-    const at::Tensor next = at::full({32, 4}, 9.0).to(from->place());  // where x was
+    const at::Tensor next = at::full({32, 4}, 9.0).to(from->place(), /*non_blocking=*/true);  // where x was
     const at::Tensor y = taken.at("x").detach().mul(2);
 
     EXPECT_TRUE(HostWaits::take().empty());

@@ -53,6 +53,7 @@ TEST_F(SnapshotCopiesTest, OfADeviceHoldNobodyUpButWhatChangesTheStateNext) {
     parameter_.copy_(first_);
     buffer_.copy_(first_.add(0.5));
     SnapshotCopies copies(device_);
+    HostWaits::take();
 
     const auto copied = copies.copy(entries());
     copies.before_buffers_change();

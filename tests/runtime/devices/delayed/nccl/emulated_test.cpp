@@ -32,6 +32,28 @@ TEST_P(EmulatedRanks, EndWhatHangsAtTheDeadlineAndWhatNcclReports) {
   plant_fault({});
 }
 
+// NCCL's init ends in ncclInvalidUsage, or hangs.
+TEST(EmulatedNccl, RefusesACommunicatorWithTwoRanksOnADevice) {
+  const Api& api = emulated_nccl();
+  UniqueId id{};
+  ASSERT_EQ(api.unique_id(&id), success);
+  Comm first = nullptr, second = nullptr;
+  int result = success;
+
+  ASSERT_EQ(api.use_device(3), success);
+  ASSERT_EQ(api.init(&first, 2, id, 0), in_progress);
+  ASSERT_EQ(api.async_error(first, &result), success);
+  EXPECT_EQ(result, in_progress) << "the other one has not come";
+  ASSERT_EQ(api.init(&second, 2, id, 1), in_progress);
+  ASSERT_EQ(api.async_error(second, &result), success);
+
+  EXPECT_STREQ(api.text_of(result), "invalid usage");
+  EXPECT_THAT(api.last_error(second), HasSubstr("two of its ranks are on one device"));
+  api.abort(first);
+  api.abort(second);
+  api.use_device(0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Emulated, EmulatedRanks, testing::Bool(), [](const auto& info) {
   return std::string(info.param ? "of_one_process" : "of_several_processes");
 });
