@@ -116,7 +116,7 @@ TEST_F(OwnData, HoldsTextsAndTensorsWhichACollationFillsUp) {
   // No token sees what fills its row up on the left.
   const Words left = letters + set("collation", "{name: captioned, side: left}");
   expect_same("left", left);
-  expect_same("left_context", set("mesh", "{context_parallel_shard: 2}") + left);
+  expect_same("left_context", set("mesh", "{context_parallel_shard: 2}") + left + set("task", "causal_lm"));
   const Outcome stacked = job_.run(named("stacked") + letters);
   EXPECT_EQ(stacked.code, 1) << "the job had begun";
   EXPECT_THAT(stacked.err, HasSubstr("fill them up with labels"));
