@@ -156,6 +156,40 @@ __mmask16 lanes_of(const KeyRange& keys, int64_t key) {
   return static_cast<__mmask16>(first_lanes(keys.end - key) & ~first_lanes(keys.first - key));
 }
 
+// row += the bias of the keys `seen` of a query at `position`.
+template <class T>
+void add_bias(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen, const KeyRange& computed,
+              const T* bias) {
+  over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = lanes_of(seen, key + i);
+      _mm512_store_ps(z + i, _mm512_add_ps(_mm512_load_ps(z + i), load(bias + key + i, mask)));
+    }
+  });
+}
+void add_bias(const ScoreMatrix& matrix, int64_t row, int64_t position, const KeyRange& seen,
+              const KeyRange& computed, const BiasRows& bias) {
+  const int64_t at = position * bias.stride;
+  if (bias.bf16) return add_bias(matrix, row, seen, computed, static_cast<const Bf16*>(bias.data) + at);
+  add_bias(matrix, row, seen, computed, static_cast<const float*>(bias.data) + at);
+}
+
+// The keys `seen` of a query: to += row.
+void add_row(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen, const KeyRange& computed,
+             float* to) {
+  over_row(matrix, row, computed, [&](const float* d, int64_t count, int64_t key) {
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = lanes_of(seen, key + i);
+      store(to + key + i, mask, _mm512_add_ps(load(to + key + i, mask), _mm512_load_ps(d + i)));
+    }
+  });
+}
+
+// exp(-inf - shift) is 0: biases may hide all keys of a query.
+float finite_or_zero(float shift) {
+  return shift == -std::numeric_limits<float>::infinity() ? 0.0f : shift;
+}
+
 // Row := exp(row - max) for the keys `seen`, 0 for the others of `computed`; returns (max, sum).
 // The keys computed begin and end with multiples of 16.
 std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen,
@@ -168,7 +202,7 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
     }
   });
   const float max = _mm512_reduce_max_ps(top);
-  const __m512 shift = _mm512_set1_ps(max);
+  const __m512 shift = _mm512_set1_ps(finite_or_zero(max));
   __m512 total = _mm512_setzero_ps();
   over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
@@ -186,7 +220,7 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
 // that the query does not see.
 void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, const KeyRange& seen,
                      const KeyRange& computed, float lse, float delta) {
-  const __m512 shift = _mm512_set1_ps(lse), mean = _mm512_set1_ps(delta);
+  const __m512 shift = _mm512_set1_ps(finite_or_zero(lse)), mean = _mm512_set1_ps(delta);
   over_row(scores, row, computed, [&](float* z, int64_t count, int64_t key) {
     float* d = dp.at(row, key);
     for (int64_t i = 0; i < count; i += 16) {
@@ -271,8 +305,10 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
       fill_scores(k, span, queries + g * panel, matrix, g * tile_rows);
       float factor[tile_rows];
       for (int64_t i = 0; i < span.rows; ++i) {
-        const auto [top, total] =
-            exponentials(matrix, g * tile_rows + i, keys_of_row(shape, span.first + i), computed);
+        const int64_t row = g * tile_rows + i, position = span.first + i;
+        const KeyRange seen = keys_of_row(shape, position);
+        if (in.bias != nullptr) add_bias(matrix, row, position, seen, computed, in.bias[g]);
+        const auto [top, total] = exponentials(matrix, row, seen, computed);
         factor[i] = total > 0 ? 1.0f / total : 0.0f;
         lse[g][span.first + i] = top + std::log(total);
       }
@@ -379,8 +415,12 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
         fill_scores(w.v, span, w.douts, gradients, row);
         for (int64_t i = 0; i < span.rows; ++i) {
           const int64_t position = span.first + i;
-          score_gradients(scores, gradients, row + i, keys_of_row(shape, position), computed,
-                          grads.lse[g][position], dot_rows(grads.out[g], grads.dout[g], position, dim));
+          const KeyRange seen = keys_of_row(shape, position);
+          if (in.bias != nullptr) add_bias(scores, row + i, position, seen, computed, in.bias[g]);
+          score_gradients(scores, gradients, row + i, seen, computed, grads.lse[g][position],
+                          dot_rows(grads.out[g], grads.dout[g], position, dim));
+          if (grads.dbias != nullptr)
+            add_row(gradients, row + i, seen, computed, grads.dbias[g] + position * grads.bias_stride);
         }
         multiply_keys(w.k, span, gradients, row, w.dq, width, factor_of_dq);
         put_rows(w.dq, width, span.first, span.rows, dim, dq[g]);
