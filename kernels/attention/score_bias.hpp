@@ -19,8 +19,8 @@ struct ScorePart {
 
 // The bias of a part in `dtype`, [B or 1, Hq or 1, count or 1, keys].
 at::Tensor bias_of_part(const ScoreBias& bias, const ScorePart& part, at::ScalarType dtype);
-// gradient += those of a part's scores, [B, Hq, count, keys], summed over what the bias is shared by. `gradient` has the
-// shape of the bias and the scores' dtype.
+// gradient += those of a part's scores, [B, Hq, count, keys], summed over what the bias is shared by. `gradient` has
+// the shape of the bias and the scores' dtype.
 void add_bias_gradient(const at::Tensor& gradient, const at::Tensor& of_scores, const ScorePart& part,
                        bool by_distance);
 

@@ -42,11 +42,12 @@ struct VisibleKeys {
   bool any() const { return first.defined() || end.defined(); }
 };
 
-// What is added to the scaled scores before the softmax (masks as tensors, positions as biases: attention/score_bias.hpp,
-// attention/distance_bias.hpp). Finite, or -inf for keys that a query does not see; the mask and the visible keys limit
-// them further. A query that sees no key has the result 0.
-// `values`: [B or 1, Hq or 1, Sq or 1, Sk], or with `by_distance` [B or 1, Hq or 1, 1, Sq + Sk - 1], where key j of query
-// i gets element Sq - 1 + j - i: scores that depend on distances then need no memory for [Sq, Sk]. fp32 or q's dtype.
+// What is added to the scaled scores before the softmax: masks as tensors (attention/score_bias.hpp), positions as
+// biases (attention/distance_bias.hpp). Finite, or -inf for keys that a query does not see; the mask and the visible
+// keys limit them further. A query that sees no key has the result 0. Hide keys by -inf: where all keys of a query have
+// a lowest number instead, the results are finite and mean nothing.
+// `values`: [B or 1, Hq or 1, Sq or 1, Sk], or with `by_distance` [B or 1, Hq or 1, 1, Sq + Sk - 1], where key j of
+// query i gets element Sq - 1 + j - i: what depends on distances needs no memory for [Sq, Sk]. fp32 or q's dtype.
 struct ScoreBias {
   at::Tensor values = {};
   bool by_distance = false;

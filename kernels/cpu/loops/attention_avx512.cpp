@@ -185,6 +185,12 @@ void add_row(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen, const
   });
 }
 
+// exp(x), or with a bias, which may be -inf or far below what exponential() takes, exp(max(x, -200)), which is 0 from
+// there on. A NaN stays one.
+template <bool Biased>
+__m512 exponential_of_score(__m512 x) {
+  return exponential(Biased ? _mm512_max_ps(_mm512_set1_ps(-200.0f), x) : x);
+}
 // exp(-inf - shift) is 0: biases may hide all keys of a query.
 float finite_or_zero(float shift) {
   return shift == -std::numeric_limits<float>::infinity() ? 0.0f : shift;
@@ -192,6 +198,7 @@ float finite_or_zero(float shift) {
 
 // Row := exp(row - max) for the keys `seen`, 0 for the others of `computed`; returns (max, sum).
 // The keys computed begin and end with multiples of 16.
+template <bool Biased>
 std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen,
                                      const KeyRange& computed) {
   __m512 top = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
@@ -207,8 +214,8 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
   over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
       const __mmask16 mask = lanes_of(seen, key + i);
-      const __m512 value =
-          _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
+      const __m512 value = _mm512_maskz_mov_ps(
+          mask, exponential_of_score<Biased>(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
       total = _mm512_add_ps(total, value);
       _mm512_store_ps(z + i, value);
     }
@@ -218,6 +225,7 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
 
 // With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 for keys
 // that the query does not see.
+template <bool Biased>
 void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, const KeyRange& seen,
                      const KeyRange& computed, float lse, float delta) {
   const __m512 shift = _mm512_set1_ps(finite_or_zero(lse)), mean = _mm512_set1_ps(delta);
@@ -225,7 +233,8 @@ void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t r
     float* d = dp.at(row, key);
     for (int64_t i = 0; i < count; i += 16) {
       const __mmask16 mask = lanes_of(seen, key + i);
-      const __m512 p = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
+      const __m512 p = _mm512_maskz_mov_ps(
+          mask, exponential_of_score<Biased>(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
       _mm512_store_ps(z + i, p);
       const __m512 centered = _mm512_sub_ps(_mm512_load_ps(d + i), mean);
       _mm512_store_ps(d + i, _mm512_maskz_mul_ps(mask, p, centered));
@@ -308,7 +317,8 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
         const int64_t row = g * tile_rows + i, position = span.first + i;
         const KeyRange seen = keys_of_row(shape, position);
         if (in.bias != nullptr) add_bias(matrix, row, position, seen, computed, in.bias[g]);
-        const auto [top, total] = exponentials(matrix, row, seen, computed);
+        const auto [top, total] =
+            (in.bias != nullptr ? exponentials<true> : exponentials<false>)(matrix, row, seen, computed);
         factor[i] = total > 0 ? 1.0f / total : 0.0f;
         lse[g][span.first + i] = top + std::log(total);
       }
@@ -417,8 +427,10 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
           const int64_t position = span.first + i;
           const KeyRange seen = keys_of_row(shape, position);
           if (in.bias != nullptr) add_bias(scores, row + i, position, seen, computed, in.bias[g]);
-          score_gradients(scores, gradients, row + i, seen, computed, grads.lse[g][position],
-                          dot_rows(grads.out[g], grads.dout[g], position, dim));
+          (in.bias != nullptr ? score_gradients<true>
+                              : score_gradients<false>)(scores, gradients, row + i, seen, computed,
+                                                        grads.lse[g][position],
+                                                        dot_rows(grads.out[g], grads.dout[g], position, dim));
           if (grads.dbias != nullptr)
             add_row(gradients, row + i, seen, computed, grads.dbias[g] + position * grads.bias_stride);
         }

@@ -64,7 +64,7 @@ BucketBias::BucketBias(ParameterMaker& make, torch::nn::Module& owner, const Att
     : buckets_(options.bias_buckets),
       longest_(options.bias_longest),
       both_ways_(!options.causal),
-      table_(make.normal(owner, "relative_attention_bias", {options.bias_buckets, options.num_heads})) {
+      table_(make.vectors(owner, "relative_attention_bias", {options.bias_buckets, options.num_heads})) {
   const std::int64_t exact = (both_ways_ ? buckets_ / 2 : buckets_) / 2;
   D9D_REQUIRE(exact >= 1 && longest_ > exact,
               "a bias of {} buckets up to a distance of {}: expected at least {} buckets, and a distance "

@@ -25,8 +25,8 @@ struct BiasedScores {
 class AttentionBias {
  public:
   virtual ~AttentionBias() = default;
-  // The bias of these scores: of sizes as ScoreBias says, with the B of the batch or 1, in float32 or the queries' dtype
-  // and on their device. Differentiable. Called on the stage's compute thread in each forward.
+  // The bias of these scores: of sizes as ScoreBias says, with the B of the batch or 1, in float32 or the queries'
+  // dtype, and on their device. Differentiable. Called on the stage's compute thread in each forward.
   virtual kernels::ScoreBias of(const BiasedScores& scores) const = 0;
   // Heads are shared by the ranks of tensor parallelism: keeps those of this rank, an even share in order, and places
   // the parameters that it has.
@@ -47,7 +47,8 @@ class AlibiBias final : public AttentionBias {
 };
 
 // T5's relative position bias (Raffel et al. 2019): a parameter relative_attention_bias [buckets, heads] of the block
-// `owner`, as transformers' relative_attention_bias.weight; kernels::distance_bucket() says which row is whose.
+// `owner`, as transformers' relative_attention_bias.weight; kernels::distance_bucket() says which row is whose. It
+// starts at zero.
 class BucketBias final : public AttentionBias {
  public:
   BucketBias(ParameterMaker& make, torch::nn::Module& owner, const AttentionOptions& options);

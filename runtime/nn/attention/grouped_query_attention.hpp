@@ -1,9 +1,9 @@
 #pragma once
 // Grouped-query attention (Ainslie et al. 2023, arXiv 2305.13245) with rotary embedding. Options add an RMS norm of
-// queries and keys before the embedding, another scale than head_dim^-1/2, sinks (kernels/attention/sinks.hpp), a bias of
-// the scores (attention_bias.hpp), with the embedding or in its place, and an
-// output gate (Qiu et al. 2025, arXiv 2505.06708). With a gate q_proj is twice as wide: each head's query is followed
-// by its gate, and the head's output is multiplied with the sigmoid of the gate before o_proj.
+// queries and keys before the embedding, another scale than head_dim^-1/2, sinks (kernels/attention/sinks.hpp), a bias
+// of the scores (attention_bias.hpp), with the embedding or in its place, and an output gate (Qiu et al. 2025, arXiv
+// 2505.06708). With a gate q_proj is twice as wide: each head's query is followed by its gate, and the head's output is
+// multiplied with the sigmoid of the gate before o_proj.
 
 #include <optional>
 #include <tuple>

@@ -4,7 +4,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <vector>
 
 #include "kernels/attention/distance_bias.hpp"
 #include "kernels/attention/score_bias.hpp"
@@ -42,19 +42,16 @@ TEST(PositionBias, Mod32BucketsAreThoseOfT5) {
   }
 }
 
+void append(const nlohmann::json& rows, std::vector<float>& to) {
+  if (rows.is_number()) return to.push_back(rows.get<float>());
+  for (const auto& row : rows) append(row, to);
+}
 at::Tensor tensor_of(const nlohmann::json& rows) {
   std::vector<std::int64_t> sizes;
   for (const auto* part = &rows; part->is_array(); part = &part->front()) sizes.push_back(std::ssize(*part));
-  const at::Tensor result = at::empty(sizes, at::kFloat);
-  for (const auto& [place, value] : rows.flatten().items()) {
-    at::Tensor cell = result;
-    std::istringstream in(place);
-    std::string index;
-    std::getline(in, index, '/');
-    while (std::getline(in, index, '/')) cell = cell[std::stoll(index)];
-    cell.fill_(value.get<float>());
-  }
-  return result;
+  std::vector<float> values;
+  append(rows, values);
+  return at::tensor(values).view(sizes);
 }
 
 TEST(PositionBias, Mod32LearnedBiasesAndTheirGradientsAreThoseOfT5) {

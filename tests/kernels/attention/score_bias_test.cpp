@@ -2,12 +2,15 @@
 // softmax (its math path): the output, and the gradients of queries, keys, values and the bias.
 #include "kernels/attention/score_bias.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,12 +44,14 @@ at::Tensor band(const AttentionMask& mask, std::int64_t queries, std::int64_t ke
   return bias;
 }
 
-at::Tensor by_torch(const Tensors& in, const at::Tensor& attn_mask, double scale) {
+at::Tensor by_torch(const Tensors& in, const std::optional<at::Tensor>& attn_mask, double scale) {
   const auto group = in[0].size(2) / in[1].size(2);
   const auto by_head = [&](const at::Tensor& x) { return x.repeat_interleave(group, 2).transpose(1, 2); };
-  const auto result = at::_scaled_dot_product_attention_math(
-      in[0].transpose(1, 2), by_head(in[1]), by_head(in[2]), attn_mask, 0.0, false, {}, scale);
-  return std::get<0>(result).transpose(1, 2);
+  at::globalContext().setSDPUseFlash(false);  // leaves its math path
+  const at::Tensor out = at::scaled_dot_product_attention(in[0].transpose(1, 2), by_head(in[1]),
+                                                          by_head(in[2]), attn_mask, 0.0, false, scale);
+  at::globalContext().setSDPUseFlash(true);
+  return out.transpose(1, 2);
 }
 
 // A bias by distance as one of every query and key, an element at a time.
@@ -171,11 +176,33 @@ TEST(ScoreBias, IsNeverTheCauseOfNan) {
         out.sum().backward();
 
         EXPECT_TRUE(out.isfinite().all().item<bool>()) << dtype << " " << factor << " " << hides;
-        if (hides == hidden_score) EXPECT_EQ(out.select(1, 39).abs().max().item<double>(), 0) << dtype;
+        if (hides == hidden_score) {
+          EXPECT_EQ(out.select(1, 39).abs().max().item<double>(), 0) << dtype;
+        }
         for (const at::Tensor& x : in)
           EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << dtype << " " << factor << " " << hides;
       }
     }
+  }
+}
+
+// pytorch#109517: the first keys of all queries have the lowest float.
+TEST(ScoreBias, OfTheLowestFloatHidesTheFirstKeysOfALongRow) {
+  const Tensors in = inputs({1, 441, 441, 2, 2, 16}, at::zeros({1, 1, 1, 441}));
+  in[3].narrow(3, 0, 128).fill_(std::numeric_limits<float>::lowest());
+  const auto rest = [](const at::Tensor& x) { return x.narrow(1, 128, 313); };
+  for (const at::ScalarType dtype : {at::kDouble, at::kFloat, at::kBFloat16}) {
+    Tensors leaves;
+    for (const at::Tensor& x : in) leaves.push_back(x.detach().to(dtype).requires_grad_());
+
+    const at::Tensor out = attention(leaves[0], leaves[1], leaves[2], full_mask, 0.3, {}, {}, {leaves[3]});
+    out.sum().backward();
+
+    const auto exact = [](const at::Tensor& x) { return x.detach().to(at::kDouble); };
+    test::expect_close(
+        out, by_torch({exact(leaves[0]), rest(exact(leaves[1])), rest(exact(leaves[2]))}, std::nullopt, 0.3),
+        test::tolerance(dtype), "out");
+    for (const at::Tensor& x : leaves) EXPECT_TRUE(x.grad().isfinite().all().item<bool>()) << dtype;
   }
 }
 
