@@ -11,7 +11,7 @@ enum class ParameterRole : std::uint8_t {
   inside,     // neither embedding nor output
   embedding,  // a table of rows, indexed by ids
   output,     // turns the last hidden states into logits, scores or vectors
-  vectors,    // not a matrix, but vectors: one for each expert, for each bucket of distances
+  vectors,    // not a matrix, but a vector for each expert
 };
 
 }  // namespace d9d
