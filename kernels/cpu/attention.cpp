@@ -96,11 +96,11 @@ ScoreBias with_dense_dim(const ScoreBias& bias) {
   return bias.any() ? ScoreBias{with_dense_dim(bias.values), bias.by_distance, bias.wants_gradient} : bias;
 }
 
-// Calls f(batch, key head) for all key heads, in parallel; `in_turn`: those of one head in the order of the batch.
+// Calls f(batch, key head) for all key heads, in parallel; `one_by_one`: those of one head in the order of the batch.
 template <class F>
-void for_key_heads(const at::Tensor& k, F&& f, bool in_turn = false) {
+void for_key_heads(const at::Tensor& k, F&& f, bool one_by_one = false) {
   const int64_t batch = k.size(0), heads = k.size(2);
-  if (in_turn) {
+  if (one_by_one) {
     at::parallel_for(0, heads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t head = begin; head < end; ++head) {
         for (int64_t b = 0; b < batch; ++b) f(b, head);
@@ -169,7 +169,7 @@ AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tenso
   // What sequences share is summed in turn by one thread, what heads share for each key head alone, and then added up:
   // the order of the sums depends on shapes only.
   const at::Tensor dbias = bias.wants_gradient ? zeros_for_gradient(bias.values, k.size(2)) : at::Tensor();
-  const bool in_turn = bias.wants_gradient && dbias.size(0) < k.size(0);
+  const bool one_by_one = bias.wants_gradient && dbias.size(0) < k.size(0);
   const auto attend = [&](int64_t batch, int64_t head) {
     const auto shape = shape_of(q, k, mask, scale, visible, batch);
     const auto q_group = group_of(q, batch, head, shape.group),
@@ -194,7 +194,7 @@ AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tenso
                               gradients, output_group_of(result.dq, batch, head, shape.group).data(),
                               output_head_of(result.dk, batch, head), output_head_of(result.dv, batch, head));
   };
-  for_key_heads(k, attend, in_turn);
+  for_key_heads(k, attend, one_by_one);
   if (dbias.defined())
     result.dbias = dbias.size(1) == bias.values.size(1) ? dbias : dbias.sum(1, /*keepdim=*/true);
   return result;

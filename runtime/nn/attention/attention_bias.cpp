@@ -1,9 +1,10 @@
 #include "runtime/nn/attention/attention_bias.hpp"
 
-#include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/tensor.h>
 
-#include <cstdlib>
+#include <vector>
 
 #include "kernels/attention/distance_bias.hpp"
 #include "kernels/rows.hpp"
@@ -12,14 +13,6 @@
 
 namespace d9d {
 namespace {
-
-// f(column, key - query) for the columns of a bias by distance.
-template <class F>
-void for_distances(const BiasedScores& scores, F&& f) {
-  const std::int64_t last_query = scores.first_query + scores.queries - 1;  // column 0: to key 0
-  for (std::int64_t column = 0; column < scores.queries + scores.keys - 1; ++column)
-    f(column, column - last_query);
-}
 
 bool same_distances(const BiasedScores& a, const BiasedScores& b) {
   return a.first_query == b.first_query && a.queries == b.queries && a.keys == b.keys &&
@@ -40,21 +33,11 @@ kernels::ScoreBias AlibiBias::of(const BiasedScores& scores) const {
   D9D_CHECK(scores.first_head + scores.heads <= std::ssize(slopes_), "ALiBi of {} heads has {} slopes",
             scores.first_head + scores.heads, slopes_.size());
   if (!made_.defined() || !same_distances(made_for_, scores)) {
-    const auto width = scores.queries + scores.keys - 1;
-    const at::Tensor values =
-        at::empty({1, std::ssize(slopes_), 1, width}, at::TensorOptions(kernels::sum_dtype(scores.dtype)));
-    for (std::int64_t head = 0; head < std::ssize(slopes_); ++head) {
-      for_distances(scores, [&, row = values[0][head][0]](std::int64_t column, std::int64_t distance) {
-        const double value =
-            -slopes_[static_cast<std::size_t>(head)] * static_cast<double>(std::abs(distance));
-        if (scores.dtype == at::kDouble) {
-          row.mutable_data_ptr<double>()[column] = value;
-        } else {
-          row.mutable_data_ptr<float>()[column] = static_cast<float>(value);
-        }
-      });
-    }
-    made_ = upload(values, device_of(scores.device));
+    const at::Tensor slopes = at::tensor(slopes_, at::kDouble).view({1, -1, 1, 1});
+    const std::int64_t last_query = scores.first_query + scores.queries - 1;
+    const at::Tensor distances = at::arange(-last_query, scores.keys - scores.first_query, at::kDouble);
+    const at::Tensor values = distances.abs().mul(slopes).neg();
+    made_ = upload(values.to(kernels::sum_dtype(scores.dtype)), device_of(scores.device));
     made_for_ = scores;
   }
   return {made_.narrow(1, scores.first_head, scores.heads), /*by_distance=*/true};
@@ -78,13 +61,12 @@ void BucketBias::shard(TensorParallel& tensor) {
 
 at::Tensor BucketBias::columns(const BiasedScores& scores) const {
   if (made_.defined() && same_distances(made_for_, scores)) return made_;
-  const at::Tensor bucket =
-      at::zeros({buckets_, scores.queries + scores.keys - 1}, at::TensorOptions(at::kFloat));
-  auto* const element = bucket.mutable_data_ptr<float>();
-  for_distances(scores, [&](std::int64_t column, std::int64_t distance) {
-    element[kernels::distance_bucket(distance, buckets_, longest_, both_ways_) * bucket.size(1) + column] = 1;
-  });
-  made_ = upload(bucket.to(kernels::sum_dtype(scores.dtype)), device_of(scores.device));
+  std::vector<std::int64_t> buckets;
+  const std::int64_t first = -(scores.first_query + scores.queries - 1);
+  for (std::int64_t distance = first; distance < scores.keys - scores.first_query; ++distance)
+    buckets.push_back(kernels::distance_bucket(distance, buckets_, longest_, both_ways_));
+  const at::Tensor of_columns = at::arange(buckets_).unsqueeze(1) == at::tensor(buckets, at::kLong);
+  made_ = upload(of_columns.to(kernels::sum_dtype(scores.dtype)), device_of(scores.device));
   made_for_ = scores;
   return made_;
 }

@@ -228,8 +228,8 @@ TEST(ScoreBias, GoesWithVisibleKeysAndSinks) {
   const Sizes s{2, 40, 40, 4, 2, 8};
   const at::Tensor first = at::zeros({2, 40}, at::kLong), end = at::full({2, 40}, 40, at::kLong);
   first[0].narrow(0, 15, 25).fill_(15);
-  end[1].narrow(0, 0, 33).fill_(33);
-  end[1].narrow(0, 33, 7).fill_(0);
+  first[1].narrow(0, 33, 7).fill_(33);  // padding
+  end[1].fill_(33);
   const at::Tensor key = at::arange(40), seen = (key >= first.unsqueeze(2)) & (key < end.unsqueeze(2));
   const at::Tensor limits = bias_of_mask(seen, at::kDouble).unsqueeze(1) + band(causal_mask, 40, 40);
   for (const bool by_distance : {false, true}) {
@@ -306,9 +306,17 @@ TEST(ScoreBias, OfHeadsOfAnotherWidthThanValues) {
 // Of a view, as a model slices it, and of one that is expanded.
 TEST(ScoreBias, TakesAnyStrides) {
   const Sizes s{2, 17, 17, 4, 2, 8};
-  const at::Tensor wide = values({17, 2, 4, 20}, 7), row = values({1, 4, 17, 1}, 8);
+  const at::Tensor wide = values({17, 2, 4, 20}, 7);
   expect_torchs(s, wide.narrow(3, 2, 17).permute({1, 2, 0, 3}), causal_mask);
-  expect_torchs(s, row.expand({1, 4, 17, 17}), causal_mask);
+  const auto expanded = [](const at::Tensor& row) { return row.expand({2, 4, 17, 17}); };
+  test::expect_matches_in_every_dtype(
+      [=](const Tensors& in) -> Tensors {
+        return {attention(in[0], in[1], in[2], causal_mask, 0.3, {}, {}, {expanded(in[3])})};
+      },
+      [=](const Tensors& in) -> Tensors {
+        return {by_torch(in, expanded(in[3]) + band(causal_mask, 17, 17), 0.3)};
+      },
+      inputs(s, values({2, 1, 1, 17}, 8)));
 }
 
 TEST(ScoreBias, HasTheSameGradientInEveryRun) {
