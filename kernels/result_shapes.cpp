@@ -55,14 +55,16 @@ void add_attention(OpTable& table) {
     return RopeGradients{like(dy, dy.sizes()), weight.defined() ? sums(dy, weight.sizes()) : at::Tensor()};
   };
   table.attention_block = [](T q, T, T v, const AttentionMask&, double, at::ScalarType dtype,
-                             const VisibleKeys&) {
+                             const VisibleKeys&, const ScoreBias&) {
     return AttentionBlock{at::empty({q.size(0), q.size(1), q.size(2), v.size(3)},
                                     q.options().requires_grad(false).dtype(dtype)),
                           sums(q, {q.size(0), q.size(2), q.size(1)})};
   };
   table.attention_block_backward = [](T, T q, T k, T v, const AttentionBlock&, const AttentionMask&, double,
-                                      at::ScalarType, const VisibleKeys&) {
-    return AttentionBlockGradients{like(q, q.sizes()), like(k, k.sizes()), like(v, v.sizes())};
+                                      at::ScalarType dtype, const VisibleKeys&, const ScoreBias& bias) {
+    const auto in = [&](T x) { return at::empty(x.sizes(), x.options().requires_grad(false).dtype(dtype)); };
+    return AttentionBlockGradients{in(q), in(k), in(v),
+                                   bias.wants_gradient ? sums(q, bias.values.sizes()) : at::Tensor()};
   };
   table.merge_attention_block = [](const AttentionBlock&, const AttentionBlock&) {};
 }

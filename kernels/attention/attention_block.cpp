@@ -30,22 +30,46 @@ void check_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, 
   }
 }
 
+void check_bias(const at::Tensor& q, const at::Tensor& k, const ScoreBias& bias) {
+  const at::Tensor& values = bias.values;
+  const int64_t queries = q.size(1), keys = k.size(1);
+  const auto is_one_or = [&](int64_t dim, int64_t size) {
+    return values.size(dim) == 1 || values.size(dim) == size;
+  };
+  const bool fits = values.dim() == 4 && is_one_or(0, q.size(0)) && is_one_or(1, q.size(2)) &&
+                    (bias.by_distance ? values.size(2) == 1 && values.size(3) == queries + keys - 1
+                                      : is_one_or(2, queries) && values.size(3) == keys);
+  TORCH_CHECK(fits, "a bias ", values.sizes(), bias.by_distance ? " by distance" : "", " of the scores of q ",
+              q.sizes(), " and k ", k.sizes(), ": expected [B or 1, Hq or 1, ",
+              bias.by_distance ? "1, Sq + Sk - 1]" : "Sq or 1, Sk]");
+  TORCH_CHECK(
+      (values.scalar_type() == at::kFloat || values.scalar_type() == q.scalar_type()) &&
+          values.device() == q.device(),
+      "a bias in ", values.scalar_type(), " on ", values.device(), " of the scores of q in ", q.scalar_type(),
+      " on ", q.device(),
+      ": expected float32 or the queries' dtype, on their device; a mask of booleans becomes a bias by "
+      "kernels::bias_of_mask (attention/score_bias.hpp)");
+}
+
 }  // namespace
 
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const VisibleKeys& visible) {
+                               const VisibleKeys& visible, const ScoreBias& bias) {
   check_block(q, k, v, mask, visible);
-  return run_op(&OpTable::attention_block, q, k, v, mask, scale, dtype, visible);
+  if (bias.any()) check_bias(q, k, bias);
+  return run_op(&OpTable::attention_block, q, k, v, mask, scale, dtype, visible, bias);
 }
 
 AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const at::Tensor& q,
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
-                                                 const VisibleKeys& visible) {
+                                                 const VisibleKeys& visible, const ScoreBias& bias) {
   check_block(q, k, v, mask, visible);
-  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, mask, scale, dtype, visible);
+  if (bias.any()) check_bias(q, k, bias);
+  return run_op(&OpTable::attention_block_backward, grad, q, k, v, forward, mask, scale, dtype, visible,
+                bias);
 }
 
 void merge_attention_block(const AttentionBlock& into, const AttentionBlock& block) {

@@ -4,10 +4,14 @@
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <limits>
+
+#include "kernels/attention/score_bias.hpp"
+#include "kernels/rows.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {
@@ -127,38 +131,85 @@ void clear_blind(const AttentionBlock& part, const Seen& seen, const Rectangle& 
   }
 }
 
+ScorePart part_of(const Rectangle& at, int64_t queries) {
+  return {queries, at.first, at.queries, at.first_key, at.keys};
+}
+
+// What is added to the scores of a rectangle: of the keys that are seen, and the bias.
+at::Tensor biases_of(const Seen& seen, const Rectangle& at, const at::Tensor& q, const ScoreBias& bias) {
+  const at::Tensor of_keys = biases_of(seen, at, q);
+  if (!bias.any()) return of_keys;
+  return of_keys + bias_of_part(bias, part_of(at, q.size(1)), of_keys.scalar_type());
+}
+
+// The same as clear_blind() where biases [B or 1, Hq or 1, queries, keys] hide keys, too.
+void clear_blind(const AttentionBlock& part, const at::Tensor& biases) {
+  const double hidden = -std::numeric_limits<double>::infinity();
+  const at::Tensor blind = biases.amax(3) == hidden;
+  part.out.masked_fill_(blind.transpose(1, 2).unsqueeze(3), 0);
+  part.lse.masked_fill_(blind, hidden);
+}
+
 AttentionBlock banded_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Seen& seen,
-                              double scale, at::ScalarType dtype) {
+                              double scale, at::ScalarType dtype, const ScoreBias& bias) {
   std::vector<at::Tensor> outs, lses;
   for (const Rectangle& at : rectangles_of(seen, q.size(1))) {
-    const AttentionBlock part = forward_of(queries_of(q, at), keys_of(k, at), keys_of(v, at), false,
-                                           biases_of(seen, at, q), scale, dtype);
-    if (seen.may_be_nothing()) clear_blind(part, seen, at);
+    const at::Tensor biases = biases_of(seen, at, q, bias);
+    const AttentionBlock part =
+        forward_of(queries_of(q, at), keys_of(k, at), keys_of(v, at), false, biases, scale, dtype);
+    if (bias.any()) {
+      clear_blind(part, biases);
+    } else if (seen.may_be_nothing()) {
+      clear_blind(part, seen, at);
+    }
     outs.push_back(part.out);
     lses.push_back(part.lse);
   }
   return {at::cat(outs, 1), at::cat(lses, 2)};
 }
 
+// The gradient of the scores of a rectangle, p (dout v^T - dout . out), [B, Hq, queries, keys]: torch's kernel gives
+// none of its biases.
+at::Tensor score_gradients(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
+                           const at::Tensor& v, const AttentionBlock& forward, const at::Tensor& biases,
+                           double scale) {
+  const auto wide = [&](const at::Tensor& x) { return x.to(biases.scalar_type()); };
+  const auto of_keys = [&](const at::Tensor& x) {
+    return wide(to_query_heads(x, q.size(2))).transpose(2, 3);
+  };
+  const at::Tensor dout = wide(grad).transpose(1, 2), out = wide(forward.out).transpose(1, 2);
+  at::Tensor p = at::matmul(wide(q).transpose(1, 2), of_keys(k)).mul_(scale).add_(biases);
+  p.sub_(wide(forward.lse).unsqueeze(3)).exp_();
+  return at::matmul(dout, of_keys(v)).sub_((dout * out).sum(3, /*keepdim=*/true)).mul_(p);
+}
+
+// `dbias`: the gradient of the bias is added to it; undefined: not wanted.
 AttentionBlockGradients banded_backward(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
                                         const at::Tensor& v, const AttentionBlock& forward, const Seen& seen,
-                                        double scale, at::ScalarType dtype) {
-  const auto sums =
-      q.options().requires_grad(false).dtype(q.scalar_type() == at::kDouble ? at::kDouble : at::kFloat);
+                                        double scale, at::ScalarType dtype, const ScoreBias& bias,
+                                        const at::Tensor& dbias) {
+  const auto sums = q.options().requires_grad(false).dtype(sum_dtype(q.scalar_type()));
   std::vector<at::Tensor> dqs;
   const at::Tensor dk = at::zeros(k.sizes(), sums), dv = at::zeros(v.sizes(), sums);
   for (const Rectangle& at : rectangles_of(seen, q.size(1))) {
+    const at::Tensor biases = biases_of(seen, at, q, bias);
     at::Tensor lse = forward.lse.narrow(2, at.first, at.queries);
     // Of a query that sees no key at all it is -infinity, as the biases are, and exp(-inf + inf) is NaN.
-    if (seen.may_be_nothing()) lse = lse.masked_fill(lse == -std::numeric_limits<double>::infinity(), 0);
+    if (seen.may_be_nothing() || bias.any())
+      lse = lse.masked_fill(lse == -std::numeric_limits<double>::infinity(), 0);
     const AttentionBlock whole{queries_of(forward.out, at), lse};
-    const auto part = backward_of(queries_of(grad, at), queries_of(q, at), keys_of(k, at), keys_of(v, at),
-                                  whole, false, biases_of(seen, at, q), scale, sums.dtype().toScalarType());
+    const at::Tensor dout = queries_of(grad, at), queries = queries_of(q, at);
+    const auto part = backward_of(dout, queries, keys_of(k, at), keys_of(v, at), whole, false, biases, scale,
+                                  sums.dtype().toScalarType());
     dqs.push_back(part.dq.to(dtype));
     keys_of(dk, at).add_(part.dk);
     keys_of(dv, at).add_(part.dv);
+    if (!dbias.defined()) continue;
+    const at::Tensor of_scores =
+        score_gradients(dout, queries, keys_of(k, at), keys_of(v, at), whole, biases, scale);
+    add_bias_gradient(dbias, of_scores, part_of(at, q.size(1)), bias.by_distance);
   }
-  return {at::cat(dqs, 1), dk.to(dtype), dv.to(dtype)};
+  return {at::cat(dqs, 1), dk.to(dtype), dv.to(dtype), dbias};
 }
 
 // Calls f(part of a tensor [B, ..], what its queries see) for each sequence, because their bands differ.
@@ -170,18 +221,25 @@ void for_each_sequence(const AttentionMask& mask, const at::Tensor& k, const Vis
   }
 }
 
+// Of one sequence of the batch.
+at::Tensor sequence_of(const at::Tensor& of_bias, int64_t b) {
+  return !of_bias.defined() || of_bias.size(0) == 1 ? of_bias : of_bias.narrow(0, b, 1);
+}
+
 }  // namespace
 
 AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionMask& mask, double scale, at::ScalarType dtype,
-                                  const VisibleKeys& visible) {
+                                  const VisibleKeys& visible, const ScoreBias& bias) {
   if (!visible.any()) {
-    if (is_plain(mask, q, k)) return forward_of(q, k, v, mask == causal_mask, {}, scale, dtype);
-    return banded_forward(q, k, v, {mask, k.size(1)}, scale, dtype);
+    if (is_plain(mask, q, k) && !bias.any())
+      return forward_of(q, k, v, mask == causal_mask, {}, scale, dtype);
+    return banded_forward(q, k, v, {mask, k.size(1)}, scale, dtype, bias);
   }
   std::vector<at::Tensor> outs, lses;
   for_each_sequence(mask, k, visible, [&](const auto& of, const Seen& seen) {
-    const AttentionBlock part = banded_forward(of(q), of(k), of(v), seen, scale, dtype);
+    const ScoreBias its{sequence_of(bias.values, std::ssize(outs)), bias.by_distance};
+    const AttentionBlock part = banded_forward(of(q), of(k), of(v), seen, scale, dtype, its);
     outs.push_back(part.out);
     lses.push_back(part.lse);
   });
@@ -192,22 +250,29 @@ AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, cons
                                                     const at::Tensor& k, const at::Tensor& v,
                                                     const AttentionBlock& forward, const AttentionMask& mask,
                                                     double scale, at::ScalarType dtype,
-                                                    const VisibleKeys& visible) {
+                                                    const VisibleKeys& visible, const ScoreBias& bias) {
+  at::Tensor dbias;
+  if (bias.wants_gradient) {
+    dbias =
+        at::zeros(bias.values.sizes(), q.options().requires_grad(false).dtype(sum_dtype(q.scalar_type())));
+  }
   if (!visible.any()) {
-    if (is_plain(mask, q, k)) {
+    if (is_plain(mask, q, k) && !bias.any()) {
       return backward_of(grad, q, k, v, forward, mask == causal_mask, {}, scale, dtype);
     }
-    return banded_backward(grad, q, k, v, forward, {mask, k.size(1)}, scale, dtype);
+    return banded_backward(grad, q, k, v, forward, {mask, k.size(1)}, scale, dtype, bias, dbias);
   }
   std::vector<at::Tensor> dqs, dks, dvs;
   for_each_sequence(mask, k, visible, [&](const auto& of, const Seen& seen) {
+    const std::int64_t b = std::ssize(dqs);
+    const ScoreBias its{sequence_of(bias.values, b), bias.by_distance};
     const auto part = banded_backward(of(grad), of(q), of(k), of(v), {of(forward.out), of(forward.lse)}, seen,
-                                      scale, dtype);
+                                      scale, dtype, its, sequence_of(dbias, b));
     dqs.push_back(part.dq);
     dks.push_back(part.dk);
     dvs.push_back(part.dv);
   });
-  return {at::cat(dqs, 0), at::cat(dks, 0), at::cat(dvs, 0)};
+  return {at::cat(dqs, 0), at::cat(dks, 0), at::cat(dvs, 0), dbias};
 }
 
 }  // namespace d9d::kernels::cpu

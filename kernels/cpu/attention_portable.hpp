@@ -14,11 +14,12 @@ inline const int64_t* limits_of(const at::Tensor& of_all, int64_t batch) {
 // The same as the entries of the op table, but all heads must be equally wide.
 AttentionBlock attention_portable(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const AttentionMask& mask, double scale, at::ScalarType dtype,
-                                  const VisibleKeys& visible = {});
+                                  const VisibleKeys& visible = {}, const ScoreBias& bias = {});
 AttentionBlockGradients attention_backward_portable(const at::Tensor& grad, const at::Tensor& q,
                                                     const at::Tensor& k, const at::Tensor& v,
                                                     const AttentionBlock& forward, const AttentionMask& mask,
                                                     double scale, at::ScalarType dtype,
-                                                    const VisibleKeys& visible = {});
+                                                    const VisibleKeys& visible = {},
+                                                    const ScoreBias& bias = {});
 
 }  // namespace d9d::kernels::cpu

@@ -42,8 +42,24 @@ struct VisibleKeys {
   bool any() const { return first.defined() || end.defined(); }
 };
 
+// What is added to the scaled scores before the softmax: masks as tensors (attention/score_bias.hpp), positions as
+// biases (attention/distance_bias.hpp). Finite, or -inf for keys that a query does not see; the mask and the visible
+// keys limit them further. A query that sees no key has the result 0. Hide keys by -inf: where all keys of a query have
+// a lowest number instead, the results are finite and mean nothing.
+// `values`: [B or 1, Hq or 1, Sq or 1, Sk], or with `by_distance` [B or 1, Hq or 1, 1, Sq + Sk - 1], where key j of
+// query i gets element Sq - 1 + j - i: what depends on distances needs no memory for [Sq, Sk]. fp32 or q's dtype.
+struct ScoreBias {
+  at::Tensor values = {};
+  bool by_distance = false;
+  bool wants_gradient = false;  // of the backward op; attention() sets it
+
+  bool any() const { return values.defined(); }
+};
+
 struct AttentionBlockGradients {
   at::Tensor dq, dk, dv;
+  at::Tensor dbias =
+      {};  // of ScoreBias::values, summed over what they are shared by, in sum_dtype; where wanted
 };
 
 struct AttentionOps {
@@ -57,17 +73,18 @@ struct AttentionOps {
                    const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 
-  // Every query sees at least one key of the mask. With visible keys it may see none: then out is
+  // Every query sees at least one key of the mask. With visible keys or a bias it may see none: then out is
   // 0, lse -inf, and dq 0.
   Op<AttentionBlock(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
-                    double scale, at::ScalarType dtype, const VisibleKeys& visible)>
+                    double scale, at::ScalarType dtype, const VisibleKeys& visible, const ScoreBias& bias)>
       attention_block{"attention_block"};
   Op<AttentionBlockGradients(const at::Tensor& grad, const at::Tensor& q, const at::Tensor& k,
                              const at::Tensor& v, const AttentionBlock& forward, const AttentionMask& mask,
-                             double scale, at::ScalarType dtype, const VisibleKeys& visible)>
+                             double scale, at::ScalarType dtype, const VisibleKeys& visible,
+                             const ScoreBias& bias)>
       attention_block_backward{"attention_block_backward"};
-  // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64. In `into`
-  // every query has seen a key.
+  // into := attention over the keys of both blocks. out and lse of both are fp32, or fp64. A query may have seen no key
+  // of either.
   Op<void(const AttentionBlock& into, const AttentionBlock& block)> merge_attention_block{
       "merge_attention_block"};
 };

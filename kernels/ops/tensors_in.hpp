@@ -29,8 +29,10 @@ void for_tensors(T& value, F&& f) {
     each(value.out, value.lse);
   } else if constexpr (is.template operator()<VisibleKeys>()) {
     each(value.first, value.end);
+  } else if constexpr (is.template operator()<ScoreBias>()) {
+    each(value.values);
   } else if constexpr (is.template operator()<AttentionBlockGradients>()) {
-    each(value.dq, value.dk, value.dv);
+    each(value.dq, value.dk, value.dv, value.dbias);
   } else if constexpr (is.template operator()<ValidTokens>()) {
     each(value.index, value.labels);
   } else if constexpr (is.template operator()<Routing>()) {

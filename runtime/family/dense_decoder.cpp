@@ -70,6 +70,8 @@ std::vector<std::string> tensors_outside_feed_forward(const AttentionOptions& at
   }
   if (attention.output_bias) names.emplace_back("self_attn.o_proj.bias");
   if (attention.sinks) names.emplace_back("self_attn.sinks");
+  if (attention.position_bias == PositionBias::buckets)
+    names.emplace_back("self_attn.relative_attention_bias");
   return names;
 }
 

@@ -270,6 +270,27 @@ void add_attention(const Workload& w) {
   }
 }
 
+// The same with a learned bias by distance, and with one of every query and key.
+void add_biased_attention(const Workload& w) {
+  const double flops = 12.0 * static_cast<double>(w.batch * w.heads * w.dim * w.length * (w.length + 1) / 2);
+  const double scale = 1 / std::sqrt(static_cast<double>(w.dim));
+  for (const bool by_distance : {true, false}) {
+    add(w, by_distance ? "Attention/distances" : "Attention/biases", [=](State& state) {
+      const auto q = leaf({w.batch, w.length, w.heads, w.dim}),
+                 k = leaf({w.batch, w.length, w.kv_heads, w.dim}),
+                 v = leaf({w.batch, w.length, w.kv_heads, w.dim});
+      const auto bias =
+          by_distance ? leaf({1, w.heads, 1, 2 * w.length - 1}) : leaf({1, w.heads, w.length, w.length});
+      step(
+          state,
+          [&] {
+            return ops::attention(q, k, v, ops::causal_mask, scale, {}, {}, {bias, by_distance});
+          },
+          {}, flops);
+    });
+  }
+}
+
 // With heads as wide as the workload's; what a chunk of 64 tokens multiplies, backward three times forward.
 void add_delta_rule(const Workload& w) {
   const double chunk = 64, dim = static_cast<double>(w.dim);
@@ -350,6 +371,7 @@ int main(int argc, char** argv) {
   for (const Workload& w : workloads) {
     add_elementwise(w);
     add_attention(w);
+    add_biased_attention(w);
     add_delta_rule(w);
     add_head(w);
     add_experts(w);

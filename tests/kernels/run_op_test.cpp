@@ -25,6 +25,7 @@ struct Argument {
   operator at::Tensor() const { return tensor(); }
   operator d9d::kernels::RopeAngles() const { return {tensor(), tensor()}; }
   operator d9d::kernels::AttentionBlock() const { return {tensor(), tensor()}; }
+  operator d9d::kernels::ScoreBias() const { return {tensor()}; }
   operator d9d::kernels::VisibleKeys() const { return {tensor(), tensor()}; }
   operator d9d::kernels::ExpertRows() const { return {tensor(), tensor(), tensor(), tensor()}; }
   operator d9d::kernels::ExpertRowGradients() const { return {tensor(), tensor(), tensor(), tensor()}; }

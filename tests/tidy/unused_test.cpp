@@ -25,6 +25,9 @@ const Names& for_plugins() {
       "full_tensor",
       "gather_object",
       "in_turn",
+      // masks and biases of a model's own attention
+      "bias_of_mask",
+      "set_bias",
       // batches of a collation: rows filled up, trees
       "pad_token_mask",
       // questions to a mesh

@@ -156,8 +156,49 @@ __mmask16 lanes_of(const KeyRange& keys, int64_t key) {
   return static_cast<__mmask16>(first_lanes(keys.end - key) & ~first_lanes(keys.first - key));
 }
 
+// row += the bias of the keys `seen` of a query at `position`.
+template <class T>
+void add_bias(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen, const KeyRange& computed,
+              const T* bias) {
+  over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = lanes_of(seen, key + i);
+      _mm512_store_ps(z + i, _mm512_add_ps(_mm512_load_ps(z + i), load(bias + key + i, mask)));
+    }
+  });
+}
+void add_bias(const ScoreMatrix& matrix, int64_t row, int64_t position, const KeyRange& seen,
+              const KeyRange& computed, const BiasRows& bias) {
+  const int64_t at = position * bias.stride;
+  if (bias.bf16) return add_bias(matrix, row, seen, computed, static_cast<const Bf16*>(bias.data) + at);
+  add_bias(matrix, row, seen, computed, static_cast<const float*>(bias.data) + at);
+}
+
+// The keys `seen` of a query: to += row.
+void add_row(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen, const KeyRange& computed,
+             float* to) {
+  over_row(matrix, row, computed, [&](const float* d, int64_t count, int64_t key) {
+    for (int64_t i = 0; i < count; i += 16) {
+      const __mmask16 mask = lanes_of(seen, key + i);
+      store(to + key + i, mask, _mm512_add_ps(load(to + key + i, mask), _mm512_load_ps(d + i)));
+    }
+  });
+}
+
+// exp(x), or with a bias, which may be -inf or far below what exponential() takes, exp(max(x, -200)), which is 0 from
+// there on. A NaN stays one.
+template <bool Biased>
+__m512 exponential_of_score(__m512 x) {
+  return exponential(Biased ? _mm512_max_ps(_mm512_set1_ps(-200.0f), x) : x);
+}
+// exp(-inf - shift) is 0: biases may hide all keys of a query.
+float finite_or_zero(float shift) {
+  return shift == -std::numeric_limits<float>::infinity() ? 0.0f : shift;
+}
+
 // Row := exp(row - max) for the keys `seen`, 0 for the others of `computed`; returns (max, sum).
 // The keys computed begin and end with multiples of 16.
+template <bool Biased>
 std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, const KeyRange& seen,
                                      const KeyRange& computed) {
   __m512 top = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
@@ -168,13 +209,13 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
     }
   });
   const float max = _mm512_reduce_max_ps(top);
-  const __m512 shift = _mm512_set1_ps(max);
+  const __m512 shift = _mm512_set1_ps(finite_or_zero(max));
   __m512 total = _mm512_setzero_ps();
   over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
       const __mmask16 mask = lanes_of(seen, key + i);
-      const __m512 value =
-          _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
+      const __m512 value = _mm512_maskz_mov_ps(
+          mask, exponential_of_score<Biased>(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
       total = _mm512_add_ps(total, value);
       _mm512_store_ps(z + i, value);
     }
@@ -184,14 +225,16 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
 
 // With z the scores and dp = dout v^T of a row: z := p = exp(z - lse), dp := p (dp - delta), 0 for keys
 // that the query does not see.
+template <bool Biased>
 void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, const KeyRange& seen,
                      const KeyRange& computed, float lse, float delta) {
-  const __m512 shift = _mm512_set1_ps(lse), mean = _mm512_set1_ps(delta);
+  const __m512 shift = _mm512_set1_ps(finite_or_zero(lse)), mean = _mm512_set1_ps(delta);
   over_row(scores, row, computed, [&](float* z, int64_t count, int64_t key) {
     float* d = dp.at(row, key);
     for (int64_t i = 0; i < count; i += 16) {
       const __mmask16 mask = lanes_of(seen, key + i);
-      const __m512 p = _mm512_maskz_mov_ps(mask, exponential(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
+      const __m512 p = _mm512_maskz_mov_ps(
+          mask, exponential_of_score<Biased>(_mm512_sub_ps(_mm512_load_ps(z + i), shift)));
       _mm512_store_ps(z + i, p);
       const __m512 centered = _mm512_sub_ps(_mm512_load_ps(d + i), mean);
       _mm512_store_ps(d + i, _mm512_maskz_mul_ps(mask, p, centered));
@@ -271,8 +314,11 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
       fill_scores(k, span, queries + g * panel, matrix, g * tile_rows);
       float factor[tile_rows];
       for (int64_t i = 0; i < span.rows; ++i) {
+        const int64_t row = g * tile_rows + i, position = span.first + i;
+        const KeyRange seen = keys_of_row(shape, position);
+        if (in.bias != nullptr) add_bias(matrix, row, position, seen, computed, in.bias[g]);
         const auto [top, total] =
-            exponentials(matrix, g * tile_rows + i, keys_of_row(shape, span.first + i), computed);
+            (in.bias != nullptr ? exponentials<true> : exponentials<false>)(matrix, row, seen, computed);
         factor[i] = total > 0 ? 1.0f / total : 0.0f;
         lse[g][span.first + i] = top + std::log(total);
       }
@@ -379,8 +425,14 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
         fill_scores(w.v, span, w.douts, gradients, row);
         for (int64_t i = 0; i < span.rows; ++i) {
           const int64_t position = span.first + i;
-          score_gradients(scores, gradients, row + i, keys_of_row(shape, position), computed,
-                          grads.lse[g][position], dot_rows(grads.out[g], grads.dout[g], position, dim));
+          const KeyRange seen = keys_of_row(shape, position);
+          if (in.bias != nullptr) add_bias(scores, row + i, position, seen, computed, in.bias[g]);
+          (in.bias != nullptr ? score_gradients<true>
+                              : score_gradients<false>)(scores, gradients, row + i, seen, computed,
+                                                        grads.lse[g][position],
+                                                        dot_rows(grads.out[g], grads.dout[g], position, dim));
+          if (grads.dbias != nullptr)
+            add_row(gradients, row + i, seen, computed, grads.dbias[g] + position * grads.bias_stride);
         }
         multiply_keys(w.k, span, gradients, row, w.dq, width, factor_of_dq);
         put_rows(w.dq, width, span.first, span.rows, dim, dq[g]);

@@ -21,11 +21,19 @@ struct AttentionShape {
   const int64_t* key_ends = nullptr;
 };
 
+// Of one query head: key j of query i gets element i * stride + j added to its score. Elements are finite or -inf.
+struct BiasRows {
+  const void* data;  // fp32 or bf16
+  int64_t stride;    // 0: all queries share a row; negative in a bias by distance
+  bool bf16;
+};
+
 // One key head and its query heads; storage row i is token i.
 // Outputs are fp32 or bf16, [tokens, D] with rows `stride` apart.
 struct AttentionHeads {
   const GemmInput* q;  // [group]
   GemmInput k, v;
+  const BiasRows* bias = nullptr;  // [group]; null: none
 };
 
 // out_g = softmax(scale q_g k^T) v; lse_g [queries] = log of the softmax's denominator. Of a query that sees
@@ -39,6 +47,9 @@ struct AttentionGradients {
   const GemmInput* out;
   const GemmInput* dout;  // [group]
   const float* const* lse;
+  // [group]: those of the biases are added to element i * bias_stride + j. Null: not wanted.
+  float* const* dbias = nullptr;
+  int64_t bias_stride = 0;
 };
 
 // dq [group], dk, dv [keys, D] fp32 or bf16, overwritten (dk and dv summed over the group).

@@ -16,6 +16,7 @@ namespace {
 using kernels::AttentionBlock;
 using kernels::AttentionBlockGradients;
 using kernels::AttentionMask;
+using kernels::ScoreBias;
 using kernels::VisibleKeys;
 
 // What FlashAttention is asked for beside heads and mask.
@@ -45,19 +46,22 @@ std::optional<FlashCall> flash_call(const at::Tensor& q, const at::Tensor& k, co
 
 // Nothing where attention is composed. c10::Error where the job asks for what cannot be.
 std::optional<FlashCall> chosen_call(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                     const AttentionMask& mask, const VisibleKeys& visible) {
+                                     const AttentionMask& mask, const VisibleKeys& visible,
+                                     const ScoreBias& bias) {
   using kernels::AttentionBackend;
   const AttentionBackend chosen = kernels::backends().attention;
   TORCH_CHECK(chosen != AttentionBackend::own,
               "attention: CUDA has no backend `own`; choose library, composed or auto (node.attention, "
               "D9D_ATTENTION)");
   if (chosen == AttentionBackend::composed) return {};
-  std::optional<FlashCall> call = flash_call(q, k, v, mask, visible);
+  std::optional<FlashCall> call = bias.any() ? std::nullopt : flash_call(q, k, v, mask, visible);
   TORCH_CHECK(
       chosen != AttentionBackend::library || call || q.numel() == 0, "attention of ", q.scalar_type(),
       " heads of ", q.size(3), " and values of ", v.size(3), visible.any() ? ", documents or padding" : "",
+      bias.any() ? ", with a bias of the scores" : "",
       ": the backend `library` needs bfloat16, documents that are causal and no padding, masks that end "
-      "with the last key, and widths that are multiples of 8 and at most 256; choose composed or auto "
+      "with the last key, and widths that are multiples of 8 and at most 256, and has no biases; choose "
+      "composed or auto "
       "(node.attention, D9D_ATTENTION)");
   return call;
 }
@@ -82,10 +86,10 @@ AttentionBlockGradients by_library_backward(const at::Tensor& grad, const at::Te
 
 AttentionBlock attention_block(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                const AttentionMask& mask, double scale, at::ScalarType dtype,
-                               const VisibleKeys& visible) {
+                               const VisibleKeys& visible, const ScoreBias& bias) {
   const c10::DeviceGuard guard(q.device());
-  const auto call = chosen_call(q, k, v, mask, visible);
-  if (!call) return composed_attention(q, k, v, mask, scale, dtype, visible);
+  const auto call = chosen_call(q, k, v, mask, visible, bias);
+  if (!call) return composed_attention(q, k, v, mask, scale, dtype, visible, bias);
   const AttentionBlock block = by_library(q, k, v, mask, scale, *call);
   return {block.out.to(dtype), block.lse};
 }
@@ -94,12 +98,12 @@ AttentionBlockGradients attention_block_backward(const at::Tensor& grad, const a
                                                  const at::Tensor& k, const at::Tensor& v,
                                                  const AttentionBlock& forward, const AttentionMask& mask,
                                                  double scale, at::ScalarType dtype,
-                                                 const VisibleKeys& visible) {
+                                                 const VisibleKeys& visible, const ScoreBias& bias) {
   const c10::DeviceGuard guard(q.device());
-  const auto call = chosen_call(q, k, v, mask, visible);
-  if (!call) return composed_attention_backward(grad, q, k, v, forward, mask, scale, dtype, visible);
-  const auto [dq, dk, dv] = by_library_backward(grad, q, k, v, forward, mask, scale, *call);
-  return {dq.to(dtype), dk.to(dtype), dv.to(dtype)};
+  const auto call = chosen_call(q, k, v, mask, visible, bias);
+  if (!call) return composed_attention_backward(grad, q, k, v, forward, mask, scale, dtype, visible, bias);
+  const auto found = by_library_backward(grad, q, k, v, forward, mask, scale, *call);
+  return {found.dq.to(dtype), found.dk.to(dtype), found.dv.to(dtype)};
 }
 
 HeadsOut heads_of(const at::Tensor& out) {

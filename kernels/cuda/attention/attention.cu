@@ -25,9 +25,14 @@ __global__ void __launch_bounds__(threads) merge_kernel(MergeBlocks call) {
     const std::int64_t token_row = row / call.heads, head = row - token_row * call.heads;
     const std::int64_t batch = token_row / call.length, token = token_row - batch * call.length;
     float* const lse = at(call.lse, batch, token, head);
-    const float known = *lse, difference = *at(call.block_lse, batch, token, head) - known;
+    const float known = *lse, theirs = *at(call.block_lse, batch, token, head);
+    // -infinity: the query saw no key. Of two such blocks the difference is NaN, and theirs adds nothing.
+    const float difference = theirs == -INFINITY ? theirs : theirs - known;
     __syncwarp();  // all lanes have read it
-    if (lane == 0) *lse = known + fmaxf(difference, 0.0F) + log1pf(expf(-fabsf(difference)));
+    if (lane == 0) {
+      const float top = known == -INFINITY ? theirs : known + fmaxf(difference, 0.0F);
+      *lse = top + log1pf(expf(-fabsf(difference)));
+    }
     const float share = 1.0F / (1.0F + expf(-difference));
     float* const out = at(call.out, batch, token, head);
     const float* const block = at(call.block_out, batch, token, head);

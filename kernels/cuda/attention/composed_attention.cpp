@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/attention/score_bias.hpp"
 #include "kernels/rows.hpp"
 
 namespace d9d::cuda {
 namespace {
 
 using kernels::AttentionMask;
+using kernels::ScoreBias;
 using kernels::sum_dtype;
 using kernels::VisibleKeys;
 
@@ -74,6 +76,20 @@ void hide(const at::Tensor& scores, const Part& part, const AttentionMask& mask,
   if (visible.end.defined()) grouped.masked_fill_(key >= limits(visible.end), hidden);
 }
 
+kernels::ScorePart score_part(const Part& part, int64_t queries) {
+  return {queries, part.first, part.count, part.key, part.keys};
+}
+
+// scores [B, Hkv, group * count, keys] += the bias of the part.
+void add_bias(const at::Tensor& scores, const Part& part, int64_t queries, const ScoreBias& bias) {
+  if (!bias.any()) return;
+  const at::Tensor of_part = bias_of_part(bias, score_part(part, queries), scores.scalar_type());
+  const int64_t key_heads = scores.size(1), group = scores.size(2) / part.count;
+  const at::Tensor by_group =
+      of_part.size(1) == 1 ? of_part.unsqueeze(1) : of_part.unflatten(1, {key_heads, group});
+  scores.unflatten(2, {group, part.count}).add_(by_group);
+}
+
 // The lse of the queries of a part, [B, Hkv, group * count, 1], finite where a query sees nothing.
 at::Tensor shift_of(const at::Tensor& lse) {
   return lse.masked_fill(lse == -std::numeric_limits<double>::infinity(), 0).unsqueeze(3);
@@ -83,7 +99,7 @@ at::Tensor shift_of(const at::Tensor& lse) {
 
 kernels::AttentionBlock composed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                            const AttentionMask& mask, double scale, at::ScalarType dtype,
-                                           const VisibleKeys& visible) {
+                                           const VisibleKeys& visible, const ScoreBias& bias) {
   const at::ScalarType sums = sum_dtype(q.scalar_type());
   const int64_t batch = q.size(0), key_heads = k.size(2), group = q.size(2) / key_heads;
   const auto options = q.options().requires_grad(false);
@@ -94,6 +110,7 @@ kernels::AttentionBlock composed_attention(const at::Tensor& q, const at::Tensor
     at::Tensor scores =
         at::matmul(by_key_head(q, part, key_heads, sums), keys_of(k, part, sums).transpose(2, 3));
     scores.mul_(scale);
+    add_bias(scores, part, q.size(1), bias);
     hide(scores, part, mask, visible);
     const at::Tensor total = at::logsumexp(scores, 3);
     put_back(result.out, at::matmul(scores.sub_(shift_of(total)).exp_(), keys_of(v, part, sums)), part);
@@ -106,14 +123,16 @@ kernels::AttentionBlockGradients composed_attention_backward(const at::Tensor& g
                                                              const at::Tensor& k, const at::Tensor& v,
                                                              const kernels::AttentionBlock& forward,
                                                              const AttentionMask& mask, double scale,
-                                                             at::ScalarType dtype,
-                                                             const VisibleKeys& visible) {
+                                                             at::ScalarType dtype, const VisibleKeys& visible,
+                                                             const ScoreBias& bias) {
   const at::ScalarType sums = sum_dtype(q.scalar_type());
   const int64_t key_heads = k.size(2), group = q.size(2) / key_heads;
   const auto options = q.options().requires_grad(false);
   const at::Tensor dq = at::empty(q.sizes(), options.dtype(dtype));
   const at::Tensor dk = at::zeros(k.sizes(), options.dtype(sums)),
                    dv = at::zeros(v.sizes(), options.dtype(sums));
+  const at::Tensor dbias =
+      bias.wants_gradient ? at::zeros(bias.values.sizes(), options.dtype(sums)) : at::Tensor();
   const at::Tensor lse = forward.lse.unflatten(1, {key_heads, group});
   for_parts(q.size(1), k.size(1), mask, [&](const Part& part) {
     const at::Tensor queries = by_key_head(q, part, key_heads, sums),
@@ -121,11 +140,17 @@ kernels::AttentionBlockGradients composed_attention_backward(const at::Tensor& g
     const at::Tensor out = by_key_head(forward.out, part, key_heads, sums);
     const at::Tensor keys = keys_of(k, part, sums), values = keys_of(v, part, sums);
     at::Tensor probabilities = at::matmul(queries, keys.transpose(2, 3)).mul_(scale);
+    add_bias(probabilities, part, q.size(1), bias);
     hide(probabilities, part, mask, visible);
     probabilities.sub_(shift_of(lse.narrow(3, part.first, part.count).flatten(2, 3))).exp_();
     // d scores = p * (dp - sum of dout * out)
     at::Tensor dscores = at::matmul(dout, values.transpose(2, 3)).sub_((dout * out).sum(3, /*keepdim=*/true));
-    dscores.mul_(probabilities).mul_(scale);
+    dscores.mul_(probabilities);
+    if (dbias.defined()) {
+      const at::Tensor by_head = dscores.unflatten(2, {group, part.count}).flatten(1, 2);
+      add_bias_gradient(dbias, by_head, score_part(part, q.size(1)), bias.by_distance);
+    }
+    dscores.mul_(scale);
     put_back(dq, at::matmul(dscores, keys), part);
     const auto of_keys = [&](const at::Tensor& all) {
       return all.narrow(1, part.key, part.keys).transpose(1, 2);
@@ -133,7 +158,7 @@ kernels::AttentionBlockGradients composed_attention_backward(const at::Tensor& g
     of_keys(dk).add_(at::matmul(dscores.transpose(2, 3), queries));
     of_keys(dv).add_(at::matmul(probabilities.transpose(2, 3), dout));
   });
-  return {dq, dk.to(dtype), dv.to(dtype)};
+  return {dq, dk.to(dtype), dv.to(dtype), dbias};
 }
 
 }  // namespace d9d::cuda

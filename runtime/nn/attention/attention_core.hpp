@@ -5,10 +5,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "kernels/ops/attention_ops.hpp"
 
 namespace d9d {
+
+class AttentionBias;
 
 struct AttentionRule {
   double scale = 1;  // of the scores
@@ -20,6 +23,7 @@ struct AttentionRule {
   bool causal = true;  // else a token sees those after it, too
   // Logits [Hq] of q's heads that take mass in the softmax, from kernels::sink_logits(); undefined: none.
   at::Tensor sinks = {};
+  std::shared_ptr<const AttentionBias> bias = nullptr;  // of q's heads; null: none
 };
 
 class AttentionCore {
@@ -30,11 +34,16 @@ class AttentionCore {
   // [B, S, Hq, Dv]. Differentiable.
   virtual at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const AttentionRule& rule) const = 0;
+  // Whether a rule may have a bias. Default: it may.
+  virtual bool takes_bias() const { return true; }
 };
 
 // The rule's mask for whole sequences, and within it the keys of each token's document.
 kernels::AttentionMask mask_of(const AttentionRule& rule);
 kernels::VisibleKeys visible_keys(const AttentionRule& rule);
+// The rule's bias of the scores of q to k, whose heads and first token stand at these places; none without one.
+kernels::ScoreBias bias_of(const AttentionRule& rule, const at::Tensor& q, const at::Tensor& k,
+                           std::int64_t first_head = 0, std::int64_t first_query = 0);
 
 // For a rank that holds whole sequences.
 class LocalAttention final : public AttentionCore {

@@ -27,6 +27,7 @@ GroupedQueryAttention::GroupedQueryAttention(ParameterMaker& make, const Attenti
   o_proj_ = make.child<Linear>(*this, "o_proj", options.num_heads * options.value_head_dim, hidden);
   if (options.output_bias) o_proj_->add_bias(make, "o_proj");
   if (options.sinks) sinks_ = make.normal(*this, "sinks", {options.num_heads});
+  bias_ = make_position_bias(make, *this, options);
   if (!options.qk_norm) return;
   const auto norm = [&](const char* name) {
     return make.child<RmsNorm>(*this, name, options.head_dim, options.norm_eps, options.zero_centered_norm);
@@ -42,12 +43,22 @@ void GroupedQueryAttention::shard(TensorParallel& tensor, const ActivationShards
   tensor.column(q_proj_->weight, q_proj_->bias);
   tensor.row(o_proj_->weight);
   if (sinks_.defined()) tensor.shard(sinks_, 0);
+  if (bias_) bias_->shard(tensor);
   if (options_.num_kv_heads % tensor.size() != 0) {
     key_head_ = tensor.rank() * options_.num_kv_heads / tensor.size();
     return;
   }
   tensor.column(k_proj_->weight, k_proj_->bias);
   tensor.column(v_proj_->weight, v_proj_->bias);
+}
+
+void GroupedQueryAttention::set_core(std::shared_ptr<const AttentionCore> core) {
+  D9D_REQUIRE(
+      !bias_ || core->takes_bias(),
+      "attention with a bias of its scores (ALiBi, buckets of distances or a model's own) cannot be shared "
+      "by ring attention, whose blocks do not know all positions; set parallelism.context.attention: "
+      "ulysses, or mesh.context_parallel_shard and context_parallel_replicate to 1");
+  core_ = std::move(core);
 }
 
 // [B, S, K] -> [B, S, heads, dim]
@@ -60,6 +71,10 @@ std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tens
                                                                   const at::Tensor& cos,
                                                                   const at::Tensor& sin) const {
   const at::Tensor k = key_heads(keys, options_.head_dim);
+  if (!options_.rotary) {
+    if (!options_.qk_norm) return {q, k};
+    return {q_norm_->forward(q), k_norm_->forward(k)};
+  }
   const auto style = options_.interleaved ? kernels::RopeStyle::interleaved : kernels::RopeStyle::half;
   if (!options_.qk_norm) return kernels::rope(q, k, cos, sin, style);
   return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin, style,
@@ -79,7 +94,7 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
   const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
                                        {scale, options_.window, document_starts, options_.causal,
-                                        sinks_.defined() ? kernels::sink_logits(sinks_) : sinks_});
+                                        sinks_.defined() ? kernels::sink_logits(sinks_) : sinks_, bias_});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;
   return o_proj_->forward_shared(gated.flatten(2), tokens_);
 }

@@ -46,7 +46,9 @@ at::Tensor KeyValueCache::whole_stretch(const at::Tensor& q, const kernels::Cach
   };
   kernels::AttentionMask mask = mask_of(rule);
   mask.offset = stretch.past;
-  return kernels::attention(q, seen(keys_), seen(values_), mask, rule.scale, {}, rule.sinks);
+  const at::Tensor keys = seen(keys_);
+  return kernels::attention(q, keys, seen(values_), mask, rule.scale, {}, rule.sinks,
+                            bias_of(rule, q, keys, 0, stretch.past));
 }
 
 at::Tensor KeyValueCache::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -61,9 +63,9 @@ at::Tensor KeyValueCache::attend(const at::Tensor& q, const at::Tensor& k, const
   const auto one_by_one = [&](const at::Tensor& rows, const kernels::CacheStretches& of) {
     return kernels::cached_attention(rows[0], keys_, values_, of, rule.window, rule.scale).unsqueeze(0);
   };
-  // Attention of single tokens has no sinks.
+  // Attention of single tokens has no sinks and no biases.
   const auto in_blocks = [&](const kernels::CacheStretch& stretch) {
-    return has_many(stretch) || (rule.sinks.defined() && stretch.count > 0);
+    return has_many(stretch) || ((rule.sinks.defined() || rule.bias) && stretch.count > 0);
   };
   if (std::none_of(stretches.begin(), stretches.end(), in_blocks)) return one_by_one(q, stretches);
   const at::Tensor out = at::zeros({1, q.size(1), q.size(2), v.size(3)}, q.options().requires_grad(false));

@@ -46,8 +46,10 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   const std::int64_t queries = heads * options.head_dim, keys = kv_heads * options.head_dim;
   const std::int64_t values = kv_heads * options.value_head_dim, mixed = heads * options.value_head_dim;
   const std::int64_t gates = options.output_gate ? queries : 0;
-  const std::int64_t biases = (options.qkv_bias ? queries + gates + keys + values : 0) +
-                              (options.output_bias ? hidden : 0) + (options.sinks ? heads : 0);
+  const std::int64_t biases =
+      (options.qkv_bias ? queries + gates + keys + values : 0) + (options.output_bias ? hidden : 0) +
+      (options.sinks ? heads : 0) +
+      (options.position_bias == PositionBias::buckets ? options.bias_buckets * heads : 0);
   BlockCosts costs;
   costs.products = hidden * (queries + gates + keys + values + mixed);
   costs.active = costs.products + biases + (options.qk_norm ? 2 * options.head_dim : 0);

@@ -6,6 +6,10 @@
 
 namespace d9d {
 
+// How scores depend on the distance of tokens, beside RoPE (attention/attention_bias.hpp). alibi: a head's slope times
+// the distance; buckets: learned, as in T5.
+enum class PositionBias { none, alibi, buckets };
+
 struct AttentionOptions {
   std::int64_t hidden_size = 0;
   std::int64_t num_heads = 0;  // of queries; a multiple of num_kv_heads
@@ -25,6 +29,10 @@ struct AttentionOptions {
   bool qkv_bias = false;
   bool output_bias = false;
   bool sinks = false;  // each query head has a learned logit that takes mass in its softmax: parameter sinks
+  bool rotary = true;  // else no RoPE turns queries and keys
+  PositionBias position_bias = PositionBias::none;
+  std::int64_t bias_buckets = 32;   // of all distances; in both directions half of them for later keys
+  std::int64_t bias_longest = 128;  // distances from here on share the last bucket
 
   std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };

@@ -24,7 +24,7 @@ class ParameterMaker {
   at::Tensor normal(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
   at::Tensor constant(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape, float value);
 
-  // Zeros [E, width], a vector for each expert (ParameterRole::vectors).
+  // Zeros [N, width], vectors of experts or of buckets of distances (ParameterRole::vectors).
   at::Tensor vectors(torch::nn::Module& owner, const std::string& name, at::IntArrayRef shape);
 
   // A persistent buffer of fp32 zeros (StageBuffer), whatever the dtype of the parameters.

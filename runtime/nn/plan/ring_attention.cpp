@@ -216,9 +216,10 @@ class RingNode final : public torch::autograd::Node {
     D9D_CHECK(q_.defined(),
               "ring attention was run backward twice; its inputs are gone after the first time");
     const at::NoGradGuard off;
-    const auto [dq, dk, dv] = ring_backward(ring_, grads[0], q_, k_, v_, forward_);
+    const auto found = ring_backward(ring_, grads[0], q_, k_, v_, forward_);
     const at::Tensor& sinks = ring_.rule.sinks;
-    return {dq, dk, dv, sinks.defined() ? kernels::sink_gradient(grads[0], forward_, sinks) : at::Tensor()};
+    return {found.dq, found.dk, found.dv,
+            sinks.defined() ? kernels::sink_gradient(grads[0], forward_, sinks) : at::Tensor()};
   }
 
   Ring ring_;
@@ -230,6 +231,7 @@ class RingNode final : public torch::autograd::Node {
 
 at::Tensor RingAttention::attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                  const AttentionRule& rule) const {
+  D9D_CHECK(!rule.bias, "ring attention is given a bias, which it does not take");
   // Keys and values travel as one tensor, so they have to be equally wide.
   if (k.size(3) != v.size(3)) {
     const auto equally_wide = [&](const at::Tensor& wide_q, const at::Tensor& wide_k,

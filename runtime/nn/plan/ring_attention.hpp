@@ -19,6 +19,8 @@ class RingAttention final : public AttentionCore {
   // Sums of blocks are fp32 (fp64 for fp64). Every rank must hold the tokens that tokens_of() says.
   at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                     const AttentionRule& rule) const override;
+  // The keys of a block are tokens of several places in the row.
+  bool takes_bias() const override { return false; }
 
  private:
   const SharedCommunicator group_;

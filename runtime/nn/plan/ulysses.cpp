@@ -84,7 +84,8 @@ at::Tensor UlyssesAttention::attend(const at::Tensor& q, const at::Tensor& k, co
   const at::Tensor sinks =
       rule.sinks.defined() ? rule.sinks.narrow(0, group_->rank() * queries, queries) : at::Tensor();
   const at::Tensor mixed =
-      kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale, visible_keys(rule), sinks);
+      kernels::attention(heads[0], heads[1], heads[2], mask_of(rule), rule.scale, visible_keys(rule), sinks,
+                         bias_of(rule, heads[0], heads[1], group_->rank() * queries));
   return to_tokens(mixed);
 }
 

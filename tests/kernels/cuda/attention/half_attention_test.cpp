@@ -80,13 +80,13 @@ HeadsOfAttention moved_there(const HeadsOfAttention& in) {
 
 AttentionBlock forward(const HeadsOfAttention& in, const AttentionMask& mask, at::ScalarType dtype,
                        const VisibleKeys& visible = {}) {
-  return table_under_test().attention_block.function()(in.q, in.k, in.v, mask, in.scale, dtype, visible);
+  return table_under_test().attention_block.function()(in.q, in.k, in.v, mask, in.scale, dtype, visible, {});
 }
 AttentionBlockGradients backward(const HeadsOfAttention& in, const AttentionBlock& of,
                                  const AttentionMask& mask, at::ScalarType dtype,
                                  const VisibleKeys& visible = {}) {
   return table_under_test().attention_block_backward.function()(in.grad, in.q, in.k, in.v, of, mask, in.scale,
-                                                                dtype, visible);
+                                                                dtype, visible, {});
 }
 Attended attend(const HeadsOfAttention& in, const AttentionMask& mask, const VisibleKeys& visible = {}) {
   const AttentionBlock block = forward(in, mask, at::kBFloat16, visible);

@@ -191,6 +191,16 @@ TEST_F(DelayedOps, OfAttentionGiveTheBitsOfTheCpu) {
         return {kernels::attention(q, k, in[2], kernels::causal_mask, 0.3)};
       },
       inputs);
+  for (const auto& [bias, by_distance] : {std::pair{numbers({1, 4, 5, 5}, 7), false},
+                                          {numbers({2, 1, 1, 5}, 7), false},
+                                          {numbers({1, 4, 1, 9}, 7), true}}) {
+    expect_same_bits(
+        [by_distance = by_distance](const Tensors& in) -> Tensors {
+          return {kernels::attention(in[0], in[1], in[2], kernels::causal_mask, 0.3, {}, {},
+                                     {in[3], by_distance})};
+        },
+        {inputs[0], inputs[1], inputs[2], bias});
+  }
   expect_same_bits(
       [](const Tensors& in) -> Tensors {
         const at::Tensor q = in[0].detach(), k = in[1].detach(), v = in[2].detach();

@@ -4,6 +4,7 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include "kernels/attention/distance_bias.hpp"
 #include "runtime/nn/attention/rotary.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "tests/runtime/family/golden_model.hpp"
@@ -33,6 +34,8 @@ struct MadeAttention {
     draw_initial_weights(make.parameters(), 3);
     for (const StageParameter& parameter : make.parameters()) {
       if (parameter.name.ends_with("norm.weight")) parameter.tensor.detach().add_(values({width}, 8));
+      if (parameter.name == "relative_attention_bias")
+        parameter.tensor.detach().copy_(values(parameter.tensor.sizes(), 9));
     }
     RotaryTable table({.interleaved = given.interleaved}, given.turning_dim());
     std::tie(cos, sin) = table.at_positions(at::arange(length, at::kLong).view({1, length}));
@@ -58,8 +61,26 @@ struct MadeAttention {
     const at::Tensor numbers = at::view_as_complex(x.contiguous().unflatten(-1, {pairs, 2}));
     return at::view_as_real(numbers * at::polar(at::ones_like(angle), angle)).flatten(-2);
   }
+  // [heads, S, S], an element at a time.
+  at::Tensor position_bias() const {
+    const at::Tensor bias = at::zeros({heads, length, length}, at::kDouble);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      for (std::int64_t i = 0; i < length; ++i) {
+        for (std::int64_t j = 0; j < length; ++j) {
+          if (options.position_bias == PositionBias::alibi)
+            bias[head][i][j] = -std::pow(4.0, -head - 1.0) * static_cast<double>(std::abs(i - j));
+          if (options.position_bias == PositionBias::buckets) {
+            bias[head][i][j] = weight("relative_attention_bias")[kernels::distance_bucket(
+                j - i, options.bias_buckets, options.bias_longest, !options.causal)][head];
+          }
+        }
+      }
+    }
+    return bias;
+  }
   // [B, S, heads, width]: the first dimensions turn.
   at::Tensor turned(const at::Tensor& x) const {
+    if (!options.rotary) return x;
     const std::int64_t turning = options.turning_dim();
     const at::Tensor first = x.narrow(-1, 0, turning), rest = x.narrow(-1, turning, width - turning);
     if (options.interleaved) return at::cat({turned_as_complex(first), rest}, -1);
@@ -85,7 +106,8 @@ struct MadeAttention {
                      v = spread(key("v_proj.weight"));
     const at::Tensor later = at::ones({length, length}, at::kBool).triu(options.causal ? 1 : length);
     const at::Tensor scores =
-        (turned_q.matmul(k.transpose(2, 3)) / std::sqrt(double{width})).masked_fill(later, -INFINITY);
+        (turned_q.matmul(k.transpose(2, 3)) / std::sqrt(double{width}) + position_bias())
+            .masked_fill(later, -INFINITY);
     const at::Tensor all =
         options.sinks
             ? at::cat({scores, weight("sinks").view({1, -1, 1, 1}).expand({scores.size(0), -1, length, 1})},
@@ -122,6 +144,23 @@ TEST(GroupedQueryAttention, Mod10Mod32SeesBothSidesAndHasSinksByChoice) {
   expect_reference(options);
   options.causal = false;
   expect_reference(options);
+}
+
+TEST(GroupedQueryAttention, Mod32HasABiasOfPositionsWithRopeOrInItsPlace) {
+  for (const PositionBias bias : {PositionBias::none, PositionBias::alibi, PositionBias::buckets}) {
+    for (const bool rotary : {true, false}) {
+      for (const bool causal : {true, false}) {
+        AttentionOptions options = attention_options();
+        options.position_bias = bias;
+        options.rotary = rotary;
+        options.causal = causal;
+        options.qk_norm = options.sinks = bias != PositionBias::alibi;
+        options.bias_buckets = 8;
+        options.bias_longest = 5;
+        expect_reference(options);
+      }
+    }
+  }
 }
 
 TEST(GroupedQueryAttention, TurnsTheFirstDimensionsOnly) {

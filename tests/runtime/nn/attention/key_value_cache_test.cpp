@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/nn/attention/attention_bias.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::test {
@@ -20,11 +21,17 @@ struct Heads {
 
 // Long and short stretches in one pass, behind nothing and behind other tokens; then tokens of no sequence.
 TEST(KeyValueCache, AttendsAsOverWholeSequences) {
-  for (const auto& [window, has_sinks] :
-       {std::pair{0, false}, {3, false}, {11, false}, {0, true}, {3, true}}) {
+  for (const auto& [window, has_sinks, has_bias] : {std::tuple{0, false, false},
+                                                    {3, false, false},
+                                                    {11, false, false},
+                                                    {0, true, false},
+                                                    {3, true, false},
+                                                    {0, false, true},
+                                                    {3, true, true}}) {
     SCOPED_TRACE(window);
     const Heads a(23, 1), b(12, 5);
     AttentionRule rule{0.7, window};
+    if (has_bias) rule.bias = std::make_shared<AlibiBias>(4);
     if (has_sinks) rule.sinks = values({4}, 9);
     const at::Tensor whole_a = LocalAttention().attend(a.q, a.k, a.v, rule),
                      whole_b = LocalAttention().attend(b.q, b.k, b.v, rule);
