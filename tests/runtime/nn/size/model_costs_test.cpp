@@ -33,18 +33,18 @@ Qwen3Config tiny_moe() {
 }
 
 class ModelCosts : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
-                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
-                                         "dense_families/llama", "dense_families/llama_bias_tied",
-                                         "dense_families/llama_mlp_bias", "dense_families/qwen2",
-                                         "dense_families/mistral", "dense_families/qwen2_window",
-                                         "sparse_families/mixtral", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed", "sparse_families/gpt_oss",
-                                         "sparse_families/gpt_oss_balanced", "latent_families/deepseek_v3",
-                                         "latent_families/deepseek_v3_yarn",
-                                         "latent_families/deepseek_v3_plain", "qwen3_next/every_fourth",
-                                         "qwen3_next/mixed", "gemma3_text/published", "gemma3_text/capped"),
-                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ModelCosts,
+    testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed", "dense_families/llama",
+                    "dense_families/llama_bias_tied", "dense_families/llama_mlp_bias", "dense_families/qwen2",
+                    "dense_families/mistral", "dense_families/qwen2_window", "sparse_families/mixtral",
+                    "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed", "sparse_families/gpt_oss",
+                    "sparse_families/gpt_oss_balanced", "latent_families/deepseek_v3",
+                    "latent_families/deepseek_v3_yarn", "latent_families/deepseek_v3_plain",
+                    "qwen3_next/every_fourth", "qwen3_next/mixed", "gemma3_text/published",
+                    "gemma3_text/capped", "modernbert/modernbert", "modernbert/modernbert_padded",
+                    "modernbert/modernbert_full"),
+    [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
   const GoldenModel golden = golden_model(GetParam());
