@@ -204,6 +204,7 @@ ModernBertConfig::ModernBertConfig() {
   bos_token_id = 50281;
   eos_token_ids = {50282};
   rope.theta = 160000;
+  window_rope = RopeOptions{.theta = modernbert_local_theta};
 }
 
 const ModelKeys& ModernBertConfig::keys() const {

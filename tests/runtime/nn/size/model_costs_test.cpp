@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include "runtime/family/gpt_oss/config.hpp"
+#include "runtime/family/modernbert/config.hpp"
 #include "runtime/family/qwen2_moe/config.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
@@ -116,6 +117,19 @@ std::shared_ptr<FamilyModel> tiny_qwen2_moe() {
   return config;
 }
 
+std::shared_ptr<FamilyModel> tiny_modernbert() {
+  auto config = std::make_shared<ModernBertConfig>();
+  config->vocab_size = 4096;
+  config->hidden_size = 256;
+  config->intermediate_size = 384;
+  config->num_hidden_layers = 3;
+  config->num_attention_heads = 8;
+  config->pad_token_id.reset();
+  config->windows = {16, {false, true, true}};
+  config->settle();
+  return config;
+}
+
 std::shared_ptr<FamilyModel> tiny_gpt_oss() {
   auto config = std::make_shared<GptOssConfig>();
   config->vocab_size = 4096;
@@ -174,7 +188,7 @@ TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   at::set_num_threads(1);
   std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe(), tiny_gpt_oss(), tiny_qwen3_next(false),
-                                                   tiny_qwen3_next(true)};
+                                                   tiny_qwen3_next(true), tiny_modernbert()};
   for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
     Qwen3Config config = tiny_moe();
     config.kind = family;
