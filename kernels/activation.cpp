@@ -22,6 +22,11 @@ struct Gelu {
   static constexpr auto forward = &OpTable::gelu_mul;
   static constexpr auto backward = &OpTable::gelu_mul_backward;
 };
+struct GeluErf {
+  static constexpr const char* name = "d9d::gelu_erf_mul";
+  static constexpr auto forward = &OpTable::gelu_erf_mul;
+  static constexpr auto backward = &OpTable::gelu_erf_mul_backward;
+};
 
 template <class Activation>
 class GatedMulNode : public BackwardNode {
@@ -100,6 +105,10 @@ at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up) {
 
 at::Tensor gelu_mul(const at::Tensor& gate, const at::Tensor& up) {
   return gated_mul<Gelu>(gate, up);
+}
+
+at::Tensor gelu_erf_mul(const at::Tensor& gate, const at::Tensor& up) {
+  return gated_mul<GeluErf>(gate, up);
 }
 
 at::Tensor clamped_swiglu(const at::Tensor& gate_up, double alpha, double limit) {

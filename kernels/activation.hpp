@@ -11,6 +11,8 @@ at::Tensor silu_mul(const at::Tensor& gate, const at::Tensor& up);
 // The same with gelu(g) = 0.5 g (1 + tanh(sqrt(2 / pi) (g + 0.044715 g^3))) (Hendrycks and Gimpel 2016, arXiv
 // 1606.08415, section 2) instead of silu.
 at::Tensor gelu_mul(const at::Tensor& gate, const at::Tensor& up);
+// The same with gelu(g) = 0.5 g (1 + erf(g / sqrt(2))), which that formula approximates.
+at::Tensor gelu_erf_mul(const at::Tensor& gate, const at::Tensor& up);
 // The gated unit of gpt-oss: (u + 1) g sigmoid(alpha g) with g = min(gate, limit) and u = up within +-limit, in fp32,
 // cast to the dtype at the end. gate_up [.., 2 I] holds gate and up in turns -> [.., I]. As in torch, a value at its
 // bound still has a gradient. Composed of ATen's ops on every device. Backward keeps only gate_up.

@@ -1,6 +1,8 @@
 #pragma once
-// Root mean square normalisation (Zhang and Sennrich 2019, eq. 4), computed in fp32 for every dtype.
-//   y = x / sqrt(mean(x^2) + eps) * weight          zero_centered: ... * (1 + weight)
+// Root mean square normalisation (Zhang and Sennrich 2019, eq. 4) and layer normalisation without a bias (Ba et al.
+// 2016, arXiv 1607.06450, eq. 3), computed in fp32 for every dtype.
+//   rms_norm    y = x / sqrt(mean(x^2) + eps) * weight          zero_centered: ... * (1 + weight)
+//   layer_norm  y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * weight
 // x [.., W] fp32, bf16 or fp64; weight [W] of the same dtype; y as x. The weight gradient is summed in fp32
 // in a fixed order, so it does not change from run to run.
 
@@ -18,5 +20,10 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, b
 std::tuple<at::Tensor, at::Tensor> add_rms_norm(const at::Tensor& x, const at::Tensor& residual,
                                                 const at::Tensor& weight, double eps,
                                                 bool zero_centered = false);
+
+// The same for layer_norm.
+at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
+std::tuple<at::Tensor, at::Tensor> add_layer_norm(const at::Tensor& x, const at::Tensor& residual,
+                                                  const at::Tensor& weight, double eps);
 
 }  // namespace d9d::kernels

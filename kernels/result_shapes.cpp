@@ -31,11 +31,20 @@ void add_dense(OpTable& table) {
   table.gelu_mul_backward = [](T, T gate, T up) {
     return SiluMulGradients{like(gate, gate.sizes()), like(up, up.sizes())};
   };
+  table.gelu_erf_mul = table.gelu_mul;
+  table.gelu_erf_mul_backward = table.gelu_mul_backward;
   table.rms_norm = [](T x, T residual, T, double, double) {
     return Normed{like(x, x.sizes()), residual.defined() ? like(x, x.sizes()) : at::Tensor(),
                   sums(x, {x.numel() / x.size(-1)})};
   };
   table.rms_norm_backward = [](T, T x, T weight, double, T, T, bool with_dweight) {
+    return NormGradients{like(x, x.sizes()), with_dweight ? sums(x, weight.sizes()) : at::Tensor()};
+  };
+  table.layer_norm = [](T x, T residual, T, double) {
+    return Normed{like(x, x.sizes()), residual.defined() ? like(x, x.sizes()) : at::Tensor(),
+                  sums(x, {2, x.numel() / x.size(-1)})};
+  };
+  table.layer_norm_backward = [](T, T x, T weight, T, T, bool with_dweight) {
     return NormGradients{like(x, x.sizes()), with_dweight ? sums(x, weight.sizes()) : at::Tensor()};
   };
   table.embedding = [](T ids, T weight, int64_t, int64_t) {

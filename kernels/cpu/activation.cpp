@@ -27,6 +27,16 @@ struct GeluLoops {
     return table.gelu_mul_backward;
   }
 };
+struct GeluErfLoops {
+  template <class T>
+  static auto of(const LoopTable<T>& table) {
+    return table.gelu_erf_mul;
+  }
+  template <class T>
+  static auto backward_of(const LoopTable<T>& table) {
+    return table.gelu_erf_mul_backward;
+  }
+};
 
 template <class Loops>
 at::Tensor gated_mul(const at::Tensor& gate, const at::Tensor& up) {
@@ -69,6 +79,8 @@ void add_activation(OpTable& table) {
   table.silu_mul_backward = gated_mul_backward<SiluLoops>;
   table.gelu_mul = gated_mul<GeluLoops>;
   table.gelu_mul_backward = gated_mul_backward<GeluLoops>;
+  table.gelu_erf_mul = gated_mul<GeluErfLoops>;
+  table.gelu_erf_mul_backward = gated_mul_backward<GeluErfLoops>;
 }
 
 }  // namespace d9d::kernels::cpu

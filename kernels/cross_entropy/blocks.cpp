@@ -59,12 +59,14 @@ void add_gradients(const TokenBlock& block, const at::Tensor& hidden, at::Tensor
                    const at::Tensor& gradient, const at::Tensor& inverse, const CrossEntropyWanted& wanted,
                    const at::Tensor& rounded) {
   const at::Tensor dhidden = block.of(wanted.dhidden);
+  const bool of_weights = wanted.dweight();
+  at::Tensor factor = inverse;
+  if (wanted.scale.defined() && (of_weights || wanted.dbias.defined()))
+    factor = inverse * block.of(wanted.scale).unsqueeze(1);
+  if (wanted.dbias.defined())
+    matmul(wanted.dbias.unsqueeze(1), gradient.t(), factor, block.first == 0 ? 0 : 1);
   at::Tensor scaled;  // the same for all tables
-  if (wanted.dweight()) {
-    const at::Tensor factor =
-        wanted.scale.defined() ? inverse * block.of(wanted.scale).unsqueeze(1) : inverse;
-    scaled = (block.of(hidden) * factor).to(hidden.scalar_type());
-  }
+  if (of_weights) scaled = (block.of(hidden) * factor).to(hidden.scalar_type());
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const at::Tensor own = logits_of(gradient, tables, i);
     const at::Tensor dweight = wanted.dweights.empty() ? at::Tensor() : wanted.dweights[i];
@@ -91,7 +93,7 @@ bool CrossEntropyWanted::dweight() const {
 }
 
 bool CrossEntropyWanted::gradient() const {
-  return dhidden.defined() || dweight();
+  return dhidden.defined() || dbias.defined() || dweight();
 }
 
 int64_t vocabulary_rows(at::TensorList tables) {
@@ -100,8 +102,8 @@ int64_t vocabulary_rows(at::TensorList tables) {
   return rows;
 }
 
-void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
-                const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
+void run_blocks(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias,
+                const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
   // The size of a block depends on the whole vocabulary, so that all ranks that share it have the same
   // blocks and call `gather` equally often.
   const int64_t count = hidden.size(0), own = vocabulary_rows(tables),
@@ -118,8 +120,9 @@ void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidToke
   for (int64_t first = 0; first < count; first += block_rows) {
     const TokenBlock block{first, std::min(block_rows, count - first)};
     const at::Tensor logits = buffer.narrow(0, 0, block.rows);
+    if (bias.defined()) logits.copy_(bias.unsqueeze(0).expand_as(logits));
     for (std::size_t i = 0; i < tables.size(); ++i) {
-      matmul(logits_of(logits, tables, i), block.of(hidden), tables[i].t());
+      matmul(logits_of(logits, tables, i), block.of(hidden), tables[i].t(), bias.defined() ? 1 : 0);
     }
     at::Tensor whole_rows, columns;
     if (rounded.defined()) (whole ? whole_rows : columns) = rounded.narrow(0, 0, block.rows);

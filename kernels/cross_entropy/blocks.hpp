@@ -16,7 +16,8 @@ struct CrossEntropyWanted {
   at::Tensor dhidden;                // [n, H] for an upstream gradient of one, or undefined
   std::vector<at::Tensor> dweights;  // one per table, undefined if not wanted; empty: none is wanted
   double beta = 0;                   // dweight = gradient + beta dweight
-  at::Tensor scale;                  // [n] upstream gradient for the dweights, or undefined: one
+  at::Tensor scale;                  // [n] upstream gradient for the dweights and dbias, or undefined: one
+  at::Tensor dbias = {};             // [V] in sum_dtype, overwritten, or undefined
 
   bool dweight() const;   // of any table
   bool gradient() const;  // of a table or of hidden
@@ -31,9 +32,9 @@ struct SharedVocabulary {
 };
 
 // Computes the wanted results. hidden [n, H] holds the valid tokens. The tables [V_i, H] follow each
-// other in the vocabulary; they are all of it if `shared` is null.
-void run_blocks(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
-                const CrossEntropyWanted& wanted, SharedVocabulary* shared);
+// other in the vocabulary; they are all of it if `shared` is null. bias [V], of the rows of the tables; undefined: none.
+void run_blocks(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias,
+                const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared);
 // Returns the number of rows of all tables together.
 int64_t vocabulary_rows(at::TensorList tables);
 

@@ -68,21 +68,23 @@ at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t co
   return all.index_copy_(0, index, compact);
 }
 
-void run(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
+void run(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias, const ValidTokens& valid,
          const CrossEntropyWanted& wanted, std::optional<SharedVocabulary>& shared) {
   if (hidden.size(0) == 0 && wanted.beta == 0) {
     for (const at::Tensor& dweight : wanted.dweights) {
       if (dweight.defined()) dweight.zero_();
     }
   }
-  if (!shared && worth_columns(hidden, vocabulary_rows(tables))) {
+  if (hidden.size(0) == 0 && wanted.dbias.defined()) wanted.dbias.zero_();
+  if (!shared && !bias.defined() && worth_columns(hidden, vocabulary_rows(tables))) {
     run_columns(hidden, tables, valid, wanted);
   } else {
-    run_blocks(hidden, tables, valid, wanted, shared ? &*shared : nullptr);
+    run_blocks(hidden, tables, bias, valid, wanted, shared ? &*shared : nullptr);
   }
 }
 
-// Inputs: hidden, tables. Saved: compact hidden, index, labels, dhidden (when made), tables.
+// Inputs: hidden, tables, bias (may be undefined). Saved: compact hidden, index, labels, dhidden (when made), tables,
+// bias.
 class CrossEntropyNode : public BackwardNode {
  public:
   std::string name() const override { return "d9d::linear_cross_entropy"; }
@@ -90,23 +92,29 @@ class CrossEntropyNode : public BackwardNode {
     BackwardNode::release_variables();
     kept.reset();
     shared.reset();
+    dbias.reset();
   }
   int64_t tokens = 0;
   std::size_t num_tables = 0;
   std::shared_ptr<KeptGradient> kept;
   std::optional<SharedVocabulary> shared;
+  at::Tensor dbias;  // of the bias, for an upstream gradient of one; undefined without
 
  protected:
   Gradients backward(Gradients grads) override {
-    Gradients result(1 + num_tables);
+    Gradients result(2 + num_tables);
     if (!grads[0].defined()) return result;
     const at::Tensor hidden = saved(0), dhidden_one = saved(3);
     const ValidTokens valid{saved(1), saved(2)};
     const at::Tensor scale = at::index_select(grads[0], 0, valid.index).to(sum_dtype(hidden.scalar_type()));
     if (wants(0))
       result[0] = spread(dhidden_one.mul(scale.unsqueeze(1)).to(hidden.scalar_type()), valid.index, tokens);
-    if (kept && is_uniform(grads[0], scale)) {
-      add_kept(scale.numel() > 0 ? scale.narrow(0, 0, 1) : at::ones({1}, scale.options()), result);
+    const bool uniform = (kept || dbias.defined()) && is_uniform(grads[0], scale);
+    const at::Tensor factor =
+        uniform && scale.numel() > 0 ? scale.narrow(0, 0, 1) : at::ones({1}, scale.options());
+    if (dbias.defined()) add_bias(hidden, valid, scale, uniform ? factor : at::Tensor(), result);
+    if (kept && uniform) {
+      add_kept(factor, result);
     } else if (num_tables == 1) {
       add_later(hidden, valid, scale, result);
     } else {
@@ -118,6 +126,16 @@ class CrossEntropyNode : public BackwardNode {
 
  private:
   at::Tensor table(std::size_t index) { return saved(4 + index); }
+  at::Tensor bias() { return saved(4 + num_tables); }
+  std::vector<at::Tensor> tables() {
+    std::vector<at::Tensor> all;
+    for (std::size_t i = 0; i < num_tables; ++i) all.push_back(table(i).detach());
+    return all;
+  }
+  at::Tensor bias_values() {
+    const at::Tensor own = bias();
+    return own.defined() ? own.detach() : own;
+  }
 
   // Whether all tokens have the same upstream gradient. That of a sum or a mean is one number expanded by
   // a stride of 0, which is known without reading it.
@@ -135,29 +153,46 @@ class CrossEntropyNode : public BackwardNode {
   }
   void add_later(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
                  Gradients& result) {
-    const at::Tensor weight = table(0);
+    const at::Tensor weight = table(0), of_logits = bias_values();
     const auto compute = [=, shared = shared](const at::Tensor& into, double beta) mutable {
-      run(hidden, weight.detach(), valid, {{}, {}, {into}, beta, scale}, shared);
+      run(hidden, weight.detach(), of_logits, valid, {{}, {}, {into}, beta, scale}, shared);
     };
     result[1] = weight_gradient(1, weight, compute, /*reads=*/true);
   }
   // Computes the gradients during backward, when the values of all tables are available.
   void add_now(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
                Gradients& result) {
-    std::vector<at::Tensor> tables, dweights;
-    for (std::size_t i = 0; i < num_tables; ++i) {
-      tables.push_back(table(i).detach());
-      dweights.push_back(wants(1 + i) ? at::empty(tables[i].sizes(), scale.options()) : at::Tensor());
-    }
+    const std::vector<at::Tensor> values = tables();
+    std::vector<at::Tensor> dweights;
+    for (std::size_t i = 0; i < num_tables; ++i)
+      dweights.push_back(wants(1 + i) ? at::empty(values[i].sizes(), scale.options()) : at::Tensor());
     const CrossEntropyWanted wanted{{}, {}, dweights, 0, scale};
     if (!wanted.gradient()) return;
-    run(hidden, tables, valid, wanted, shared);
+    run(hidden, values, bias_values(), valid, wanted, shared);
     for (std::size_t i = 0; i < num_tables; ++i) {
       const auto copy = [dweight = dweights[i]](const at::Tensor& into, double beta) {
         beta == 0 ? into.copy_(dweight) : into.add_(dweight);
       };
       result[1 + i] = weight_gradient(1 + i, table(i), copy);
     }
+  }
+  // `factor`: the upstream gradient of every token; undefined: they differ, and the blocks are computed again.
+  void add_bias(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
+                const at::Tensor& factor, Gradients& result) {
+    const std::size_t input = 1 + num_tables;
+    if (factor.defined()) {
+      const auto add = [one = dbias, factor](const at::Tensor& into, double beta) {
+        run_op(&OpTable::add_scaled, one, factor, into, beta);
+      };
+      result[input] = weight_gradient(input, bias(), add);
+      return;
+    }
+    const at::Tensor sum = at::empty(dbias.sizes(), dbias.options());
+    run(hidden, tables(), bias_values(), valid, {.scale = scale, .dbias = sum}, shared);
+    const auto copy = [sum](const at::Tensor& into, double beta) {
+      beta == 0 ? into.copy_(sum) : into.add_(sum);
+    };
+    result[input] = weight_gradient(input, bias(), copy);
   }
 };
 
@@ -176,12 +211,21 @@ std::vector<at::Tensor> detached(at::TensorList tables) {
   return values;
 }
 
+void check_bias(const at::Tensor& bias, const at::Tensor& hidden, int64_t rows) {
+  TORCH_CHECK(!bias.defined() ||
+                  (bias.dim() == 1 && bias.size(0) == rows && bias.scalar_type() == hidden.scalar_type()),
+              "linear_cross_entropy of ", rows, " rows and hidden ", hidden.scalar_type(), " with a bias ",
+              bias.sizes(), " ", bias.scalar_type(), ": expected a number for each row, of that dtype");
+}
+
 at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
-                   int64_t ignore_index, std::optional<SharedVocabulary> shared) {
+                   int64_t ignore_index, const at::Tensor& bias, std::optional<SharedVocabulary> shared) {
   TORCH_CHECK(!tables.empty(), "linear_cross_entropy needs at least one table");
   for (const at::Tensor& table : tables) check(hidden, table, labels);
+  check_bias(bias, hidden, vocabulary_rows(tables));
   std::vector<at::Tensor> inputs{hidden};
   inputs.insert(inputs.end(), tables.begin(), tables.end());
+  inputs.push_back(bias);
   const auto node = node_for<CrossEntropyNode>(inputs);
   const auto sums = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
   at::Tensor loss = at::zeros({hidden.size(0)}, sums);
@@ -199,11 +243,13 @@ at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Te
     node->kept = KeptGradient::make(WeightWork::current(), tables, sums);
     if (node->kept) wanted.dweights = node->kept->dweights();
   }
-  run(compact, detached(tables), valid, wanted, shared);
+  if (node && bias.defined() && bias.requires_grad()) wanted.dbias = at::empty(bias.sizes(), sums);
+  run(compact, detached(tables), bias.defined() ? bias.detach() : bias, valid, wanted, shared);
   loss.index_copy_(0, valid.index, wanted.loss);
   if (node) {
     node->tokens = hidden.size(0);
     node->num_tables = tables.size();
+    node->dbias = wanted.dbias;
     node->shared = std::move(shared);
     inputs[0] = compact;
     inputs.insert(inputs.begin() + 1, {valid.index, valid.labels, wanted.dhidden});
@@ -216,17 +262,17 @@ at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Te
 }  // namespace
 
 at::Tensor linear_cross_entropy(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
-                                int64_t ignore_index) {
-  return loss_of(hidden, tables, labels, ignore_index, {});
+                                int64_t ignore_index, const at::Tensor& bias) {
+  return loss_of(hidden, tables, labels, ignore_index, bias, {});
 }
 
 at::Tensor linear_cross_entropy_of_part(const at::Tensor& hidden, at::TensorList tables,
                                         const at::Tensor& labels, const VocabularyPart& part,
-                                        int64_t ignore_index) {
+                                        int64_t ignore_index, const at::Tensor& bias) {
   const int64_t rows = vocabulary_rows(tables);
   TORCH_CHECK(part.first >= 0 && rows > 0 && part.first + rows <= part.vocab_size, "linear_cross_entropy of ",
               rows, " rows from ", part.first, " of a vocabulary of ", part.vocab_size);
-  return loss_of(hidden, tables, labels, ignore_index, SharedVocabulary{part, {}});
+  return loss_of(hidden, tables, labels, ignore_index, bias, SharedVocabulary{part, {}});
 }
 
 }  // namespace d9d::kernels

@@ -23,7 +23,7 @@ at::Tensor activated(const at::Tensor& gate, const at::Tensor& up) {
                           .up = rows_of(u),
                           .out = data_of(out)},
                          stream_of(gate)),
-               "silu_mul, gelu_mul");
+               "silu_mul, gelu_mul, gelu_erf_mul");
   return out;
 }
 
@@ -48,7 +48,7 @@ kernels::SiluMulGradients activated_backward(const at::Tensor& dout, const at::T
                                    .d_up = data_of(result.dup),
                                    .d_stride = 2 * g.size(1)},
                                   stream_of(gate)),
-               "silu_mul_backward, gelu_mul_backward");
+               "silu_mul_backward, gelu_mul_backward, gelu_erf_mul_backward");
   return result;
 }
 
@@ -59,6 +59,8 @@ void add_activation(kernels::OpTable& table) {
   table.silu_mul_backward = activated_backward<Activation::silu>;
   table.gelu_mul = activated<Activation::gelu_tanh>;
   table.gelu_mul_backward = activated_backward<Activation::gelu_tanh>;
+  table.gelu_erf_mul = activated<Activation::gelu_erf>;
+  table.gelu_erf_mul_backward = activated_backward<Activation::gelu_erf>;
 }
 
 }  // namespace d9d::cuda

@@ -16,7 +16,7 @@ struct Forward {
 #pragma unroll
     for (int e = 0; e < size; ++e) {
       const float x = gate.at[e];
-      gate.at[e] = rounded<T>(x * sigmoid<T>(A::argument(x))) * up.at[e];
+      gate.at[e] = rounded<T>(x * A::template share<T>(x)) * up.at[e];
     }
     store_pack<size>(static_cast<T*>(call.out) + row * call.width + at, gate);
   }
@@ -32,9 +32,9 @@ struct Backward {
     Pack<size> up = load_pack<size>(row_of<T>(call.up, row) + at);
 #pragma unroll
     for (int e = 0; e < size; ++e) {
-      const float x = gate.at[e], s = sigmoid<T>(A::argument(x)), active = x * s;
-      gate.at[e] = d.at[e] * up.at[e] * (s + active * (1.0F - s) * A::slope(x));
-      up.at[e] = d.at[e] * rounded<T>(active);
+      const float x = gate.at[e], s = A::template share<T>(x);
+      gate.at[e] = d.at[e] * up.at[e] * A::template derivative<T>(x, s);
+      up.at[e] = d.at[e] * rounded<T>(x * s);
     }
     store_pack<size>(static_cast<T*>(call.d_gate) + to, gate);
     store_pack<size>(static_cast<T*>(call.d_up) + to, up);
@@ -49,9 +49,15 @@ int run(const GatedMul& call, CUstream_st* stream) {
         call.gate, call.up, call.d_out, {call.out}, {call.d_gate, call.d_stride}, {call.d_up, call.d_stride}};
     return dispatch_packs<T>(takes_packs<T>(call.width, rows), [&](auto size) {
       const std::int64_t packs = call.width / size;
-      return call.activation == Activation::silu
-                 ? launch_rows(call.rows, packs, Body<Silu, T, size()>{call}, stream)
-                 : launch_rows(call.rows, packs, Body<GeluTanh, T, size()>{call}, stream);
+      switch (call.activation) {
+        case Activation::silu:
+          return launch_rows(call.rows, packs, Body<Silu, T, size()>{call}, stream);
+        case Activation::gelu_tanh:
+          return launch_rows(call.rows, packs, Body<GeluTanh, T, size()>{call}, stream);
+        case Activation::gelu_erf:
+          break;
+      }
+      return launch_rows(call.rows, packs, Body<GeluErf, T, size()>{call}, stream);
     });
   });
 }

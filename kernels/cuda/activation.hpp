@@ -5,7 +5,7 @@
 
 namespace d9d::cuda {
 
-enum class Activation { silu, gelu_tanh };
+enum class Activation { silu, gelu_tanh, gelu_erf };
 
 // out = activation(gate) * up; the activation in fp32, rounded to the element type before the product.
 struct GatedMul {

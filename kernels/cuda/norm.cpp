@@ -10,14 +10,17 @@ namespace {
 
 using kernels::as_rows;
 
-kernels::Normed norm_of(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& norm_weight,
-                        double eps, double offset) {
+// `centers`: a LayerNorm, whose statistics are [2, rows].
+kernels::Normed normed(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& norm_weight,
+                       double eps, double offset, bool centers) {
   const c10::DeviceGuard guard(x.device());
   const at::Tensor in = as_rows(x), other = maybe_rows(residual), weight = norm_weight.contiguous();
   const auto options = x.options().requires_grad(false);
   kernels::Normed result{at::empty(x.sizes(), options),
                          residual.defined() ? at::empty(x.sizes(), options) : at::Tensor(),
-                         at::empty({in.size(0)}, options.dtype(at::kFloat))};
+                         centers ? at::empty({2, in.size(0)}, options.dtype(at::kFloat))
+                                 : at::empty({in.size(0)}, options.dtype(at::kFloat))};
+  auto* const inverse = data_of<float>(result.inverse);
   check_launch(rms_norm({.type = type_of(x),
                          .rows = in.size(0),
                          .width = in.size(1),
@@ -28,19 +31,22 @@ kernels::Normed norm_of(const at::Tensor& x, const at::Tensor& residual, const a
                          .offset = static_cast<float>(offset),
                          .sum = data_of(result.sum),
                          .y = data_of(result.normed),
-                         .inverse = data_of<float>(result.inverse)},
+                         .inverse = inverse,
+                         .mean = centers ? inverse + in.size(0) : nullptr},
                         stream_of(x)),
-               "rms_norm");
+               centers ? "layer_norm" : "rms_norm");
   return result;
 }
 
-kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& norm_weight,
-                                     double offset, const at::Tensor& inverse, const at::Tensor& extra,
-                                     bool with_dweight) {
+kernels::NormGradients gradients_of(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& norm_weight,
+                                    double offset, const at::Tensor& inverse, const at::Tensor& extra,
+                                    bool with_dweight, bool centers) {
   const c10::DeviceGuard guard(x.device());
   const at::Tensor grad = as_rows(dy), in = as_rows(x), more = maybe_rows(extra),
                    weight = norm_weight.contiguous();
   kernels::NormGradients result{at::empty(x.sizes(), x.options().requires_grad(false)), {}};
+  const char* const name = centers ? "layer_norm_backward" : "rms_norm_backward";
+  const auto* const inverses = data_of<float>(inverse);
   RmsNormBackward call{.type = type_of(x),
                        .rows = in.size(0),
                        .width = in.size(1),
@@ -49,7 +55,8 @@ kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, 
                        .extra = rows_of(more),
                        .weight = weight.const_data_ptr(),
                        .offset = static_cast<float>(offset),
-                       .inverse = data_of<float>(inverse),
+                       .inverse = inverses,
+                       .mean = centers ? inverses + in.size(0) : nullptr,
                        .dx = data_of(result.dx)};
   at::Tensor partial;
   if (with_dweight) {
@@ -57,9 +64,31 @@ kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, 
     call.partial = data_of<float>(partial);
     result.dweight = at::empty({in.size(1)}, inverse.options());
   }
-  check_launch(rms_norm_backward(call, stream_of(x)), "rms_norm_backward");
-  if (with_dweight) column_sums_into(partial, result.dweight, 0, "rms_norm_backward");
+  check_launch(rms_norm_backward(call, stream_of(x)), name);
+  if (with_dweight) column_sums_into(partial, result.dweight, 0, name);
   return result;
+}
+
+kernels::Normed norm_of(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,
+                        double offset) {
+  return normed(x, residual, weight, eps, offset, /*centers=*/false);
+}
+
+kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                                     double offset, const at::Tensor& inverse, const at::Tensor& extra,
+                                     bool with_dweight) {
+  return gradients_of(dy, x, weight, offset, inverse, extra, with_dweight, /*centers=*/false);
+}
+
+kernels::Normed layer_norm_of(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
+                              double eps) {
+  return normed(x, residual, weight, eps, 0, /*centers=*/true);
+}
+
+kernels::NormGradients layer_norm_backward(const at::Tensor& dy, const at::Tensor& x,
+                                           const at::Tensor& weight, const at::Tensor& inverse,
+                                           const at::Tensor& extra, bool with_dweight) {
+  return gradients_of(dy, x, weight, 0, inverse, extra, with_dweight, /*centers=*/true);
 }
 
 }  // namespace
@@ -67,6 +96,8 @@ kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, 
 void add_norm(kernels::OpTable& table) {
   table.rms_norm = norm_of;
   table.rms_norm_backward = norm_backward;
+  table.layer_norm = layer_norm_of;
+  table.layer_norm_backward = layer_norm_backward;
 }
 
 }  // namespace d9d::cuda

@@ -38,7 +38,8 @@ __device__ inline void for_rows(std::int64_t rows, F&& f) {
   for (std::int64_t row = first; row < rows; row += std::int64_t{gridDim.x} * teams) f(row);
 }
 
-template <class T, int size, int team, int kept_packs>
+// `centers`: a LayerNorm.
+template <class T, int size, int team, int kept_packs, bool centers>
 __global__ void __launch_bounds__(threads) rms_norm_kernel(RmsNorm call) {
   const std::int64_t packs = call.width / size;
   for_rows<team>(call.rows, [&](std::int64_t row) {
@@ -46,7 +47,7 @@ __global__ void __launch_bounds__(threads) rms_norm_kernel(RmsNorm call) {
     const T* residual = row_of<T>(call.residual, row);
     T* const sum = residual ? static_cast<T*>(call.sum) + row * call.width : nullptr;
     Words<size, T> kept[kept_packs];
-    float squares = 0;
+    float sums = 0;  // of squares, or of the row
     for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
       Words<size, T> words = load_words<size>(x + i * size);
       Pack<size> pack = unpacked(words);
@@ -59,21 +60,40 @@ __global__ void __launch_bounds__(threads) rms_norm_kernel(RmsNorm call) {
         store_words<size>(sum + i * size, words);
       }
 #pragma unroll
-      for (int e = 0; e < size; ++e) squares += pack.at[e] * pack.at[e];
+      for (int e = 0; e < size; ++e) sums += centers ? pack.at[e] : pack.at[e] * pack.at[e];
       if (k >= 0) kept[k] = words;
     });
-    const float mean = team_sum<team, threads>(squares) / static_cast<float>(call.width);
-    const float inverse = 1.0F / sqrtf(mean + call.eps);
     const T* const normed = residual ? sum : x;
+    float mean = team_sum<team, threads>(sums) / static_cast<float>(call.width), middle = 0;
+    if constexpr (centers) {
+      middle = mean;
+      float squares = 0;
+      for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
+        const Pack<size> pack = unpacked(k >= 0 ? kept[k] : load_words<size>(normed + i * size));
+#pragma unroll
+        for (int e = 0; e < size; ++e) squares += (pack.at[e] - middle) * (pack.at[e] - middle);
+      });
+      mean = team_sum<team, threads>(squares) / static_cast<float>(call.width);
+    }
+    const float inverse = 1.0F / sqrtf(mean + call.eps);
     T* const y = static_cast<T*>(call.y) + row * call.width;
     for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
       Pack<size> pack = unpacked(k >= 0 ? kept[k] : load_words<size>(normed + i * size));
       const Pack<size> weight = load_pack<size>(static_cast<const T*>(call.weight) + i * size);
 #pragma unroll
-      for (int e = 0; e < size; ++e) pack.at[e] = pack.at[e] * inverse * (weight.at[e] + call.offset);
+      for (int e = 0; e < size; ++e) {
+        if constexpr (centers) {
+          pack.at[e] = (pack.at[e] - middle) * inverse * weight.at[e];
+        } else {
+          pack.at[e] = pack.at[e] * inverse * (weight.at[e] + call.offset);
+        }
+      }
       store_pack<size>(y + i * size, pack);
     });
-    if (threadIdx.x % team == 0) call.inverse[row] = inverse;
+    if (threadIdx.x % team == 0) {
+      call.inverse[row] = inverse;
+      if constexpr (centers) call.mean[row] = middle;
+    }
   });
 }
 
@@ -117,7 +137,7 @@ __device__ inline void store_sums(const Pack<size> (&sums)[kept_packs], std::int
 }
 
 // Also without a weight's gradient to write the few sums are made: less than another kernel for it.
-template <class T, int size, int team, int kept_packs>
+template <class T, int size, int team, int kept_packs, bool centers>
 __global__ void __launch_bounds__(threads) backward_kernel(RmsNormBackward call) {
   const std::int64_t packs = call.width / size;
   float* const partial = call.partial ? call.partial + blockIdx.x * call.width : nullptr;
@@ -125,8 +145,9 @@ __global__ void __launch_bounds__(threads) backward_kernel(RmsNormBackward call)
   for_rows<team>(call.rows, [&](std::int64_t row) {
     const bool first = row == blockIdx.x;  // of a block that is a team
     const float inverse = call.inverse[row];
+    const float middle = centers ? call.mean[row] : 0.0F;
     RowPack<T, size> kept[kept_packs];
-    float dot = 0;
+    float dot = 0, total = 0;
     for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
       RowPack<T, size> in;
       in.load(call, row, i);
@@ -140,8 +161,9 @@ __global__ void __launch_bounds__(threads) backward_kernel(RmsNormBackward call)
       }
 #pragma unroll
       for (int e = 0; e < size; ++e) {
-        const float product = dy.at[e] * x.at[e];
+        const float product = dy.at[e] * (centers ? x.at[e] - middle : x.at[e]);
         dot += product * (weight.at[e] + call.offset);
+        if constexpr (centers) total += dy.at[e] * weight.at[e];
         sum.at[e] += product * inverse;
       }
       if (k >= 0) {
@@ -153,6 +175,8 @@ __global__ void __launch_bounds__(threads) backward_kernel(RmsNormBackward call)
     });
     const float mean = team_sum<team, threads>(dot) / static_cast<float>(call.width);
     const float back = mean * inverse * inverse;
+    float level = 0;
+    if constexpr (centers) level = team_sum<team, threads>(total) / static_cast<float>(call.width);
     T* const dx = static_cast<T*>(call.dx) + row * call.width;
     for_packs<team, kept_packs>(packs, [&](int k, std::int64_t i) {
       RowPack<T, size> in;
@@ -162,8 +186,13 @@ __global__ void __launch_bounds__(threads) backward_kernel(RmsNormBackward call)
       Pack<size> result{};
       if (call.extra.data) result = unpacked(in.extra);
 #pragma unroll
-      for (int e = 0; e < size; ++e)
-        result.at[e] += inverse * (dy.at[e] * (weight.at[e] + call.offset) - x.at[e] * back);
+      for (int e = 0; e < size; ++e) {
+        if constexpr (centers) {
+          result.at[e] += inverse * (dy.at[e] * weight.at[e] - level - (x.at[e] - middle) * back);
+        } else {
+          result.at[e] += inverse * (dy.at[e] * (weight.at[e] + call.offset) - x.at[e] * back);
+        }
+      }
       store_pack<size>(dx + i * size, result);
     });
   });
@@ -201,8 +230,9 @@ int dispatch_backward(const RmsNormBackward& call, F&& f) {
   if (call.rows == 0 || call.width == 0) return 0;
   const std::initializer_list<ConstRows> rows = {call.dy, call.x, call.extra, {call.weight}, {call.dx}};
   return dispatch_rows(call.type, call.width, rows, [&](auto tag, auto size, auto team, auto kept) {
-    return f(backward_kernel<decltype(tag), size(), team(), kept()>,
-             blocks_for(call.rows, team, backward_blocks_max));
+    const unsigned blocks = blocks_for(call.rows, team, backward_blocks_max);
+    return call.mean ? f(backward_kernel<decltype(tag), size(), team(), kept(), true>, blocks)
+                     : f(backward_kernel<decltype(tag), size(), team(), kept(), false>, blocks);
   });
 }
 
@@ -212,8 +242,11 @@ int rms_norm(const RmsNorm& call, CUstream_st* stream) {
   if (call.rows == 0 || call.width == 0) return 0;
   const std::initializer_list<ConstRows> rows = {call.x, call.residual, {call.weight}, {call.sum}, {call.y}};
   return dispatch_rows(call.type, call.width, rows, [&](auto tag, auto size, auto team, auto kept) {
-    return launch(rms_norm_kernel<decltype(tag), size(), team(), kept()>,
-                  blocks_for(call.rows, team, blocks_max), threads, 0, stream, call);
+    const unsigned blocks = blocks_for(call.rows, team, blocks_max);
+    return call.mean ? launch(rms_norm_kernel<decltype(tag), size(), team(), kept(), true>, blocks, threads,
+                              0, stream, call)
+                     : launch(rms_norm_kernel<decltype(tag), size(), team(), kept(), false>, blocks, threads,
+                              0, stream, call);
   });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// RMSNorm (Zhang and Sennrich 2019, eq. 4), forward and backward.
+// RMSNorm (Zhang and Sennrich 2019, eq. 4) and LayerNorm without a bias (Ba et al. 2016), forward and backward.
 
 #include "kernels/cuda/launch.hpp"
 
@@ -19,6 +19,7 @@ struct RmsNorm {
   void* sum = nullptr;       // [rows, width], dense
   void* y = nullptr;         // [rows, width], dense
   float* inverse = nullptr;  // [rows]
+  float* mean = nullptr;     // [rows], of a LayerNorm: y = (. - mean) * inverse * weight; null: RMSNorm
 };
 int rms_norm(const RmsNorm& call, CUstream_st* stream);
 
@@ -34,8 +35,9 @@ struct RmsNormBackward {
   const void* weight = nullptr;  // [width]
   float offset = 0;
   const float* inverse = nullptr;
-  void* dx = nullptr;        // [rows, width], dense
-  float* partial = nullptr;  // [rms_norm_partials(call), width]
+  const float* mean = nullptr;  // of a LayerNorm: x is x - mean above, and g is g - mean(g); else null
+  void* dx = nullptr;           // [rows, width], dense
+  float* partial = nullptr;     // [rms_norm_partials(call), width]
 };
 int rms_norm_backward(const RmsNormBackward& call, CUstream_st* stream);
 // Depends on shapes and addresses only.

@@ -10,9 +10,10 @@
 namespace d9d::kernels {
 
 struct Normed {
-  at::Tensor normed;   // as x
-  at::Tensor sum;      // x + residual; undefined without a residual
-  at::Tensor inverse;  // 1 / rms of each row, [rows] in sum_dtype
+  at::Tensor normed;  // as x
+  at::Tensor sum;     // x + residual; undefined without a residual
+  // In sum_dtype. rms_norm: [rows], 1 / rms of each row. layer_norm: [2, rows], 1 / standard deviation, then the mean.
+  at::Tensor inverse;
 };
 
 struct NormGradients {
@@ -21,7 +22,7 @@ struct NormGradients {
       dweight;  // [W] in sum_dtype, summed in an order that depends on shapes only; undefined if not wanted
 };
 
-// The gradients of silu_mul and gelu_mul.
+// The gradients of silu_mul, gelu_mul and gelu_erf_mul.
 struct SiluMulGradients {
   at::Tensor dgate, dup;  // [.., I]
 };
@@ -47,6 +48,9 @@ struct DenseOps {
   Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up)> gelu_mul{"gelu_mul"};
   Op<SiluMulGradients(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up)>
       gelu_mul_backward{"gelu_mul_backward"};
+  Op<at::Tensor(const at::Tensor& gate, const at::Tensor& up)> gelu_erf_mul{"gelu_erf_mul"};
+  Op<SiluMulGradients(const at::Tensor& dout, const at::Tensor& gate, const at::Tensor& up)>
+      gelu_erf_mul_backward{"gelu_erf_mul_backward"};
 
   // normed = n / sqrt(mean(n^2) + eps) * (offset + weight) with n = x + residual, rounded to the dtype before
   // it is normed. x, residual [.., W]; residual may be undefined; weight [W].
@@ -58,6 +62,12 @@ struct DenseOps {
   Op<NormGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
                    const at::Tensor& inverse, const at::Tensor& extra, bool with_dweight)>
       rms_norm_backward{"rms_norm_backward"};
+  // The same of (n - mean(n)) / sqrt(variance(n) + eps) * weight. `inverse`: [2, rows], as layer_norm gives it.
+  Op<Normed(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps)>
+      layer_norm{"layer_norm"};
+  Op<NormGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                   const at::Tensor& inverse, const at::Tensor& extra, bool with_dweight)>
+      layer_norm_backward{"layer_norm_backward"};
 
   // Looks up int64 ids [..] in weight [V, H], rows first .. first + V of a vocabulary of `vocab_size`. An
   // id of another row gives zeros; an id outside of the vocabulary is an index error.

@@ -17,7 +17,8 @@ std::size_t for_each_op(F&& f) {
   };
   return all.template
   operator()<&T::matmul, &T::add_scaled, &T::silu_mul, &T::silu_mul_backward, &T::gelu_mul,
-             &T::gelu_mul_backward, &T::rms_norm, &T::rms_norm_backward, &T::embedding, &T::embedding_dw,
+             &T::gelu_mul_backward, &T::gelu_erf_mul, &T::gelu_erf_mul_backward, &T::rms_norm,
+             &T::rms_norm_backward, &T::layer_norm, &T::layer_norm_backward, &T::embedding, &T::embedding_dw,
              &T::rope, &T::rope_backward, &T::attention_block, &T::attention_block_backward,
              &T::merge_attention_block, &T::write_cache, &T::cached_attention, &T::delta_rule_steps,
              &T::valid_tokens, &T::cross_entropy, &T::vocabulary_statistics, &T::join_vocabulary,

@@ -13,6 +13,7 @@ const Family* gpt_oss_family();
 const Family* llama_family();
 const Family* mistral_family();
 const Family* mixtral_family();
+const Family* modernbert_family();
 const Family* qwen2_family();
 const Family* qwen2_moe_family();
 const Family* qwen3_moe_family();
@@ -23,7 +24,7 @@ const std::vector<const Family*>& families() {
   static const std::vector<const Family*> all{
       qwen3_moe_family(),   qwen3_family(),       llama_family(),   qwen2_family(),
       mistral_family(),     qwen2_moe_family(),   mixtral_family(), qwen3_next_family(),
-      deepseek_v3_family(), gemma3_text_family(), gpt_oss_family(),
+      deepseek_v3_family(), gemma3_text_family(), gpt_oss_family(), modernbert_family(),
   };
   return all;
 }

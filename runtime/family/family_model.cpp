@@ -56,7 +56,7 @@ MapperPtr without_language_head(const MapperPtr& mapper) {
 std::vector<std::string> FamilyModel::own_head_parameters() const {
   std::vector<std::string> names;
   for (const auto& [name, head] : heads) {
-    for (const auto& [parameter, shape] : parameters_of_head(head, hidden_size))
+    for (const auto& [parameter, shape] : parameters_of_head(head, hidden_size, head_transform))
       names.push_back(head_scope(name) + parameter);
   }
   return names;
@@ -110,7 +110,7 @@ MapperPtr FamilyModel::parameters_to_folder() const {
   if (own.empty() && !has_language_model_head())
     return sequential({mapper, moved_outside(outputs_of(*mapper))});
   std::vector<MapperPtr> all{mapper};
-  for (const std::string& name : own) all.push_back(identity(name));
+  for (const std::string& name : own) all.push_back(rename(name, head_in_folder(name)));
   return parallel(std::move(all));
 }
 

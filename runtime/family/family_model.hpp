@@ -80,6 +80,8 @@ struct FamilyModel : ModelDescription {
   // Those of a folder with these tensors, as patterns of its own spelling (folder/folder_names.hpp); with them the
   // tensors of other parts of a multimodal model.
   std::vector<std::string> unread_in_folder(const std::set<std::string>& stored) const;
+  // What a folder calls a parameter of own_head_parameters(), where the model has one head.
+  virtual std::string head_in_folder(const std::string& parameter) const { return parameter; }
   // Whether transformers turns neighbouring elements (rope_interleave); without it, it turns halves in silence.
   virtual bool transformers_turns_pairs() const { return false; }
   // Whether peft 0.21 fuses adapters of single experts as transformers 5 has these experts.

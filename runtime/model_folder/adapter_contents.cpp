@@ -36,8 +36,17 @@ std::vector<std::string> others(StageModule& stage, const StateMapper& to_huggin
   return paths;
 }
 
+// What the folder calls the embedding.
+std::string embedding_in(const StateMapper& to_folder) {
+  for (const StateGroup& group : to_folder.groups()) {
+    if (group.inputs.contains(embedding_weight)) return *group.outputs.begin();
+  }
+  return embedding_weight;
+}
+
+// An encoder's model of words has no kind of its own in PEFT, and takes what any model takes.
 const char* task_type_of(const FamilyModel& model) {
-  if (model.heads.empty()) return "CAUSAL_LM";
+  if (model.heads.empty()) return model.head_transform.wanted ? "FEATURE_EXTRACTION" : "CAUSAL_LM";
   const bool classifies = std::holds_alternative<ClassificationHead>(model.heads.begin()->second);
   return classifies ? "SEQ_CLS" : "FEATURE_EXTRACTION";
 }
@@ -59,7 +68,9 @@ AdapterContents adapter_contents(const FamilyModel& model, StageModule& adapted,
   for (const NamedAdapter& named : adapters)
     modules.insert(modules.end(), named.modules.begin(), named.modules.end());
   AdapterContents contents{saved_tensors(*mapper, adapted.parameters(), modules), ""};
-  const auto is_embedding = [](const SavedTensor& tensor) { return tensor.name == embedding_weight; };
+  const auto is_embedding = [name = embedding_in(*mapper)](const SavedTensor& tensor) {
+    return tensor.name == name;
+  };
   D9D_REQUIRE(
       !model.ties_head() || std::ranges::none_of(contents.saved, is_embedding),
       "{} trains too, and it is the head's matrix as well, which PEFT's format would hold apart; leave it "

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/build_source.hpp"
+#include "runtime/data/source/masked_source.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/job_paths.hpp"
@@ -37,6 +38,7 @@ struct NameOf {
   std::string operator()(const ClassificationConfig&) const { return "classification"; }
   std::string operator()(const EmbeddingConfig&) const { return "embedding"; }
   std::string operator()(const GenerationConfig&) const { return "generation"; }
+  std::string operator()(const MaskedLmConfig&) const { return "masked_lm"; }
   std::string operator()(const config::Named& named) const { return named.name; }
 };
 
@@ -194,6 +196,11 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
     if (loaded.model && is_regression(*loaded.model)) return std::make_shared<RegressionTask>();
     return std::make_shared<ClassificationTask>();
   });
+  // Its words are left out where samples are made (make_source()); labels are in their places.
+  registry.add_task("masked_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
+  registry.add_inference_task("masked_lm", [&loaded](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<CausalLmInference>(results_of<MaskedLmConfig>(loaded, place));
+  });
   registry.add_inference_task("causal_lm", [&loaded](const config::Section&, const InferencePlace& place) {
     return std::make_shared<CausalLmInference>(results_of<CausalLmConfig>(loaded, place));
   });
@@ -202,7 +209,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
         return std::make_shared<ClassificationInference>(results_of<ClassificationConfig>(loaded, place));
       });
   registry.add_inference_task("embedding", [&loaded](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<EmbeddingInference>(results_of<EmbeddingConfig>(loaded, place));
+    const bool first = std::get<EmbeddingConfig>(loaded.job.task).token == TextToken::first;
+    return std::make_shared<EmbeddingInference>(results_of<EmbeddingConfig>(loaded, place), first);
   });
   registry.add_inference_task(
       "generation", [&loaded, &disk](const config::Section&, const InferencePlace& place) {
@@ -277,6 +285,30 @@ std::optional<std::int64_t> vocab_size_of(const Registry& registry, const Loaded
   return make_model(registry, loaded.job)->vocab_size();
 }
 
+// With the words left out that masked_lm learns; `source` itself for other tasks.
+std::shared_ptr<const SampleSource> masked_for(const TaskConfig& task, const LoadedJob& loaded,
+                                               const SourceContext& context,
+                                               std::shared_ptr<const SampleSource> source) {
+  const auto* const masked = std::get_if<MaskedLmConfig>(&task);
+  if (masked == nullptr) return source;
+  D9D_REQUIRE(context.ids_below, "task: masked_lm needs a model that says the size of its vocabulary");
+  MaskingOptions options{.seed = context.seed,
+                         .mask_token_id = masked->mask_token_id,
+                         .vocab_size = *context.ids_below,
+                         .mlm_probability = masked->mlm_probability,
+                         .mask_replace_prob = masked->mask_replace_prob,
+                         .random_replace_prob = masked->random_replace_prob};
+  if (masked->unmasked_ids) {
+    options.unmasked_ids.insert(masked->unmasked_ids->begin(), masked->unmasked_ids->end());
+  } else if (loaded.model) {
+    const FamilyModel& model = *loaded.model;
+    options.unmasked_ids.insert(model.eos_token_ids.begin(), model.eos_token_ids.end());
+    for (const auto& id : {model.pad_token_id, model.bos_token_id})
+      if (id) options.unmasked_ids.insert(*id);
+  }
+  return std::make_shared<MaskedSource>(std::move(source), std::move(options));
+}
+
 }  // namespace
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
@@ -289,11 +321,12 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
   };
-  return build_source(data, {.base_seed = context.seed,
-                             .ids_below = context.ids_below,
-                             .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
-                             .wishes = {.with_places = job.inference.has_value(), .share = share},
-                             .make_own = make_own});
+  return masked_for(job.task, loaded, context,
+                    build_source(data, {.base_seed = context.seed,
+                                        .ids_below = context.ids_below,
+                                        .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                                        .wishes = {.with_places = job.inference.has_value(), .share = share},
+                                        .make_own = make_own}));
 }
 
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job) {

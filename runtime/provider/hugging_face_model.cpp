@@ -79,7 +79,7 @@ void set_architecture(const FamilyModel& config, nlohmann::json& json) {
   if (config.heads.empty()) return;
   const HeadOptions& head = config.heads.begin()->second;
   std::string name = json["architectures"][0].get<std::string>();
-  name.erase(name.rfind("ForCausalLM"));
+  name.erase(name.rfind("For"));  // ForCausalLM, ForMaskedLM
   const auto* classes = std::get_if<ClassificationHead>(&head);
   json["architectures"] = {name + (classes != nullptr ? "ForSequenceClassification" : "Model")};
   if (classes == nullptr) return;

@@ -33,7 +33,8 @@ ForwardInputs EmbeddingInference::build_forward_inputs(const MicrobatchContext& 
   const auto found = context.batch.find("document_starts");
   const bool packed = found != context.batch.end();
   const at::Tensor starts = packed ? found->second : at::Tensor();
-  const at::Tensor mask = token_pooling_mask(tokens_by(labels, starts), TokenPooling::last, starts);
+  const TokenPooling which = first_ ? TokenPooling::first : TokenPooling::last;
+  const at::Tensor mask = token_pooling_mask(tokens_by(labels, starts), which, starts);
   made.shared["pooling_mask"] = mask;
   if (packed) made.state["vectors_of_rows"] = mask.sum(1);
   return made;

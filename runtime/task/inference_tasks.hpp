@@ -53,11 +53,16 @@ class ClassificationInference final : public WritingInference {
 // that has a label: the end of a text that is filled up, else the last token of the row. Of rows of several documents
 // (data.samples: packed) a row for each document with two tokens at least: {"sample", "document", "embedding"}, counted
 // in the batch's row from 0.
+// With `first` it is each sample's or document's first token instead.
 class EmbeddingInference final : public WritingInference {
  public:
-  using WritingInference::WritingInference;
+  explicit EmbeddingInference(std::shared_ptr<ResultSink> results, bool first = false)
+      : WritingInference(std::move(results)), first_(first) {}
   ForwardInputs build_forward_inputs(const MicrobatchContext& context) const override;
   void process_outputs(const InferenceContext& context) override;
+
+ private:
+  const bool first_;
 };
 
 }  // namespace d9d

@@ -24,6 +24,13 @@ Tensors gelu_reference(const Tensors& in) {
   return {at::gelu(in[0], "tanh") * in[1]};
 }
 
+Tensors gelu_erf(const Tensors& in) {
+  return {d9d::kernels::gelu_erf_mul(in[0], in[1])};
+}
+Tensors gelu_erf_reference(const Tensors& in) {
+  return {at::gelu(in[0]) * in[1]};
+}
+
 // Limits that clamp some of the values: of gates from above alone.
 Tensors clamped(const Tensors& in) {
   return {d9d::kernels::clamped_swiglu(in[0], 1.702, 0.5)};
@@ -74,6 +81,33 @@ TEST(GeluMul, IsFiniteWhereTheExponentialIsNot) {
 
 TEST(GeluMul, GradientsMatchCentralDifferences) {
   d9d::test::gradcheck(gelu, {values({3, 7}, 1), values({3, 7}, 2)});
+}
+
+TEST(GeluErfMul, MatchesTheFormulaOnOddSizes) {
+  for (const int64_t width : {1, 15, 16, 17, 513}) {
+    d9d::test::expect_matches_in_every_dtype(gelu_erf, gelu_erf_reference,
+                                             {values({4, width}, 1) * 4, values({4, width}, 2)});
+  }
+}
+
+// Where one polynomial follows another, and far out.
+TEST(GeluErfMul, IsAsExactAsFloat32AtEveryGate) {
+  const auto gate = at::linspace(-14, 14, 28001, at::kDouble), up = at::ones_like(gate);
+
+  const auto value = d9d::kernels::gelu_erf_mul(gate.to(at::kFloat), up.to(at::kFloat));
+
+  const auto error = (value.to(at::kDouble) - at::gelu(gate.to(at::kFloat).to(at::kDouble))).abs();
+  EXPECT_LT((error / gate.abs().clamp_min(1)).max().item<double>(), 2e-7);
+}
+
+TEST(GeluErfMul, IsFiniteWhereTheExponentialIsNot) {
+  const auto gate = at::tensor({-1e4, -90.0, -9.0, 0.0, 9.0, 90.0, 1e4}, at::kDouble).view({1, 7});
+
+  d9d::test::expect_matches(gelu_erf, gelu_erf_reference, {gate, values({1, 7}, 3)}, at::kFloat);
+}
+
+TEST(GeluErfMul, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(gelu_erf, {values({3, 7}, 1), values({3, 7}, 2)});
 }
 
 TEST(ClampedSwiGlu, MatchesTheFormulaOfGateAndUpInTurns) {

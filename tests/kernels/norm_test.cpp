@@ -24,6 +24,23 @@ Tensors add_norm(const Tensors& in) {
   return {normed, sum};
 }
 
+at::Tensor reference_layer_norm(const at::Tensor& x, const at::Tensor& weight) {
+  return at::layer_norm(x, {x.size(-1)}, weight, {}, 1e-5);
+}
+
+Tensors layer(const Tensors& in) {
+  return {d9d::kernels::layer_norm(in[0], in[1], 1e-5)};
+}
+
+Tensors layer_reference(const Tensors& in) {
+  return {reference_layer_norm(in[0], in[1])};
+}
+
+Tensors add_layer(const Tensors& in) {
+  const auto [normed, sum] = d9d::kernels::add_layer_norm(in[0], in[1], in[2], 1e-5);
+  return {normed, sum};
+}
+
 }  // namespace
 
 TEST(RmsNorm, MatchesTheFormulaOnOddSizes) {
@@ -110,4 +127,39 @@ TEST(RmsNorm, HasNoRowsWhenThereAreNone) {
 
 TEST(RmsNorm, NamesTheShapesThatDoNotFit) {
   EXPECT_THROW(d9d::kernels::rms_norm(values({4, 8}, 1), values({7}, 2), 1e-6), c10::Error);
+}
+
+TEST(LayerNorm, IsTorchsOnOddSizes) {
+  for (const int64_t width : {2, 3, 16, 37, 256})
+    d9d::test::expect_matches_in_every_dtype(layer, layer_reference,
+                                             {values({5, 3, width}, 1), values({width}, 2)});
+}
+
+TEST(LayerNorm, TakesStridedRowsAndRowsFarFromZero) {
+  const auto wide = values({6, 40}, 1);
+
+  d9d::test::expect_matches_in_every_dtype(layer, layer_reference, {wide.narrow(1, 3, 17), values({17}, 2)});
+  d9d::test::expect_matches(layer, layer_reference, {wide + 100, values({40}, 2)}, at::kDouble);
+}
+
+TEST(LayerNorm, GradientsMatchCentralDifferences) {
+  d9d::test::gradcheck(layer, {values({4, 7}, 1), values({7}, 2)});
+  d9d::test::gradcheck(add_layer, {values({3, 5}, 1), values({3, 5}, 2), values({5}, 3)});
+}
+
+TEST(LayerNorm, OfASumReturnsTheSumToo) {
+  d9d::test::expect_matches_in_every_dtype(add_layer,
+                                           [](const Tensors& in) -> Tensors {
+                                             const auto sum = in[0] + in[1];
+                                             return {reference_layer_norm(sum, in[2]), sum};
+                                           },
+                                           {values({9, 2, 33}, 1), values({9, 2, 33}, 2), values({33}, 3)});
+}
+
+TEST(LayerNorm, HasNoRowsWhenThereAreNone) {
+  d9d::test::expect_matches_in_every_dtype(layer, layer_reference, {values({0, 8}, 1), values({8}, 2)});
+}
+
+TEST(LayerNorm, NamesTheShapesThatDoNotFit) {
+  EXPECT_THROW(d9d::kernels::layer_norm(values({4, 8}, 1), values({7}, 2), 1e-5), c10::Error);
 }

@@ -1,5 +1,19 @@
-// Activations x * sigmoid(argument(x)); `slope` is the derivative of the argument.
-struct Silu {
+// Activations x * share(x). derivative(x, s): theirs, where s = share(x).
+
+// Of x * sigmoid(argument(x)); `slope` is the derivative of the argument.
+template <class Argument>
+struct OfSigmoid {
+  template <class S>
+  static S share(S x) {
+    return sigmoid(Argument::argument(x));
+  }
+  template <class S>
+  static S derivative(S x, S s) {
+    return s + x * s * (S(1) - s) * Argument::slope(x);
+  }
+};
+
+struct SiluArgument {
   template <class S>
   static S argument(S x) {
     return x;
@@ -9,9 +23,10 @@ struct Silu {
     return S(1);
   }
 };
+using Silu = OfSigmoid<SiluArgument>;
 
 // 0.5 x (1 + tanh(u)) = x sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3).
-struct GeluTanh {
+struct GeluTanhArgument {
   static constexpr double linear = 1.5957691216057307118, cubic = 0.044715 * linear;
   template <class S>
   static S argument(S x) {
@@ -20,6 +35,20 @@ struct GeluTanh {
   template <class S>
   static S slope(S x) {
     return S(linear) + S(3 * cubic) * x * x;
+  }
+};
+using GeluTanh = OfSigmoid<GeluTanhArgument>;
+
+// 0.5 x (1 + erf(x / sqrt(2))) = x times the share of a normal distribution that is below x.
+struct GeluErf {
+  template <class S>
+  static S share(S x) {
+    return normal_share_below(x);
+  }
+  template <class S>
+  static S derivative(S x, S s) {
+    constexpr double density_at_0 = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+    return s + x * S(density_at_0) * exponential(S(-0.5) * x * x);
   }
 };
 
@@ -34,7 +63,7 @@ void gated_mul(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
       const S value = to_sum(g[i]);
-      store(y[i], as_stored<T>(value * sigmoid(Activation::argument(value))) * to_sum(u[i]));
+      store(y[i], as_stored<T>(value * Activation::share(value)) * to_sum(u[i]));
     }
   }
 }
@@ -53,10 +82,9 @@ void gated_mul_backward(int64_t rows, int64_t width, Rows<const T> dout, Rows<co
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
       const S value = to_sum(g[i]), grad = to_sum(d[i]);
-      const S s = sigmoid(Activation::argument(value));
-      const S active = value * s;
-      store(dg[i], grad * to_sum(u[i]) * (s + active * (S(1) - s) * Activation::slope(value)));
-      store(du[i], grad * as_stored<T>(active));
+      const S s = Activation::share(value);
+      store(dg[i], grad * to_sum(u[i]) * Activation::derivative(value, s));
+      store(du[i], grad * as_stored<T>(value * s));
     }
   }
 }

@@ -58,12 +58,22 @@ struct LoopTable {
   void (*rms_norm_dw)(int64_t rows, int64_t width, Rows<const T> dy, Rows<const T> x, const S* inverse,
                       S* dw);
 
+  // The same of (n - mean(n)) * inverse * weight. inverse, mean [rows].
+  void (*layer_norm)(int64_t rows, int64_t width, Rows<const T> x, Rows<const T> residual, const T* weight,
+                     S eps, T* sum, T* y, S* inverse, S* mean);
+  void (*layer_norm_dx)(int64_t rows, int64_t width, Rows<const T> dy, Rows<const T> x, const T* weight,
+                        const S* inverse, const S* mean, Rows<const T> extra, T* dx);
+  void (*layer_norm_dw)(int64_t rows, int64_t width, Rows<const T> dy, Rows<const T> x, const S* inverse,
+                        const S* mean, S* dw);
+
   // out = silu(gate) * up, each [rows, width].
   void (*silu_mul)(int64_t rows, int64_t width, Rows<const T> gate, Rows<const T> up, Rows<T> out);
   void (*silu_mul_backward)(int64_t rows, int64_t width, Rows<const T> dout, Rows<const T> gate,
                             Rows<const T> up, Rows<T> dgate, Rows<T> dup);
   decltype(silu_mul) gelu_mul;  // by its tanh formula
   decltype(silu_mul_backward) gelu_mul_backward;
+  decltype(silu_mul) gelu_erf_mul;  // by the error function
+  decltype(silu_mul_backward) gelu_erf_mul_backward;
 
   // For rows scale[row] * h with h = silu(gate) * up, from grad = the gradient of h before its scale:
   // dgate, dup, weighted = scale * h [rows, width] and dscale [rows] = grad . h. All dense.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
@@ -47,14 +48,32 @@ bool some_begin(const Spelled& names, std::string_view prefix) {
                      [&](const auto& entry) { return entry.second.starts_with(prefix); });
 }
 
+bool some_of(const Names& names, std::string_view prefix) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return name.starts_with(prefix); });
+}
+
 bool has_body(const Spelled& names, std::string_view prefix) {
   return some_begin(names, std::string(prefix) + "layers.") ||
          some_begin(names, std::string(prefix) + "embed_tokens.");
 }
 
+// What encoders call the vocabulary and heads of decoders, with the body in front.
+constexpr const char* encoder_embedding = "model.embeddings.tok_embeddings.";
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> encoder_modules{
+    {{encoder_embedding, "model.embed_tokens."}, {"decoder.", "lm_head."}, {"classifier.", "score."}}};
+
+std::string decoders_name(const std::string& name) {
+  for (const auto& [encoder, decoder] : encoder_modules) {
+    if (name.starts_with(encoder)) return std::string(decoder) + name.substr(encoder.size());
+  }
+  return name;
+}
+
 // Names of the body where it stands without `model.`.
 bool is_of_body(std::string_view name) {
-  constexpr std::array<std::string_view, 4> modules{"layers.", "embed_tokens.", "norm.", "rotary_emb."};
+  constexpr std::array<std::string_view, 6> modules{"layers.",     "embed_tokens.", "norm.",
+                                                    "rotary_emb.", "embeddings.",   "final_norm."};
   return std::any_of(modules.begin(), modules.end(),
                      [&](std::string_view module) { return name.starts_with(module); });
 }
@@ -86,6 +105,16 @@ FolderNames::FolderNames(const Names& stored, bool tied) {
       others_.insert(was);
     } else {
       add(was, name);
+    }
+  }
+  if (some_of(names_, encoder_embedding)) {
+    for (const std::string& name : Names(names_)) {
+      const std::string known = decoders_name(name);
+      if (known == name) continue;
+      const std::string stored_as = in_folder(name);
+      names_.erase(name);
+      stored_.erase(name);
+      add(stored_as, known);
     }
   }
   if (!tied || names_.contains(embedding) || !names_.contains(head)) return;

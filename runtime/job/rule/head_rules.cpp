@@ -79,6 +79,42 @@ void check_embedding(const JobConfig& job, const FamilyModel& model, Issues& iss
   }
 }
 
+void check_masked(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  const auto* const task = std::get_if<MaskedLmConfig>(&job.task);
+  if (task == nullptr) return;
+  if (!model.heads.empty()) {
+    issues.push_back({"task",
+                      "masked_lm reads the loss of tokens, which model_provider.head and heads replace",
+                      "leave them out, or give the task of the head"});
+  }
+  if (model.causal) {
+    issues.push_back(
+        {"task",
+         "masked_lm learns words by those on both sides, but tokens of this model see only those "
+         "before them",
+         "set model_provider.model.is_causal: false, or `task: {name: causal_lm}`"});
+  }
+  if (model.prediction_depths > 0) {
+    issues.push_back({"task", "masked_lm and multi-token prediction, which learns the tokens after each",
+                      "leave model_provider.model.mtp_loss_factor out"});
+  }
+  if (task->mask_token_id >= model.vocab_size) {
+    issues.push_back(
+        {"task.mask_token_id",
+         fmt::format("is {}, but the model's vocabulary has {} words", task->mask_token_id, model.vocab_size),
+         "give the id of the tokenizer's mask"});
+  }
+  if (task->mlm_probability == 0) {
+    issues.push_back({"task.mlm_probability", "is 0: there is nothing to learn", "give a share above 0"});
+  }
+  if (task->mask_replace_prob + task->random_replace_prob > 1) {
+    issues.push_back({"task.random_replace_prob",
+                      fmt::format("is {}, with mask_replace_prob ({}) more than 1", task->random_replace_prob,
+                                  task->mask_replace_prob),
+                      "give shares of the same tokens: 0.8 and 0.1"});
+  }
+}
+
 void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) {
   if (std::holds_alternative<CausalLmConfig>(job.task) && !model.heads.empty()) {
     issues.push_back({"task",
@@ -87,14 +123,15 @@ void check_task(const JobConfig& job, const FamilyModel& model, Issues& issues) 
   } else if (std::holds_alternative<CausalLmConfig>(job.task) && !model.causal) {
     issues.push_back(
         {"task", "causal_lm learns the token after each, which tokens of this model see: is_causal is false",
-         "give the model a head for classes or vectors (model_provider.head) and its task, a task of a "
-         "plugin for words that are left out, or model_provider.model.is_causal: true"});
+         "set `task: {name: masked_lm}` for words that are left out, or give the model a head for classes or "
+         "vectors (model_provider.head) and its task"});
   }
   if (std::holds_alternative<ClassificationConfig>(job.task) && !has_head<ClassificationHead>(model)) {
     issues.push_back({"task", "classification, but the model does not classify",
                       "set `model_provider.head: {kind: classification, num_labels: N}`"});
   }
   check_embedding(job, model, issues);
+  check_masked(job, model, issues);
 }
 
 void check_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {

@@ -45,10 +45,24 @@ std::string head_scope(const std::string& name) {
   return name.empty() ? "" : "heads." + name + ".";
 }
 
+std::map<std::string, std::vector<std::int64_t>> parameters_of_transform(const HeadTransform& transform,
+                                                                         std::int64_t hidden_size) {
+  if (!transform.wanted) return {};
+  std::map<std::string, std::vector<std::int64_t>> shapes = {
+      {"head.dense.weight", {hidden_size, hidden_size}}, {"head.norm.weight", {hidden_size}}};
+  if (transform.bias) shapes["head.dense.bias"] = {hidden_size};
+  return shapes;
+}
+
 std::map<std::string, std::vector<std::int64_t>> parameters_of_head(const HeadOptions& head,
-                                                                    std::int64_t hidden_size) {
-  if (const auto* classes = std::get_if<ClassificationHead>(&head))
-    return {{"score.weight", {classes->num_labels, hidden_size}}};
+                                                                    std::int64_t hidden_size,
+                                                                    const HeadTransform& transform) {
+  if (const auto* classes = std::get_if<ClassificationHead>(&head)) {
+    auto shapes = parameters_of_transform(transform, hidden_size);
+    shapes["score.weight"] = {classes->num_labels, hidden_size};
+    if (transform.wanted) shapes["score.bias"] = {classes->num_labels};
+    return shapes;
+  }
   const auto* embedding = std::get_if<EmbeddingHead>(&head);
   if (embedding == nullptr || !embedding->embedding_dim) return {};
   return {{"projection.weight", {*embedding->embedding_dim, hidden_size}}};

@@ -37,8 +37,11 @@ struct AttentionOptions {
   std::int64_t turning_dim() const { return rotary_dim > 0 ? rotary_dim : head_dim; }
 };
 
-// The activation of a feed-forward block. gelu is its tanh approximation.
-enum class Activation { silu, gelu };
+// The activation of a feed-forward block. gelu is its tanh approximation, gelu_erf the function itself.
+enum class Activation { silu, gelu, gelu_erf };
+
+// root_mean_square: kernels::rms_norm; layer: kernels::layer_norm.
+enum class NormKind { root_mean_square, layer };
 
 // A feed-forward block of three linears (SwiGlu in feed_forward.hpp).
 struct SwiGluOptions {

@@ -22,6 +22,20 @@
 namespace d9d {
 namespace {
 
+using GatedMul = at::Tensor (*)(const at::Tensor& gate, const at::Tensor& up);
+
+GatedMul gated_mul_of(Activation activation) {
+  switch (activation) {
+    case Activation::silu:
+      return kernels::silu_mul;
+    case Activation::gelu:
+      return kernels::gelu_mul;
+    case Activation::gelu_erf:
+      break;
+  }
+  return kernels::gelu_erf_mul;
+}
+
 // How often each expert was chosen by a token that counts, int64 [E]. Not by bincount, which waits for the device. On
 // the CPU a small model feels each call of torch.
 at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask) {
@@ -89,8 +103,7 @@ void SwiGlu::shard(TensorParallel& tensor, const ActivationShards& tokens) {
 at::Tensor SwiGlu::forward(const at::Tensor& x, bool /*recompute*/, const at::Tensor& /*token_mask*/) {
   const at::Tensor all = tokens_.gather(x);
   const auto inner = linear_multi(all, {*gate_proj_, *up_proj_});
-  const auto gated = activation_ == Activation::silu ? kernels::silu_mul : kernels::gelu_mul;
-  return down_proj_->forward_shared(gated(inner[0], inner[1]), tokens_);
+  return down_proj_->forward_shared(gated_mul_of(activation_)(inner[0], inner[1]), tokens_);
 }
 
 MixtureOfExperts::MixtureOfExperts(ParameterMaker& make, const MoeOptions& options) : options_(options) {

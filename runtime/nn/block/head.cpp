@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/div.h>
+#include <ATen/ops/gelu.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/tanh.h>
@@ -24,6 +25,26 @@ std::vector<std::reference_wrapper<const Linear>> references(
 
 }  // namespace
 
+TransformedHidden::TransformedHidden(ParameterMaker& make, std::int64_t width, double eps, NormKind kind,
+                                     bool bias) {
+  dense_ = make.child<Linear>(*this, "dense", width, width);
+  if (bias) dense_->add_bias(make, "dense");
+  norm_ = make.child<RmsNorm>(*this, "norm", width, eps, false, kind);
+}
+
+at::Tensor TransformedHidden::forward(const at::Tensor& x) const {
+  return norm_->forward(at::gelu(dense_->forward(x)));
+}
+
+std::vector<at::Tensor> LanguageModelHead::inner_parameters() const {
+  std::vector<at::Tensor> inner;
+  if (transform_) inner = transform_->parameters();
+  for (const auto& projection : projections_) {
+    if (projection->bias.defined()) inner.push_back(projection->bias);
+  }
+  return inner;
+}
+
 std::vector<at::Tensor> LanguageModelHead::weights() const {
   std::vector<at::Tensor> weights;
   for (const auto& projection : projections_) weights.push_back(projection->weight);
@@ -34,6 +55,7 @@ void LanguageModelHead::shard(TensorParallel& tensor, const ActivationShards& to
                               std::shared_ptr<const VocabularyShards> vocabulary) {
   for (const auto& projection : projections_) {
     if (!tied_) tensor.shard(projection->weight, 0);
+    if (projection->bias.defined()) tensor.shard(projection->bias, 0);
   }
   tokens_ = tokens;
   vocabulary_ = std::move(vocabulary);
@@ -60,11 +82,14 @@ at::Tensor LanguageModelHead::loss(const at::Tensor& normed, const at::Tensor& l
     const at::Tensor wide = all.scalar_type() == at::kDouble ? all : all.to(at::kFloat);
     return at::cross_entropy_loss(wide, targets, {}, at::Reduction::None, -100);
   }
-  if (vocabulary_) return vocabulary_->loss(normed, weights(), labels);
-  return kernels::linear_cross_entropy(normed.flatten(0, 1), weights(), targets);
+  const at::Tensor& bias = projections_.front()->bias;
+  D9D_CHECK(!bias.defined() || projections_.size() == 1, "a bias of {} tables", projections_.size());
+  if (vocabulary_) return vocabulary_->loss(normed, weights(), labels, bias);
+  return kernels::linear_cross_entropy(normed.flatten(0, 1), weights(), targets, -100, bias);
 }
 
-TensorMap LanguageModelHead::forward(const at::Tensor& normed, const TensorMap& shared) const {
+TensorMap LanguageModelHead::forward(const at::Tensor& hidden, const TensorMap& shared) const {
+  const at::Tensor normed = transform_ ? transform_->forward(hidden) : hidden;
   const auto labels = shared.find("labels");
   if (labels == shared.end()) return {{"logits", logits(normed, shared)}};
   const at::Tensor& target = labels->second;

@@ -10,6 +10,16 @@
 
 namespace d9d {
 
+// What a head computes first of normed hidden states x: norm(gelu(dense x)), with a norm of the model's kind.
+// Parameters head.dense.weight, head.dense.bias where it has one, head.norm.weight. A classification head has a bias
+// then, too: score.bias.
+struct HeadTransform {
+  bool wanted = false;
+  bool bias = false;  // of dense
+
+  bool operator==(const HeadTransform&) const = default;
+};
+
 // head.hpp: logits, or losses of tokens.
 struct CausalLmHead {
   bool operator==(const CausalLmHead&) const = default;
@@ -46,7 +56,10 @@ using HeadMap = std::map<std::string, HeadOptions>;
 std::string head_scope(const std::string& name);
 // The shapes of a head's own parameters, by their name within its scope. A language model head has none.
 std::map<std::string, std::vector<std::int64_t>> parameters_of_head(const HeadOptions& head,
-                                                                    std::int64_t hidden_size);
+                                                                    std::int64_t hidden_size,
+                                                                    const HeadTransform& transform = {});
+std::map<std::string, std::vector<std::int64_t>> parameters_of_transform(const HeadTransform& transform,
+                                                                         std::int64_t hidden_size);
 
 // How the hidden states of each layer are summarised as an output (hidden_states.hpp).
 enum class HiddenStateSummary { no, mean };

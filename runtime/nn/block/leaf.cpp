@@ -85,12 +85,14 @@ at::Tensor GroupedLinear::forward(const at::Tensor& rows, const at::Tensor& offs
   return branch ? at::add(y, branch->forward(rows, offsets)) : y;
 }
 
-RmsNorm::RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered)
-    : eps(eps), zero_centered(zero_centered) {
+RmsNorm::RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered, NormKind kind)
+    : eps(eps), zero_centered(zero_centered), kind(kind) {
+  D9D_CHECK(kind == NormKind::root_mean_square || !zero_centered, "a zero-centred layer norm");
   weight = make.constant(*this, "weight", {width}, zero_centered ? 0.0F : 1.0F);
 }
 
 at::Tensor RmsNorm::forward(const at::Tensor& x) const {
+  if (kind == NormKind::layer) return kernels::layer_norm(x, weight, eps);
   return kernels::rms_norm(x, weight, eps, zero_centered);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/linear.hpp"
+#include "runtime/nn/block/block_options.hpp"
 #include "runtime/nn/block/parameter_maker.hpp"
 
 namespace d9d {
@@ -81,14 +82,16 @@ struct GroupedLinear : torch::nn::Module {
 };
 
 // y = x / sqrt(mean(x^2) + eps) * weight; weight [width] starts at one. Zero-centred: the weight is
-// stored minus 1, so it starts at zero.
+// stored minus 1, so it starts at zero. Of kind layer: of x minus its mean (kernels/norm.hpp); never zero-centred.
 struct RmsNorm : torch::nn::Module {
-  RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered = false);
+  RmsNorm(ParameterMaker& make, std::int64_t width, double eps, bool zero_centered = false,
+          NormKind kind = NormKind::root_mean_square);
   at::Tensor forward(const at::Tensor& x) const;
 
   at::Tensor weight;
   double eps;
   bool zero_centered;
+  NormKind kind;
 };
 
 }  // namespace d9d

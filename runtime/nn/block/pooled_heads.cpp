@@ -50,13 +50,24 @@ at::Tensor HeadDropout::forward(const at::Tensor& x) const {
 
 ClassifyingHead::ClassifyingHead(ParameterMaker& make, torch::nn::Module& owner,
                                  const ClassificationHead& options, std::int64_t hidden_size,
-                                 const std::string& name)
+                                 const std::string& name, std::shared_ptr<TransformedHidden> transform)
     : PooledHead("logits"),
+      transform_(std::move(transform)),
       dropout_(make.child<HeadDropout>(owner, "dropout", options.dropout, head_scope(name) + "score")),
-      score_(make.child<Linear>(owner, "score", hidden_size, options.num_labels)) {}
+      score_(make.child<Linear>(owner, "score", hidden_size, options.num_labels)) {
+  if (transform_) score_->add_bias(make, "score");
+}
+
+std::vector<at::Tensor> ClassifyingHead::inner_parameters() const {
+  if (!transform_) return {};
+  std::vector<at::Tensor> inner = transform_->parameters();
+  inner.push_back(score_->bias);
+  return inner;
+}
 
 at::Tensor ClassifyingHead::compute(const at::Tensor& hidden) const {
-  return widened(score_->forward(dropout_->forward(hidden)));
+  const at::Tensor read = transform_ ? transform_->forward(hidden) : hidden;
+  return widened(score_->forward(dropout_->forward(read)));
 }
 
 EmbeddingVectorHead::EmbeddingVectorHead(ParameterMaker& make, torch::nn::Module& owner,
@@ -87,6 +98,14 @@ std::vector<at::Tensor> NamedHeads::weights() const {
   std::vector<at::Tensor> all;
   for (const auto& [name, head] : heads_) {
     for (const at::Tensor& weight : head->weights()) all.push_back(weight);
+  }
+  return all;
+}
+
+std::vector<at::Tensor> NamedHeads::inner_parameters() const {
+  std::vector<at::Tensor> all;
+  for (const auto& [name, head] : heads_) {
+    for (const at::Tensor& parameter : head->inner_parameters()) all.push_back(parameter);
   }
   return all;
 }

@@ -35,18 +35,22 @@ struct HeadDropout : torch::nn::Module {
   std::string name;  // of the noise
 };
 
-// logits = weight dropout(x): [N, labels]. Parameter score.weight [labels, H].
+// logits = weight dropout(x): [N, labels]. Parameter score.weight [labels, H]. With a transform: of the transformed x,
+// and with score.bias [labels].
 class ClassifyingHead final : public PooledHead {
  public:
   // `owner` is the module of the scope of `make`; `name` the head's.
   ClassifyingHead(ParameterMaker& make, torch::nn::Module& owner, const ClassificationHead& options,
-                  std::int64_t hidden_size, const std::string& name);
+                  std::int64_t hidden_size, const std::string& name,
+                  std::shared_ptr<TransformedHidden> transform = nullptr);
   std::vector<at::Tensor> weights() const override { return {score_->weight}; }
+  std::vector<at::Tensor> inner_parameters() const override;
 
  protected:
   at::Tensor compute(const at::Tensor& hidden) const override;
 
  private:
+  std::shared_ptr<TransformedHidden> transform_;  // may be null
   std::shared_ptr<HeadDropout> dropout_;
   std::shared_ptr<Linear> score_;
 };
@@ -74,6 +78,7 @@ class NamedHeads final : public Head {
 
   TensorMap forward(const at::Tensor& normed, const TensorMap& shared) const override;
   std::vector<at::Tensor> weights() const override;
+  std::vector<at::Tensor> inner_parameters() const override;
   void shard(TensorParallel& tensor, const ActivationShards& tokens,
              std::shared_ptr<const VocabularyShards> vocabulary) override;
 

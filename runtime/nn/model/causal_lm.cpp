@@ -85,7 +85,8 @@ at::Tensor CausalLm::embed(const at::Tensor& ids, const Unit& unit) const {
               c10::toString(ids.scalar_type()), ids.dim());
   unit.enter({}, false);
   const at::Tensor rows = embed_tokens_->forward(ids);
-  return unit.leave({embedding_scale_ == 1 ? rows : at::mul(rows, embedding_scale_)}, false)[0];
+  const at::Tensor scaled = embedding_scale_ == 1 ? rows : at::mul(rows, embedding_scale_);
+  return unit.leave({embed_norm_ ? embed_norm_->forward(scaled) : scaled}, false)[0];
 }
 
 // Takes the sum of the hidden state's two tensors inside the segment, so that
@@ -228,8 +229,11 @@ void CausalLm::end_step() {
 
 std::vector<UnitUse> CausalLm::unit_uses() {
   std::vector<UnitUse> uses;
-  if (position_.is_first())
-    uses.push_back({"embedding", &embedding_unit_, embed_tokens_->parameters(), false});
+  if (position_.is_first()) {
+    std::vector<at::Tensor> weights = embed_tokens_->parameters();
+    if (embed_norm_) weights.push_back(embed_norm_->weight);
+    uses.push_back({"embedding", &embedding_unit_, std::move(weights), embed_norm_ != nullptr});
+  }
   for (const auto& [index, layer] : layers_) {
     if (index >= num_hidden_layers_) break;
     uses.push_back({"layer " + std::to_string(index), &layer->unit, layer->parameters()});
@@ -237,6 +241,7 @@ std::vector<UnitUse> CausalLm::unit_uses() {
   if (norm_) {
     std::vector<at::Tensor> weights = norm_->parameters();
     for (const at::Tensor& weight : head_->weights()) weights.push_back(weight);
+    for (const at::Tensor& parameter : head_->inner_parameters()) weights.push_back(parameter);
     uses.push_back({"head", &head_unit_, std::move(weights)});
   }
   if (prediction_) {

@@ -88,6 +88,7 @@ class CausalLm final : public torch::nn::Module,
   bool has_experts_, causal_, shares_sequences_ = false;
   std::shared_ptr<Embedding> embed_tokens_;  // first stage, and the last one where it needs a copy
   std::map<std::int64_t, std::shared_ptr<DecoderLayer>> layers_;
+  std::shared_ptr<RmsNorm> embed_norm_;               // first stage, where the model has it
   std::shared_ptr<RmsNorm> norm_;                     // last stage
   std::unique_ptr<Head> head_;                        // last stage
   std::unique_ptr<MultiTokenPrediction> prediction_;  // last stage; null without

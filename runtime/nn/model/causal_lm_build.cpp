@@ -61,6 +61,20 @@ std::vector<std::shared_ptr<Linear>> make_projections(ParameterMaker& make, torc
   });
 }
 
+std::shared_ptr<RmsNorm> make_norm(ParameterMaker& make, torch::nn::Module& owner,
+                                   const ModelDescription& model, const char* name) {
+  return make.child<RmsNorm>(owner, name, model.hidden_size, model.rms_norm_eps, model.zero_centered_norms,
+                             model.norm_kind);
+}
+
+// Null where the model has none.
+std::shared_ptr<TransformedHidden> make_transform(ParameterMaker& make, torch::nn::Module& owner,
+                                                  const ModelDescription& model) {
+  if (!model.head_transform.wanted) return nullptr;
+  return make.child<TransformedHidden>(owner, "head", model.hidden_size, model.rms_norm_eps, model.norm_kind,
+                                       model.head_transform.bias);
+}
+
 // A table that is also the head's weight gets the role `output`. Both roles are ends of the model.
 void say_roles(StageParameters& parameters, const std::vector<at::Tensor>& tables,
                const std::vector<at::Tensor>& of_heads) {
@@ -111,6 +125,8 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
   make.within("model", [&] {
     const bool again = position_.is_last() && model.embeds_on_last_stage();
     if (position_.is_first() || again) embed_tokens_ = make_embedding(make, *body, model);
+    if (position_.is_first() && model.norms_embeddings)
+      embed_norm_ = make_norm(make, *body, model, "embed_norm");
     const auto layers = make.child<ModuleGroup>(*body, "layers");
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
@@ -123,10 +139,7 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
       }
       return 0;
     });
-    if (position_.is_last()) {
-      norm_ = make.child<RmsNorm>(*body, "norm", model.hidden_size, model.rms_norm_eps,
-                                  model.zero_centered_norms);
-    }
+    if (position_.is_last()) norm_ = make_norm(make, *body, model, "norm");
     return 0;
   });
   if (position_.is_last()) head_ = make_heads(model, make);
@@ -136,7 +149,8 @@ std::unique_ptr<Head> CausalLm::make_heads(const ModelDescription& model, Parame
   const auto make_one = [&](const std::string& name, const HeadOptions& head,
                             torch::nn::Module& owner) -> std::unique_ptr<Head> {
     if (const auto* classes = std::get_if<ClassificationHead>(&head))
-      return std::make_unique<ClassifyingHead>(make, owner, *classes, model.hidden_size, name);
+      return std::make_unique<ClassifyingHead>(make, owner, *classes, model.hidden_size, name,
+                                               make_transform(make, owner, model));
     return std::make_unique<EmbeddingVectorHead>(make, owner, std::get<EmbeddingHead>(head),
                                                  model.hidden_size);
   };
@@ -170,8 +184,12 @@ std::unique_ptr<Head> CausalLm::make_language_head(const ModelDescription& model
   } else {
     projections = make_projections(make, *this, model);
   }
+  if (model.logit_bias) {
+    D9D_CHECK(projections.size() == 1, "a bias of {} tables", projections.size());
+    projections.front()->add_bias(make, "lm_head");
+  }
   return std::make_unique<LanguageModelHead>(std::move(projections), model.tie_word_embeddings,
-                                             model.logit_softcap);
+                                             model.logit_softcap, make_transform(make, *this, model));
 }
 
 }  // namespace d9d

@@ -21,9 +21,11 @@ at::Tensor Residual::sum() const {
 
 std::pair<at::Tensor, at::Tensor> add_and_norm(const Residual& hidden, const RmsNorm& norm) {
   const bool adds = hidden.delta.defined();
-  auto [normed, sum] =
-      kernels::add_rms_norm(adds ? hidden.delta : hidden.residual, adds ? hidden.residual : at::Tensor(),
-                            norm.weight, norm.eps, norm.zero_centered);
+  const at::Tensor& x = adds ? hidden.delta : hidden.residual;
+  const at::Tensor other = adds ? hidden.residual : at::Tensor();
+  auto [normed, sum] = norm.kind == NormKind::layer
+                           ? kernels::add_layer_norm(x, other, norm.weight, norm.eps)
+                           : kernels::add_rms_norm(x, other, norm.weight, norm.eps, norm.zero_centered);
   return {std::move(normed), std::move(sum)};
 }
 
@@ -34,10 +36,16 @@ at::Tensor DecoderLayer::attended(const at::Tensor& x, const LayerContext& conte
   return self_attn_->forward_cached(x, cos, sin, *context.cache, context.pass->tokens);
 }
 
+std::pair<at::Tensor, at::Tensor> DecoderLayer::entering_attention(const Residual& hidden) const {
+  if (input_layernorm_) return add_and_norm(hidden, *input_layernorm_);
+  const at::Tensor sum = hidden.sum();
+  return {sum, sum};
+}
+
 Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
   const std::vector<at::Tensor> entered =
       unit.enter({hidden.residual, hidden.delta, hidden.router_sums}, recompute);
-  const auto [before_attention, entering] = add_and_norm({entered[0], entered[1]}, *input_layernorm_);
+  const auto [before_attention, entering] = entering_attention({entered[0], entered[1]});
   const Residual middle{entering, normed_by(attended_norm_, attended(before_attention, context))};
   const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
   const at::Tensor fed = mlp_->forward(before_mlp, recompute, context.token_mask);

@@ -47,9 +47,11 @@ class DecoderLayer : public torch::nn::Module {
 
  protected:
   at::Tensor attended(const at::Tensor& x, const LayerContext& context) const;
+  // What attention reads, and the hidden state.
+  std::pair<at::Tensor, at::Tensor> entering_attention(const Residual& hidden) const;
 
   // A family's constructor must make the blocks in this order, which becomes the order of the flat buffers.
-  std::shared_ptr<RmsNorm> input_layernorm_;
+  std::shared_ptr<RmsNorm> input_layernorm_;  // null where the hidden state is normed already
   std::shared_ptr<Attention> self_attn_;
   std::shared_ptr<RmsNorm> attended_norm_;  // of the attention's output; null in most families
   std::shared_ptr<RmsNorm> post_attention_layernorm_;

@@ -84,7 +84,7 @@ at::Tensor VocabularyShards::embed(const at::Tensor& ids, at::TensorList tables,
 }
 
 at::Tensor VocabularyShards::loss(const at::Tensor& hidden, at::TensorList tables,
-                                  const at::Tensor& labels) const {
+                                  const at::Tensor& labels, const at::Tensor& bias) const {
   const auto gather = [group = tokens_.group()](const at::Tensor& own) {
     const at::Tensor all = at::empty({group->size(), own.size(0), own.size(1)}, own.options());
     at::Tensor rows = all.view({-1, own.size(1)});
@@ -94,7 +94,7 @@ at::Tensor VocabularyShards::loss(const at::Tensor& hidden, at::TensorList table
   const at::Tensor all = tokens_.gather(hidden);
   const at::Tensor loss = kernels::linear_cross_entropy_of_part(all.view({-1, all.size(2)}), tables,
                                                                 places_of(labels.reshape({-1})),
-                                                                {first_place_, vocab_size_, gather});
+                                                                {first_place_, vocab_size_, gather}, -100, bias);
   return loss.view(labels.sizes());
 }
 

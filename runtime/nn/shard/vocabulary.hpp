@@ -23,8 +23,10 @@ class VocabularyShards {
   // [B, S / ranks, H]. The row of `padding_id` gets no gradient.
   at::Tensor embed(const at::Tensor& ids, at::TensorList tables,
                    const std::optional<std::int64_t>& padding_id) const;
-  // Hidden states [B, S / ranks, H] of this rank's tokens, labels [B, S] -> loss fp32 [B, S] on all ranks.
-  at::Tensor loss(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels) const;
+  // Hidden states [B, S / ranks, H] of this rank's tokens, labels [B, S] -> loss fp32 [B, S] on all ranks. bias [V_r]
+  // of this rank's words, of one table; undefined: none.
+  at::Tensor loss(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& labels,
+                  const at::Tensor& bias = {}) const;
   // Hidden states of this rank's tokens -> logits [B, S, V] on all ranks. With `positions`,
   // int64 [N]: logits of these positions only, [B, N, V]. All ranks must compute the same from
   // the result: backward does not sum.

@@ -87,6 +87,7 @@ ParameterCounts count_parameters(const ModelDescription& model, StagePosition po
     add(count_layer_parameters(model, layer, ranks));
   const std::int64_t table = count_table_parameters(model, ranks);
   if (position.is_first()) add({table, table});
+  if (position.is_first() && model.norms_embeddings) add({model.hidden_size, model.hidden_size});
   if (holds_tied_copy(model, position)) add({table, table});
   if (position.is_last()) add({model.hidden_size, model.hidden_size});
   if (position.is_last()) add({model.head_parameters(ranks), model.head_parameters(ranks)});
@@ -153,7 +154,10 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
   const std::int64_t state = tokens * model.hidden_size * bytes_per_element;
   const std::int64_t own_state = state / tensor_parallel;
   if (checkpoint_activations) all += largest;
+  if (position.is_first() && model.norms_embeddings) all += own_state;
   if (!position.is_last()) return all;
+  // Of norm(gelu(dense x)) the inputs of each are kept.
+  if (model.head_transform.wanted && model.has_language_model_head()) all += 3 * own_state;
   // A head keeps the sum, the normed state and its gradient; before a layer of multi-token prediction both
   // inputs and the normed ones are kept.
   return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;

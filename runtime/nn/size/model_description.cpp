@@ -1,6 +1,8 @@
 #include "runtime/nn/size/model_description.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "runtime/base/error.hpp"
 
@@ -31,10 +33,17 @@ bool ModelDescription::has_language_model_head() const {
 
 std::int64_t ModelDescription::head_parameters(int ranks) const {
   const bool own_matrix = has_language_model_head() && !tie_word_embeddings;
-  std::int64_t sum = own_matrix ? (vocab_size + ranks - 1) / ranks * hidden_size : 0;
-  for (const auto& [name, head] : heads) {
-    for (const auto& [parameter, shape] : parameters_of_head(head, hidden_size)) sum += shape[0] * shape[1];
+  const std::int64_t words = (vocab_size + ranks - 1) / ranks;
+  std::int64_t sum = own_matrix ? words * hidden_size : 0;
+  const auto add = [&](const std::map<std::string, std::vector<std::int64_t>>& shapes) {
+    for (const auto& [parameter, shape] : shapes)
+      sum += std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  };
+  if (has_language_model_head()) {
+    add(parameters_of_transform(head_transform, hidden_size));
+    if (logit_bias) sum += words;
   }
+  for (const auto& [name, head] : heads) add(parameters_of_head(head, hidden_size, head_transform));
   return sum;
 }
 

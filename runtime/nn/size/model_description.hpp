@@ -41,8 +41,12 @@ struct ModelDescription {
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;         // standard deviation of initial weights
   bool zero_centered_norms = false;        // their weights are stored minus 1
+  NormKind norm_kind = NormKind::root_mean_square;
+  bool norms_embeddings = false;           // by a norm embed_norm, before the first layer
   double embedding_scale = 1;              // multiplies the embedding's output
   double logit_softcap = 0;                // logits x are softcap * tanh(x / softcap); 0: x
+  HeadTransform head_transform;            // of the hidden states that the language model head reads
+  bool logit_bias = false;                 // of each word, added to its logit: lm_head.bias
   std::optional<RopeOptions> window_rope;  // of layers with a window, when it differs from the others'
   bool causal = true;                      // else tokens see those after them, too
   bool tie_word_embeddings = false;

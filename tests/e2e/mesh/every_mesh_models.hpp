@@ -162,6 +162,31 @@ inline constexpr const char* gemma3_text_model = R"(    intermediate_size: 10_KV
   name: gemma3_text
 )";
 
+// An encoder. Its heads share hidden_size, and each has keys of its own; words are left out by the sample's number.
+inline constexpr const char* modernbert_model = R"(    intermediate_size: 10_KV_HEADS
+    local_attention: 9
+    global_attn_every_n_layers: 2
+    mlp_bias: true
+  name: modernbert
+task: {name: masked_lm, mask_token_id: 3}
+)";
+inline constexpr const char* modernbert_with_adapters = R"(    intermediate_size: 10_KV_HEADS
+    local_attention: 9
+  peft:
+    kind: stack
+    methods:
+      - {kind: lora, module_name_pattern: "(.*q_proj|head.dense)", params: {r: 4, alpha: 8}}
+      - {kind: full_tune, module_name_pattern: ".*norm"}
+  name: modernbert
+task: {name: masked_lm, mask_token_id: 3}
+)";
+inline constexpr const char* modernbert_classifier = R"(    intermediate_size: 10_KV_HEADS
+    local_attention: 9
+  head: {kind: classification, num_labels: 90}
+  name: modernbert
+task: {name: classification}
+)";
+
 // Families of the same blocks as those above.
 inline constexpr const char* qwen2_model = R"(    intermediate_size: 10_KV_HEADS
     use_sliding_window: true

@@ -89,8 +89,9 @@ struct Family {
   const char* kind = "momentum_buffer";
   double tolerance = gradient_tolerance;  // of each tensor's norm
   const char* vocabulary = "vocab_size: 90";
-  bool context = true;  // whether ranks can share sequences
-  bool packed = false;  // rows hold documents of 5 to 10 tokens
+  bool context = true;    // whether ranks can share sequences
+  bool packed = false;    // rows hold documents of 5 to 10 tokens
+  bool key_heads = true;  // whether the model has num_key_value_heads and head_dim
 
   friend void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 };
@@ -117,6 +118,10 @@ class EveryMesh : public testing::TestWithParam<Family> {
     };
     std::string job = std::string(job_template) + GetParam().keys;
     job.replace(job.find("VOCABULARY"), 10, GetParam().vocabulary);
+    if (!GetParam().key_heads) {
+      for (const std::string line : {"    num_key_value_heads: KV_HEADS\n", "    head_dim: 6\n"})
+        job.erase(job.find(line), line.size());
+    }
     job_.folder().write("job.yaml", with_sizes(job, sizes_));
     job_.folder().write("tokens.npy", npy_file(sizes_.samples, sizes_.length,
                                                [&](int, int) { return below(vocabulary_size); }));
@@ -278,6 +283,16 @@ const Family dense{"dense", dense_model, 47}, moe{"moe", moe_model, 51, true},
                 .keys = gemma3_text_model,
                 .gradients = 55,
                 .vocabulary = "vocab_size: 90\n    tie_word_embeddings: false"};
+const Family modernbert{.name = "modernbert",
+                        .keys = modernbert_model,
+                        .gradients = 41 + 12,
+                        .vocabulary = "vocab_size: 90",
+                        .key_heads = false};
+Family modernbert_of(const char* name, const char* keys, std::size_t gradients) {
+  Family family = modernbert;
+  family.name = name, family.keys = keys, family.gradients = gradients;
+  return family;
+}
 const auto name_of_family = [](const auto& info) { return info.param.name; };
 
 Family packed(Family family, const char* name) {
@@ -303,7 +318,10 @@ TEST_P(EveryMeshOfTwo, TrainsAsOneRank) {
 INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
                          testing::Values(llama, qwen2, qwen2_moe, mistral, mixtral, gpt_oss, qwen3_next,
                                          gemma3_text, adapters, deepseek_v3, predicting,
-                                         Family{"classifier", classifier_model, 47},
+                                         Family{"classifier", classifier_model, 47}, modernbert,
+                                         packed(modernbert, "packed_encoder"),
+                                         modernbert_of("encoder_adapters", modernbert_with_adapters, 20),
+                                         modernbert_of("encoder_classifier", modernbert_classifier, 42),
                                          Family{"llama_biases", llama_biases_model, 67},
                                          Family{"llama_adapters", llama_biases_with_adapters, 33},
                                          Family{.name = "split_vocabulary",
@@ -322,7 +340,8 @@ TEST_P(SomeMeshesOfFour, TrainAsOneRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, SomeMeshesOfFour,
-                         testing::Values(qwen2_moe, qwen3_next, gemma3_text, adapters, deepseek_v3),
+                         testing::Values(qwen2_moe, qwen3_next, gemma3_text, adapters, deepseek_v3,
+                                         modernbert),
                          name_of_family);
 
 // The routers' biases move in every step and decide in the next one who is chosen.

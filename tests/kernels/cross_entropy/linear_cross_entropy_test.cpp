@@ -314,3 +314,81 @@ TEST(LinearCrossEntropy, GradientsMatchCentralDifferences) {
   d9d::test::gradcheck([&](const Tensors& in) -> Tensors { return {loss_of(in, labels)}; },
                        {values({3, 4}, 1), values({5, 4}, 2)});
 }
+
+namespace {
+
+at::Tensor reference_with_bias(const Tensors& in, const at::Tensor& labels) {
+  return at::cross_entropy_loss(at::linear(in[0], in[1], in[2]), labels, {}, at::Reduction::None);
+}
+
+at::Tensor loss_with_bias(const Tensors& in, const at::Tensor& labels) {
+  return d9d::kernels::linear_cross_entropy(in[0], in[1], labels, -100, in[2]);
+}
+
+}  // namespace
+
+// Upstream gradients that differ, and one for all tokens; in one block of tokens, and in several.
+TEST(LinearCrossEntropy, WithABiasIsThatOfTheLogits) {
+  for (const int64_t tokens : {1, 10, 1100}) {
+    const auto labels = labels_with_holes(tokens, 43);
+    for (const auto& factor : {values({tokens}, 4), at::full({tokens}, 0.25, at::kDouble)}) {
+      d9d::test::expect_matches_in_every_dtype(
+          [&](const Tensors& in) -> Tensors {
+            return {(loss_with_bias(in, labels) * factor.to(loss_dtype(in[0]))).sum()};
+          },
+          [&](const Tensors& in) -> Tensors { return {(reference_with_bias(in, labels) * factor).sum()}; },
+          {values({tokens, 19}, 1), values({43, 19}, 2), values({43}, 3)});
+    }
+  }
+}
+
+TEST(LinearCrossEntropy, WithABiasOfSeveralTablesIsThatOfOne) {
+  const auto labels = labels_with_holes(30, 43);
+
+  for (const auto& factor : {values({30}, 4), at::full({30}, 0.25, at::kDouble)}) {
+    d9d::test::expect_matches_in_every_dtype(
+        [&](const Tensors& in) -> Tensors {
+          const auto loss = d9d::kernels::linear_cross_entropy(in[0], tables_of(in[1]), labels, -100, in[2]);
+          return {(loss * factor.to(loss.scalar_type())).sum()};
+        },
+        [&](const Tensors& in) -> Tensors { return {(reference_with_bias(in, labels) * factor).sum()}; },
+        {values({30, 19}, 1), values({43, 19}, 2), values({43}, 3)});
+  }
+}
+
+// Without a bias its logits would be computed some columns after the other.
+TEST(LinearCrossEntropy, WithABiasOfALongVocabularyIsThatOfTheLogits) {
+  const auto labels = labels_with_holes(20, long_vocabulary);
+
+  d9d::test::expect_matches(
+      [&](const Tensors& in) -> Tensors { return {loss_with_bias(in, labels).sum()}; },
+      [&](const Tensors& in) -> Tensors { return {reference_with_bias(in, labels).sum()}; },
+      {values({20, 3}, 1), values({long_vocabulary, 3}, 2), values({long_vocabulary}, 3)}, at::kFloat);
+}
+
+TEST(LinearCrossEntropy, WithABiasRecomputesWhenTheTemporaryIsTaken) {
+  const auto labels = labels_with_holes(70, 43);
+  const auto slot = std::make_shared<d9d::kernels::TemporarySlot>();
+  slot->borrow({1}, at::kFloat);
+  const WeightWork::Scope scope(c10::make_intrusive<WeightWork>(WeightWork::Mode::now, slot));
+
+  d9d::test::expect_matches_in_every_dtype(
+      [&](const Tensors& in) -> Tensors { return {loss_with_bias(in, labels).sum()}; },
+      [&](const Tensors& in) -> Tensors { return {reference_with_bias(in, labels).sum()}; },
+      {values({70, 19}, 1), values({43, 19}, 2), values({43}, 3)});
+}
+
+TEST(LinearCrossEntropy, WithABiasOfIgnoredTokensOnlyIsZeroWithZeroGradients) {
+  const auto labels = at::full({5}, -100, at::kLong);
+
+  d9d::test::expect_matches_in_every_dtype(
+      [&](const Tensors& in) -> Tensors { return {loss_with_bias(in, labels)}; },
+      [&](const Tensors& in) -> Tensors { return {reference_with_bias(in, labels)}; },
+      {values({5, 4}, 1), values({6, 4}, 2), values({6}, 3)});
+}
+
+TEST(LinearCrossEntropy, NamesABiasThatDoesNotFit) {
+  const auto labels = integers({3}, 5, 5);
+
+  EXPECT_THROW(loss_with_bias({values({3, 4}, 1), values({5, 4}, 2), values({4}, 3)}, labels), c10::Error);
+}

@@ -17,6 +17,8 @@ TEST_F(CudaOps, SmallGatedActivationsEqualTheCpus) {
       const at::Tensor dout = values({rows, width}, 1, dtype);
       expect_same_as_cpu(&OpTable::silu_mul, 1, gate, up);
       expect_same_as_cpu(&OpTable::gelu_mul, 1, gate, up);
+      expect_same_as_cpu(&OpTable::gelu_erf_mul, 1, gate, up);
+      expect_same_as_cpu(&OpTable::gelu_erf_mul_backward, 1, dout, gate, up);
       expect_same_as_cpu(&OpTable::silu_mul_backward, 1, dout, gate, up);
       expect_same_as_cpu(&OpTable::gelu_mul_backward, 1, dout, gate, up);
     }

@@ -1,4 +1,6 @@
-// RMSNorm against the CPU's.
+// RMSNorm and LayerNorm against the CPU's.
+#include <ATen/ops/stack.h>
+
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"
 
@@ -22,6 +24,8 @@ TEST_F(CudaOps, SmallNormsEqualTheCpus) {
       const at::Tensor x = strided_rows(7, width, 8, 0, dtype), weight = values({width}, 1, dtype);
       expect_same_as_cpu(&OpTable::rms_norm, 1, x, at::Tensor(), weight, 1e-6, 0);
       expect_same_as_cpu(&OpTable::rms_norm, 1, x, strided_rows(7, width, 1, 2, dtype), weight, 1e-6, 1);
+      expect_same_as_cpu(&OpTable::layer_norm, 1, x, at::Tensor(), weight, 1e-5);
+      expect_same_as_cpu(&OpTable::layer_norm, 1, x, strided_rows(7, width, 1, 2, dtype), weight, 1e-5);
     }
   }
 }
@@ -33,6 +37,10 @@ TEST_F(CudaOps, SmallNormsGradientsEqualTheCpus) {
       const at::Tensor weight = values({width}, 1, dtype), inverse = values({3}, 4, at::kFloat).abs();
       expect_same_as_cpu(&OpTable::rms_norm_backward, 1, dy, x, weight, 0, inverse, at::Tensor(), false);
       expect_same_as_cpu(&OpTable::rms_norm_backward, 1, dy, x, weight, 1, inverse,
+                         strided_rows(3, width, width % 2 == 0 ? 8 : 1, 5, dtype), true);
+      const at::Tensor statistics = at::stack({inverse, values({3}, 6, at::kFloat)});
+      expect_same_as_cpu(&OpTable::layer_norm_backward, 1, dy, x, weight, statistics, at::Tensor(), false);
+      expect_same_as_cpu(&OpTable::layer_norm_backward, 1, dy, x, weight, statistics,
                          strided_rows(3, width, width % 2 == 0 ? 8 : 1, 5, dtype), true);
     }
   }
@@ -46,6 +54,8 @@ TEST_F(CudaOps, SmallNormsOfManyRowsHaveTheCpusWeightGradients) {
                        dy = strided_rows(rows, width, 8, 3, dtype);
       expect_same_as_cpu(&OpTable::rms_norm_backward, 10, dy, x, values({width}, 1, dtype), 0,
                          values({rows}, 4, at::kFloat).abs(), at::Tensor(), true);
+      expect_same_as_cpu(&OpTable::layer_norm_backward, 10, dy, x, values({width}, 1, dtype),
+                         values({2, rows}, 4, at::kFloat).abs(), at::Tensor(), true);
     }
   }
 }
@@ -55,6 +65,9 @@ TEST_F(CudaOps, SmallNormsOfNoRowsAreEmpty) {
 
   expect_same_as_cpu(&OpTable::rms_norm, 1, none, none, weight, 1e-6, 0);
   expect_same_as_cpu(&OpTable::rms_norm_backward, 1, none, none, weight, 0, values({0}, 1, at::kFloat),
+                     at::Tensor(), true);
+  expect_same_as_cpu(&OpTable::layer_norm, 1, none, none, weight, 1e-5);
+  expect_same_as_cpu(&OpTable::layer_norm_backward, 1, none, none, weight, values({2, 0}, 1, at::kFloat),
                      at::Tensor(), true);
 }
 

@@ -61,7 +61,7 @@ TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
               HasSubstr("only LlamaForCausalLM"));
   EXPECT_THAT(refusal_of(small("falcon")),
               HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral, qwen2_moe, mixtral, "
-                        "qwen3_next, deepseek_v3, gemma3_text, gpt_oss"));
+                        "qwen3_next, deepseek_v3, gemma3_text, gpt_oss, modernbert"));
 }
 
 TEST(DenseFamilies, ReadBackWhatTheyWrite) {

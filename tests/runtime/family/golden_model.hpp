@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,7 +27,8 @@ struct GoldenModel {
 
   Qwen3Config qwen3() const { return dynamic_cast<const Qwen3Config&>(*model); }
 };
-GoldenModel golden_model(const std::string& name);
+// `change`: of the model, before the folder's tensors are named for it.
+GoldenModel golden_model(const std::string& name, const std::function<void(FamilyModel&)>& change = {});
 
 // A stage with the golden weights. grad() of every parameter is a zeroed buffer.
 std::unique_ptr<StageModule> stage_of(const GoldenModel& golden, StagePosition position = {},

@@ -1,5 +1,5 @@
 // Against Hugging Face transformers; see origin.md in tests/golden/qwen3,
-// qwen3_next, gemma3_text and tests/golden/*_families. Cases with both_ways: Mod10, Mod30, Mod32.
+// qwen3_next, gemma3_text, modernbert and tests/golden/*_families. Cases with both_ways: Mod10, Mod30, Mod32.
 #include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -27,7 +27,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn",
                     "latent_families/deepseek_v3_plain", "qwen3_next/every_fourth", "qwen3_next/mixed",
                     "gemma3_text/published", "gemma3_text/capped", "folders/rope_yarn_equal",
-                    "folders/rope_llama3_equal", "folders/rope_linear_below_1", "folders/rope_yarn_below_1"),
+                    "folders/rope_llama3_equal", "folders/rope_linear_below_1", "folders/rope_yarn_below_1",
+                    "modernbert/modernbert", "modernbert/modernbert_full"),
     [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(FamilyParity, LogitsAreThoseOfTransformers) {
@@ -69,7 +70,8 @@ TEST_P(FamilyParity, EveryGradientIsThatOfTransformers) {
 class TiedStagesParity : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Cases, TiedStagesParity,
                          testing::Values("dense_tied", "moe_mixed", "dense_families/llama_bias_tied",
-                                         "sparse_families/qwen2_moe_mixed", "qwen3_next/mixed"),
+                                         "sparse_families/qwen2_moe_mixed", "qwen3_next/mixed",
+                                         "modernbert/modernbert"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(TiedStagesParity, TheGradientsOfBothCopiesAddUpToThatOfTransformers) {

@@ -33,7 +33,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, HuggingFaceModel,
                                          "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed",
                                          "sparse_families/gpt_oss", "latent_families/deepseek_v3",
                                          "latent_families/deepseek_v3_yarn", "gemma3_text/published",
-                                         "gemma3_text/capped"),
+                                         "gemma3_text/capped", "modernbert/modernbert",
+                                         "modernbert/modernbert_padded"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TensorMap parameters_of(StageModule& stage) {

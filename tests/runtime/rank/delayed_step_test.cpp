@@ -90,7 +90,8 @@ TEST(DelayedStep, OfEachFamilyHasTheBitsOfTheCpu) {
   for (const char* name :
        {"dense_families/llama_bias_tied", "dense_families/llama_mlp_bias", "dense_families/mistral_window",
         "dense_families/qwen2", "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed",
-        "sparse_families/gpt_oss", "latent_families/deepseek_v3", "qwen3_next/mixed", "gemma3_text/capped"}) {
+        "sparse_families/gpt_oss", "latent_families/deepseek_v3", "qwen3_next/mixed", "gemma3_text/capped",
+        "modernbert/modernbert"}) {
     SCOPED_TRACE(name);
     ParallelCase given{.mesh = {}, .model = Qwen3Config()};
     given.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);

@@ -27,6 +27,19 @@ TEST(EmbeddingInference, ReadsTheLastTokenOfEachText) {
   EXPECT_TRUE(made.shared.at("pooling_mask").equal(expected)) << made.shared.at("pooling_mask");
 }
 
+// Of a packed row the first one of each document.
+TEST(EmbeddingInference, ReadsTheFirstTokenWhereItIsAskedTo) {
+  const test::TemporaryFolder folder;
+  const EmbeddingInference task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), true);
+  const at::Tensor labels = at::tensor({7, 7, 7, 7, -100, -100, -100}, at::kLong).view({1, 7});
+  TensorMap batch{{"input_ids", at::ones({1, 7}, at::kLong)}, {"labels", labels}};
+  const auto chosen = [&] { return task.build_forward_inputs({1, 0, batch}).shared.at("pooling_mask"); };
+
+  EXPECT_TRUE(chosen().equal(at::tensor({1, 0, 0, 0, 0, 0, 0}, at::kLong).view({1, 7})));
+  batch["document_starts"] = at::tensor({0, 0, 0, 3, 3, 5, 5}, at::kLong).view({1, 7});
+  EXPECT_TRUE(chosen().equal(at::tensor({1, 0, 0, 1, 0, 0, 0}, at::kLong).view({1, 7})));
+}
+
 TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
   const test::TemporaryFolder folder;
   EmbeddingInference task(make_results({folder.path() / "results", 2}, ResultFormat::jsonl));

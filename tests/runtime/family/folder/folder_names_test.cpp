@@ -34,6 +34,26 @@ TEST(FolderNames, OfTransformersStayAsTheyAre) {
   expect_usual(usual, "model.norm.weight");
 }
 
+TEST(FolderNames, OfEncodersHaveVocabularyAndHeadsOfDecoders) {
+  const Names names{"model.embed_tokens.weight", "model.layers.0.mlp.Wo.weight", "model.final_norm.weight",
+                    "lm_head.bias", "score.weight"};
+  const FolderNames whole({"model.embeddings.tok_embeddings.weight", "model.layers.0.mlp.Wo.weight",
+                           "model.final_norm.weight", "decoder.bias", "classifier.weight"},
+                          true);
+  const FolderNames body({"embeddings.tok_embeddings.weight", "layers.0.mlp.Wo.weight", "final_norm.weight"},
+                         true);
+
+  EXPECT_EQ(whole.names(), names);
+  EXPECT_EQ(whole.in_folder("lm_head.bias"), "decoder.bias");
+  EXPECT_EQ(whole.in_folder("model.embed_tokens.weight"), "model.embeddings.tok_embeddings.weight");
+  EXPECT_EQ(body.names(),
+            Names({"model.embed_tokens.weight", "model.layers.0.mlp.Wo.weight", "model.final_norm.weight"}));
+  EXPECT_EQ(body.in_folder("model.embed_tokens.weight"), "embeddings.tok_embeddings.weight");
+  // The names of another model stay.
+  EXPECT_EQ(FolderNames({"model.embed_tokens.weight", "decoder.bias"}, true).in_folder("decoder.bias"),
+            "decoder.bias");
+}
+
 TEST(FolderNames, LoseTheWrappersOfAWholeModel) {
   expect_usual(with("module."), "module.model.norm.weight");
   expect_usual(with("_orig_mod."), "_orig_mod.model.norm.weight");

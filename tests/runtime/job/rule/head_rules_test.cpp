@@ -45,6 +45,23 @@ TEST(HeadRules, Mod10RefuseTheNextTokenWhereTokensSeeThoseAfterThem) {
   EXPECT_FALSE(load({both_ways, classifies, classification}).model->causal);
 }
 
+TEST(HeadRules, LetWordsBeLeftOutWhereTokensSeeBothSides) {
+  const std::string both_ways = "model_provider.model.is_causal=false";
+  const auto task = [](const std::string& keys) { return "task={name: masked_lm, " + keys + "}"; };
+
+  EXPECT_FALSE(load({both_ways, task("mask_token_id: 3")}).model->causal);
+  EXPECT_THAT(error_of({task("mask_token_id: 3")}),
+              HasSubstr("task: masked_lm learns words by those on both"));
+  EXPECT_THAT(error_of({both_ways, "task={name: masked_lm}"}), HasSubstr("mask_token_id"));
+  EXPECT_THAT(error_of({both_ways, task("mask_token_id: 512")}), HasSubstr("vocabulary has 512 words"));
+  EXPECT_THAT(error_of({both_ways, task("mask_token_id: 3, mlm_probability: 0")}),
+              HasSubstr("there is nothing to learn"));
+  EXPECT_THAT(error_of({both_ways, task("mask_token_id: 3, random_replace_prob: 0.3")}),
+              HasSubstr("give shares of the same tokens"));
+  EXPECT_THAT(error_of({both_ways, classifies, task("mask_token_id: 3")}),
+              HasSubstr("task: masked_lm reads the loss of tokens"));
+}
+
 TEST(HeadRules, RefuseHeadsThatContradictEachOther) {
   EXPECT_THAT(error_of({classifies, "model_provider.heads={a: {kind: causal_lm}}", classification}),
               HasSubstr("model_provider.head: given beside `heads`"));

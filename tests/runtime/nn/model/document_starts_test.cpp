@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, PackedDocuments,
                                          "qwen3_next/every_fourth", "gemma3_text/published",
                                          "gemma3_text/capped", "dense_families/llama_both_ways",
                                          "dense_families/mistral_window_both_ways", "gemma3_text/both_ways",
-                                         "multi_token_prediction/two_depths"),
+                                         "modernbert/modernbert", "multi_token_prediction/two_depths"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 // Where in a row of `length` tokens documents begin: three of different lengths, and one of a single token.

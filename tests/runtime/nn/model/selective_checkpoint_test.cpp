@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SelectiveCheckpoint,
                                          "sparse_families/mixtral", "sparse_families/qwen2_moe_mixed",
                                          "sparse_families/qwen2_moe_balanced", "latent_families/deepseek_v3",
                                          "latent_families/deepseek_v3_plain", "qwen3_next/mixed",
-                                         "gemma3_text/capped"),
+                                         "gemma3_text/capped", "modernbert/modernbert"),
                          [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(SelectiveCheckpoint, HasTheBitsOfNoneWhateverItKeeps) {

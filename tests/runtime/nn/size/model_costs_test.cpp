@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include "runtime/family/gpt_oss/config.hpp"
+#include "runtime/family/modernbert/config.hpp"
 #include "runtime/family/qwen2_moe/config.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
@@ -33,18 +34,18 @@ Qwen3Config tiny_moe() {
 }
 
 class ModelCosts : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Cases, ModelCosts,
-                         testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed",
-                                         "dense_families/llama", "dense_families/llama_bias_tied",
-                                         "dense_families/llama_mlp_bias", "dense_families/qwen2",
-                                         "dense_families/mistral", "dense_families/qwen2_window",
-                                         "sparse_families/mixtral", "sparse_families/qwen2_moe",
-                                         "sparse_families/qwen2_moe_mixed", "sparse_families/gpt_oss",
-                                         "sparse_families/gpt_oss_balanced", "latent_families/deepseek_v3",
-                                         "latent_families/deepseek_v3_yarn",
-                                         "latent_families/deepseek_v3_plain", "qwen3_next/every_fourth",
-                                         "qwen3_next/mixed", "gemma3_text/published", "gemma3_text/capped"),
-                         [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ModelCosts,
+    testing::Values("dense_tied", "dense_bias_yarn", "moe", "moe_mixed", "dense_families/llama",
+                    "dense_families/llama_bias_tied", "dense_families/llama_mlp_bias", "dense_families/qwen2",
+                    "dense_families/mistral", "dense_families/qwen2_window", "sparse_families/mixtral",
+                    "sparse_families/qwen2_moe", "sparse_families/qwen2_moe_mixed", "sparse_families/gpt_oss",
+                    "sparse_families/gpt_oss_balanced", "latent_families/deepseek_v3",
+                    "latent_families/deepseek_v3_yarn", "latent_families/deepseek_v3_plain",
+                    "qwen3_next/every_fourth", "qwen3_next/mixed", "gemma3_text/published",
+                    "gemma3_text/capped", "modernbert/modernbert", "modernbert/modernbert_padded",
+                    "modernbert/modernbert_full"),
+    [](const auto& info) { return info.param.substr(info.param.rfind('/') + 1); });
 
 TEST_P(ModelCosts, CountsTheParametersThatAreBuilt) {
   const GoldenModel golden = golden_model(GetParam());
@@ -116,6 +117,19 @@ std::shared_ptr<FamilyModel> tiny_qwen2_moe() {
   return config;
 }
 
+std::shared_ptr<FamilyModel> tiny_modernbert() {
+  auto config = std::make_shared<ModernBertConfig>();
+  config->vocab_size = 4096;
+  config->hidden_size = 256;
+  config->intermediate_size = 384;
+  config->num_hidden_layers = 3;
+  config->num_attention_heads = 8;
+  config->pad_token_id.reset();
+  config->windows = {16, {false, true, true}};
+  config->settle();
+  return config;
+}
+
 std::shared_ptr<FamilyModel> tiny_gpt_oss() {
   auto config = std::make_shared<GptOssConfig>();
   config->vocab_size = 4096;
@@ -174,7 +188,7 @@ TEST(ModelCosts, EstimatesWhatForwardKeeps) {
   if (bytes_in_use() == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   at::set_num_threads(1);
   std::vector<std::shared_ptr<FamilyModel>> models{tiny_qwen2_moe(), tiny_gpt_oss(), tiny_qwen3_next(false),
-                                                   tiny_qwen3_next(true)};
+                                                   tiny_qwen3_next(true), tiny_modernbert()};
   for (const Qwen3Kind family : {Qwen3Kind::dense, Qwen3Kind::moe}) {
     Qwen3Config config = tiny_moe();
     config.kind = family;

@@ -1,0 +1,53 @@
+#pragma once
+// A source whose samples leave words out, for the task masked_lm (Devlin et al. 2019, arXiv 1810.04805, section 3.1).
+// Chosen tokens become the mask's, or others, or stay as they are; their labels are what they were, at their own
+// place. All other labels are ignored_label. What is chosen is a function of the seed and the sample's number, which
+// counts on over epochs: the same on every mesh and after every resume, and another in each epoch.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "runtime/data/sample_source.hpp"
+
+namespace d9d {
+
+// Shares as in transformers' DataCollatorForLanguageModeling.
+struct MaskingOptions {
+  std::uint64_t seed = 0;
+  std::int64_t mask_token_id = 0;
+  std::int64_t vocab_size = 0;
+  double mlm_probability = 0.3;              // that a token is chosen
+  double mask_replace_prob = 0.8;            // of the chosen ones: mask_token_id
+  double random_replace_prob = 0.1;          // of the chosen ones: any word; the rest stays
+  std::set<std::int64_t> unmasked_ids = {};  // never chosen
+};
+
+// Leaves words of the sample with this number out. Never chosen are positions without a token (token_mask) and tokens
+// that would not count as the next one of a text: labels[i - 1] is ignored_label within a document.
+void leave_words_out(Sample& sample, std::uint64_t number, const MaskingOptions& options);
+
+class MaskedSource final : public SampleSource {
+ public:
+  // Input error for a source that is a stream: its samples have no numbers.
+  MaskedSource(std::shared_ptr<const SampleSource> source, MaskingOptions options);
+  std::optional<std::uint64_t> num_samples() const override { return source_->num_samples(); }
+  std::int64_t sequence_length() const override { return source_->sequence_length(); }
+  std::optional<std::int64_t> vocab_size() const override { return source_->vocab_size(); }
+  Sample at(std::uint64_t index) const override;
+  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
+    return source_->sort_key(index);
+  }
+  std::vector<RowPlace> places_of(std::uint64_t index) const override { return source_->places_of(index); }
+  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
+    return source_->scan_ids(limits);
+  }
+
+ private:
+  const std::shared_ptr<const SampleSource> source_;
+  const MaskingOptions options_;
+};
+
+}  // namespace d9d
