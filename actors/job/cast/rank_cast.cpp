@@ -50,8 +50,9 @@ void require_metric(const std::string& metric, TrainTask& task) {
 }
 
 // Lets the model subscribe to events, and then the task.
-std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, TrainTask& task, int rank) {
-  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value());
+std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, const Plan& plan, TrainTask& task,
+                                            int rank) {
+  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value(), &plan);
   call_user("the model's register_events", ErrorInside::is_named,
             [&] { process.prepared.model->register_events(*events); });
   call_user("the task's register_events", ErrorInside::is_named, [&] { task.register_events(*events); });
@@ -314,7 +315,7 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .own = plan_rank(job, prepared.plan, epoch.plan(), rank),
                       .inference = inference,
                       .task = task,
-                      .events = events_of(process, *task, rank),
+                      .events = events_of(process, epoch.plan(), *task, rank),
                       .hooks = make_gradient_hooks(prepared.registry, job),
                       .gradients = std::make_shared<RankGradients>(),
                       .records = std::make_shared<TaskRecords>(),
