@@ -20,12 +20,12 @@ namespace mine {
 
 class Scale final : public d9d::OwnBranch {
  public:
-  Scale(d9d::ParameterMaker& make, std::int64_t out)
-      : weight_(make.constant(*this, "weight", {out}, 1.0F)) {}
+  Scale(d9d::ParameterMaker& make, std::int64_t out) : weight_(make.constant(*this, "weight", {out}, 1.0F)) {}
 
   d9d::BranchResult forward(const at::Tensor& /*x*/) const override { return {.scale = weight_}; }
   // Each rank of tensor parallelism has the factors of its rows.
-  void follow(const d9d::StageParameter& weight, std::vector<d9d::StageParameter>& parameters) const override {
+  void follow(const d9d::StageParameter& weight,
+              std::vector<d9d::StageParameter>& parameters) const override {
     d9d::follow_rows(weight, d9d::parameter_of(parameters, weight_));
   }
   at::Tensor merged(const at::Tensor& weight, const d9d::TensorMap& added) const override {

@@ -39,8 +39,8 @@ struct ParallelMoe final : d9d::OwnDecoder {
   d9d::BlockCosts layer(std::int64_t index, int ranks) const override {
     d9d::BlockCosts costs = d9d::norm_costs(hidden_size);
     costs += d9d::attention_costs(attention_of(index), ranks);
-    costs += is_sparse_layer(index) ? d9d::mixture_costs(moe(), ranks)
-                                    : d9d::swiglu_costs(feed_forward(), ranks);
+    costs +=
+        is_sparse_layer(index) ? d9d::mixture_costs(moe(), ranks) : d9d::swiglu_costs(feed_forward(), ranks);
     return costs;
   }
   // model.layers.1.mlp.experts.3.up_proj.weight is model.layers.1.ffn.experts.3.w3.weight in my folders.
@@ -66,8 +66,9 @@ const d9d::ModelKeys& ParallelMoe::keys() const {
     d9d::append(keys, d9d::expert_keys({"moe_intermediate_size", "num_experts", "num_experts_per_tok",
                                         "norm_topk_prob", "decoder_sparse_step", "output_router_logits",
                                         "router_aux_loss_coef"}));
-    keys.push_back(d9d::member({"branch_scale", "", "factor of what a layer adds; null: 1", optional, above(0)},
-                               &ParallelMoe::branch_scale));
+    keys.push_back(
+        d9d::member({"branch_scale", "", "factor of what a layer adds; null: 1", optional, above(0)},
+                    &ParallelMoe::branch_scale));
     return keys;
   }();
   return all;
@@ -93,7 +94,8 @@ class ParallelLayer final : public d9d::DecoderLayer {
   const double branch_scale_;
 };
 
-std::shared_ptr<d9d::DecoderLayer> ParallelMoe::make_layer(d9d::ParameterMaker& make, torch::nn::Module& layers,
+std::shared_ptr<d9d::DecoderLayer> ParallelMoe::make_layer(d9d::ParameterMaker& make,
+                                                           torch::nn::Module& layers,
                                                            std::int64_t index) const {
   return make.child<ParallelLayer>(layers, std::to_string(index), *this, index);
 }
@@ -103,6 +105,7 @@ std::shared_ptr<d9d::DecoderLayer> ParallelMoe::make_layer(d9d::ParameterMaker& 
 
 extern "C" void d9d_register_models(d9d::ModelRegistry& registry) {
   d9d::add_family<mine::ParallelMoe>(
-      registry, "parallel_moe", "Attention and feed-forward beside each other, experts in every second layer.");
+      registry, "parallel_moe",
+      "Attention and feed-forward beside each other, experts in every second layer.");
   d9d::add_adapter_method<mine::Ia3>(registry, "ia3");
 }

@@ -54,7 +54,8 @@ bool is_word(std::string_view name) {
 
 const OwnFamily* own_family(std::string_view name) {
   const auto& own = known().own;
-  const auto found = std::ranges::find_if(own, [&](const OwnFamily& of) { return of.family->name() == name; });
+  const auto found =
+      std::ranges::find_if(own, [&](const OwnFamily& of) { return of.family->name() == name; });
   return found == own.end() ? nullptr : &*found;
 }
 
@@ -73,14 +74,15 @@ const Family* find_family(std::string_view name) {
 void add_family(std::unique_ptr<const Family> family, const std::string& origin) {
   D9D_REQUIRE(family != nullptr, "{} registers a family that is null", origin);
   const std::string name(family->name());
-  D9D_REQUIRE(is_word(name),
-              "{} registers a family called \"{}\"; the name is the model_type of a config.json: use letters, "
-              "digits, '_', '-' and '.'",
-              origin, name);
+  D9D_REQUIRE(
+      is_word(name),
+      "{} registers a family called \"{}\"; the name is the model_type of a config.json: use letters, "
+      "digits, '_', '-' and '.'",
+      origin, name);
   const OwnFamily* const other = own_family(name);
   D9D_REQUIRE(find_family(name) == nullptr,
-              "{} registers the family \"{}\", which {} has already; give it another name (model_type)", origin,
-              name, other == nullptr ? "d9d" : other->origin);
+              "{} registers the family \"{}\", which {} has already; give it another name (model_type)",
+              origin, name, other == nullptr ? "d9d" : other->origin);
   known().all.push_back(family.get());
   known().own.push_back({std::move(family), origin});
 }

@@ -15,7 +15,8 @@ using nlohmann::json;
 
 std::map<std::string, at::Tensor> shapes_in(StageModule& stage) {
   std::map<std::string, at::Tensor> tensors;
-  for (const StageParameter& parameter : stage.parameters()) tensors[parameter.name] = parameter.tensor.detach();
+  for (const StageParameter& parameter : stage.parameters())
+    tensors[parameter.name] = parameter.tensor.detach();
   for (const StageBuffer& buffer : stage.buffers()) tensors[buffer.name] = buffer.tensor.detach();
   return tensors;
 }
@@ -44,13 +45,15 @@ void require_mapped(const FamilyModel& model, const std::map<std::string, at::Te
               to_text(not_in(written, ours)));
   const MapperPtr from = model.folder_to_parameters(stored);
   const Names read = outputs_of(*from), wanted = inputs_of(*from);
-  D9D_REQUIRE(not_in(ours, read).empty(),
-              "from_hugging_face() does not make {} of a folder that an export wrote; add an identity or rename of "
-              "it",
-              to_text(not_in(ours, read)));
-  D9D_REQUIRE(not_in(wanted, stored).empty(),
-              "from_hugging_face() wants {}, which an export does not write; let the two mappers undo each other",
-              to_text(not_in(wanted, stored)));
+  D9D_REQUIRE(
+      not_in(ours, read).empty(),
+      "from_hugging_face() does not make {} of a folder that an export wrote; add an identity or rename of "
+      "it",
+      to_text(not_in(ours, read)));
+  D9D_REQUIRE(
+      not_in(wanted, stored).empty(),
+      "from_hugging_face() wants {}, which an export does not write; let the two mappers undo each other",
+      to_text(not_in(wanted, stored)));
 }
 
 void require_shapes(const FamilyModel& model, const std::map<std::string, at::Tensor>& tensors) {
@@ -67,8 +70,7 @@ void require_shapes(const FamilyModel& model, const std::map<std::string, at::Te
     for (const auto& [name, tensor] : apply(*from, group, stored)) {
       const auto own = tensors.find(name);
       D9D_REQUIRE(own == tensors.end() || own->second.sizes() == tensor.sizes(),
-                  "its mappers do not undo each other: {} comes back from an export in another shape",
-                  name);
+                  "its mappers do not undo each other: {} comes back from an export in another shape", name);
     }
   }
 }
@@ -80,11 +82,12 @@ void require_costs(const FamilyModel& model, const std::map<std::string, at::Ten
     for (const auto& [name, tensor] : tensors)
       if (name.starts_with(prefix) && tensor.is_floating_point()) elements += tensor.numel();
     const std::int64_t counted = model.layer(layer).parameters;
-    D9D_REQUIRE(counted == elements,
-                "layer({}) counts {} parameters, but that layer has {}; let layer() add up the costs of what "
-                "make_layer() makes (attention_costs, norm_costs, swiglu_costs, mixture_costs), or every estimate of "
-                "memory and time is wrong",
-                layer, counted, elements);
+    D9D_REQUIRE(
+        counted == elements,
+        "layer({}) counts {} parameters, but that layer has {}; let layer() add up the costs of what "
+        "make_layer() makes (attention_costs, norm_costs, swiglu_costs, mixture_costs), or every estimate of "
+        "memory and time is wrong",
+        layer, counted, elements);
   }
 }
 
@@ -94,15 +97,18 @@ void require_config(const FamilyModel& model, std::string_view family) {
   D9D_REQUIRE(document.value("model_type", "") == family,
               "its config.json has the model_type \"{}\"; give decoder_keys() the family's name",
               document.value("model_type", ""));
-  const std::string architecture = document.value("architectures", json::array({""})).at(0).get<std::string>();
-  D9D_REQUIRE(architecture.ends_with("ForCausalLM"),
-              "its config.json has the architecture \"{}\"; give decoder_keys() one that ends with ForCausalLM",
-              architecture);
+  const std::string architecture =
+      document.value("architectures", json::array({""})).at(0).get<std::string>();
+  D9D_REQUIRE(
+      architecture.ends_with("ForCausalLM"),
+      "its config.json has the architecture \"{}\"; give decoder_keys() one that ends with ForCausalLM",
+      architecture);
   const json again = json::parse(parse_hugging_face_config(written, "config.json")->config_json());
   for (const auto& [key, value] : document.items()) {
-    D9D_REQUIRE(again.value(key, json()) == value,
-                "its config.json has {} = {}, which is read as {}; let the key's `read` and `write` undo each other",
-                key, value.dump(), again.value(key, json()).dump());
+    D9D_REQUIRE(
+        again.value(key, json()) == value,
+        "its config.json has {} = {}, which is read as {}; let the key's `read` and `write` undo each other",
+        key, value.dump(), again.value(key, json()).dump());
   }
 }
 

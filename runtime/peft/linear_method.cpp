@@ -61,9 +61,10 @@ void follow(const StageParameter& weight, StageParameter& parameter) {
 }  // namespace
 
 at::Tensor OwnBranch::merged(const at::Tensor& /*weight*/, const TensorMap& /*added*/) const {
-  throw Error(ErrorKind::input,
-              "its adapter method has no merged form: its branch does not implement merged(); leave export_to out, "
-              "checkpoints keep the adapters");
+  throw Error(
+      ErrorKind::input,
+      "its adapter method has no merged form: its branch does not implement merged(); leave export_to out, "
+      "checkpoints keep the adapters");
 }
 
 void follow_rows(const StageParameter& weight, StageParameter& parameter) {
@@ -77,10 +78,11 @@ void follow_columns(const StageParameter& weight, StageParameter& parameter) {
 std::size_t LinearMethod::inject(AdaptedModel& model) const {
   std::size_t attached = 0;
   for (const auto& [path, module] : model.modules(ModulePattern(pattern()))) {
-    D9D_REQUIRE(dynamic_cast<GroupedLinear*>(module) == nullptr,
-                "{} is of experts, which this adapter method cannot change; write a pattern that does not match "
-                "experts",
-                path);
+    D9D_REQUIRE(
+        dynamic_cast<GroupedLinear*>(module) == nullptr,
+        "{} is of experts, which this adapter method cannot change; write a pattern that does not match "
+        "experts",
+        path);
     if (auto* const linear = dynamic_cast<Linear*>(module)) attached += attach(model, *linear, *this) ? 1 : 0;
   }
   return attached;
@@ -121,8 +123,9 @@ void require_merged_form(StageModule& stage) {
   for (const OwnAdapter& adapter : own_adapters(stage)) {
     try {
       const at::Tensor merged = adapter.branch->merged(adapter.weight.tensor.detach(), values_of(adapter));
-      D9D_REQUIRE(merged.defined() && merged.sizes() == adapter.weight.tensor.sizes(),
-                  "merged() of its adapter method gives another shape than the weight's; return a tensor like it");
+      D9D_REQUIRE(
+          merged.defined() && merged.sizes() == adapter.weight.tensor.sizes(),
+          "merged() of its adapter method gives another shape than the weight's; return a tensor like it");
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("{}: {}", adapter.weight.name, error.what()));
     } catch (...) {
@@ -133,7 +136,8 @@ void require_merged_form(StageModule& stage) {
   }
   for (const StageParameter& parameter : stage.parameters()) {
     D9D_REQUIRE(!parameter.of_adapter || merging.contains(parameter.name),
-                "the adapter method of {} has no merged form: the parameter is of no linear's branch; leave export_to "
+                "the adapter method of {} has no merged form: the parameter is of no linear's branch; leave "
+                "export_to "
                 "out, checkpoints keep the adapters",
                 parameter.name);
   }

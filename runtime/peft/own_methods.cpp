@@ -42,8 +42,8 @@ auto call_method(const std::string& name, const Call& call) {
   } catch (const Error&) {
     throw;
   } catch (...) {
-    throw Error(ErrorKind::input, fmt::format("the adapter method \"{}\" threw: {}", name,
-                                              describe_current_exception().what));
+    throw Error(ErrorKind::input,
+                fmt::format("the adapter method \"{}\" threw: {}", name, describe_current_exception().what));
   }
 }
 
@@ -82,7 +82,7 @@ void add_peft_method(const std::string& name, MakePeftMethod make, const std::st
   const auto found = own_methods().find(name);
   D9D_REQUIRE(!name.empty() && !is_built_in(name) && found == own_methods().end(),
               "{} registers the adapter method \"{}\", {}; give it another name", origin, name,
-              name.empty()                     ? "which has no name"
+              name.empty()                   ? "which has no name"
               : found == own_methods().end() ? "which d9d has already"
                                              : "which " + found->second.origin + " has already");
   own_methods()[name] = {std::move(make), origin};
@@ -90,9 +90,10 @@ void add_peft_method(const std::string& name, MakePeftMethod make, const std::st
 
 std::unique_ptr<PeftMethod> make_own_peft_method(const std::string& name, const config::Section& config) {
   const auto found = own_methods().find(name);
-  D9D_REQUIRE(found != own_methods().end(),
-              "no method is called \"{}\"; there are: {}. One of your own comes from a library named in `plugins`",
-              name, all_names());
+  D9D_REQUIRE(
+      found != own_methods().end(),
+      "no method is called \"{}\"; there are: {}. One of your own comes from a library named in `plugins`",
+      name, all_names());
   auto method = call_method(name, [&] { return found->second.make(config); });
   D9D_REQUIRE(method != nullptr, "the factory of the adapter method \"{}\" made none", name);
   return std::make_unique<NamedMethod>(name, std::move(method));

@@ -65,8 +65,7 @@ at::Tensor MergedWeights::read(const std::string& name) const {
 
 void MergedWeights::read_into(const std::string& name, const Slice& box, std::byte* into) const {
   if (!is_merged(name) && is_stored(name)) return checkpoint_.read_into(name, box, into);
-  const at::Tensor values =
-      is_merged(name) ? slice_view(read(name), box).contiguous() : base(name, box);
+  const at::Tensor values = is_merged(name) ? slice_view(read(name), box).contiguous() : base(name, box);
   std::memcpy(into, values.data_ptr(), values.nbytes());
 }
 

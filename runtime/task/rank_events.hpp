@@ -23,8 +23,7 @@ enum class OnThrow { goes_on, ends_job };
 class RankEvents {
  public:
   // `infers`: which of an event's names logs use. `rank`: global. `plan` outlives this.
-  RankEvents(int rank, bool infers, const Plan* plan = nullptr)
-      : rank_(rank), infers_(infers), plan_(plan) {}
+  RankEvents(int rank, bool infers, const Plan* plan = nullptr) : rank_(rank), infers_(infers), plan_(plan) {}
   RankEvents(const RankEvents&) = delete;
   RankEvents& operator=(const RankEvents&) = delete;
 

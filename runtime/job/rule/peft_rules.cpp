@@ -166,10 +166,10 @@ std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model
   const OwnPeftConfig* const own = own_method_of(config);
   if (own != nullptr && job.export_to && issues.empty()) check_merged_export(job, model, issues);
   if (own != nullptr && job.export_adapter_to) {
-    issues.push_back({"export_adapter_to",
-                      fmt::format("folders in PEFT's format cannot hold the adapter method \"{}\" of a plugin",
-                                  own->name),
-                      "leave it out; `export_to` writes the model with the adapters added to its weights"});
+    issues.push_back(
+        {"export_adapter_to",
+         fmt::format("folders in PEFT's format cannot hold the adapter method \"{}\" of a plugin", own->name),
+         "leave it out; `export_to` writes the model with the adapters added to its weights"});
   } else if (job.export_adapter_to && !any_lora(config, [](const LoraConfig&) { return true; })) {
     issues.push_back({"export_adapter_to", "the model has no adapter", "give model_provider.peft a `lora`"});
   } else if (job.export_adapter_to && issues.empty()) {
