@@ -41,6 +41,8 @@ struct ParallelMoe final : d9d::OwnDecoder {
     costs += d9d::attention_costs(attention_of(index), ranks);
     costs +=
         is_sparse_layer(index) ? d9d::mixture_costs(moe(), ranks) : d9d::swiglu_costs(feed_forward(), ranks);
+    if (ranks == 1) costs.kept_own -= hidden_size;  // both blocks keep the same input, unless they gather it
+    costs.summed = 0;                               // no norm reads the attention's output
     return costs;
   }
   // model.layers.1.mlp.experts.3.up_proj.weight is model.layers.1.ffn.experts.3.w3.weight in my folders.

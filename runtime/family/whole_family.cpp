@@ -75,12 +75,13 @@ void require_shapes(const FamilyModel& model, const std::map<std::string, at::Te
   }
 }
 
-void require_costs(const FamilyModel& model, const std::map<std::string, at::Tensor>& tensors) {
+void require_costs(const FamilyModel& model, StageModule& stage) {
+  const std::vector<StageParameter> parameters = stage.parameters();
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
     std::int64_t elements = 0;
-    for (const auto& [name, tensor] : tensors)
-      if (name.starts_with(prefix) && tensor.is_floating_point()) elements += tensor.numel();
+    for (const StageParameter& parameter : parameters)
+      if (parameter.name.starts_with(prefix)) elements += parameter.tensor.numel();
     const std::int64_t counted = model.layer(layer).parameters;
     D9D_REQUIRE(
         counted == elements,
@@ -121,7 +122,7 @@ void require_whole_family(const FamilyModel& model, std::string_view family) {
     const auto tensors = shapes_in(*stage);
     require_mapped(model, tensors);
     require_shapes(model, tensors);
-    require_costs(model, tensors);
+    require_costs(model, *stage);
   } catch (const Error& error) {
     throw Error(error.kind(), fmt::format("the family \"{}\": {}", family, error.what()));
   } catch (...) {

@@ -25,6 +25,15 @@ std::string place_of(const std::string& path, const PeftConfig& config) {
   return path + (std::holds_alternative<OwnPeftConfig>(config) ? ".kind" : ".module_name_pattern");
 }
 
+// What is wrong with a method is told when it is applied.
+bool begins_trainable(const PeftConfig& config) {
+  try {
+    return make_peft_method(config)->begins_trainable();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 JobIssue nothing_changed(const std::string& path, const PeftConfig& config) {
   if (const auto* const own = std::get_if<OwnPeftConfig>(&config))
     return {place_of(path, config), fmt::format("{} changes no module of the model", own->name),
@@ -95,7 +104,7 @@ void check_patterns(const JobConfig& job, const PeftConfig& config, const Family
     issues.push_back({peft_section, "a stack without methods", "give it at least one, or leave `peft` out"});
     return;
   }
-  adapted.set_trainable(std::holds_alternative<FreezeConfig>(*methods.front().config));
+  adapted.set_trainable(begins_trainable(*methods.front().config));
   adapted.let_train(beside_adapters(job, model, config));
   for (const auto& [path, method] : methods) inject_one(peft_section + path, *method, adapted, issues);
   const auto& parameters = adapted.parameters();

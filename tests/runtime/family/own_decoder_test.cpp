@@ -16,6 +16,7 @@
 #include "runtime/job/reading/own_models.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/size/model_costs.hpp"
+#include "runtime/state/mapper/mapper.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
