@@ -1,7 +1,7 @@
+#pragma once
 // A method of fine-tuning of my own, for all families: IA3 (Liu et al. 2022, arXiv 2205.05638, section 3.3) multiplies
 // each output feature of a linear by a learned factor:
 //   y = s * (W x) + bias,   s [out], which starts at 1; merged: W' = diag(s) W
-#pragma once
 
 #include <ATen/ops/mul.h>
 

@@ -47,17 +47,6 @@ TensorMap values_of(const OwnAdapter& adapter) {
   return values;
 }
 
-template <bool rows>
-void follow(const StageParameter& weight, StageParameter& parameter) {
-  const int kept = rows ? 0 : 1;
-  const int last = static_cast<int>(parameter.layout.global_shape().size()) - 1;
-  for (LayoutAxis axis : weight.layout.axes()) {
-    if (axis.placement.shard_dim == 1 - kept) continue;
-    if (axis.placement.shard_dim == kept) axis.placement = Placement::shard(rows ? 0 : last);
-    place(parameter, axis);
-  }
-}
-
 }  // namespace
 
 at::Tensor OwnBranch::merged(const at::Tensor& /*weight*/, const TensorMap& /*added*/) const {
@@ -68,11 +57,8 @@ at::Tensor OwnBranch::merged(const at::Tensor& /*weight*/, const TensorMap& /*ad
 }
 
 void follow_rows(const StageParameter& weight, StageParameter& parameter) {
-  follow<true>(weight, parameter);
-}
-
-void follow_columns(const StageParameter& weight, StageParameter& parameter) {
-  follow<false>(weight, parameter);
+  for (const LayoutAxis& axis : weight.layout.axes())
+    if (!axis.placement.is_shard() || axis.placement.shard_dim == 0) place(parameter, axis);
 }
 
 std::size_t LinearMethod::inject(AdaptedModel& model) const {

@@ -28,10 +28,8 @@ class OwnBranch : public torch::nn::Module, public LinearBranch {
   virtual at::Tensor merged(const at::Tensor& weight, const TensorMap& added) const;
 };
 
-// Cuts a parameter [out, ..] like the rows of the weight, and [.., in] like its columns. What is cut in the other
-// direction alone is whole on these ranks. For follow().
+// Cuts a parameter [out, ..] like the rows of the weight. It is whole on ranks that cut the columns alone. For follow().
 void follow_rows(const StageParameter& weight, StageParameter& parameter);
-void follow_columns(const StageParameter& weight, StageParameter& parameter);
 
 class LinearMethod : public PeftMethod {
  public:
