@@ -1,8 +1,10 @@
 #include "runtime/peft/own_methods.hpp"
 
 #include <map>
+#include <string_view>
 #include <utility>
 
+#include "runtime/base/config/problems.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/peft/method.hpp"
 
@@ -26,12 +28,12 @@ bool is_built_in(const std::string& name) {
   return false;
 }
 
-std::string all_names() {
-  std::string names;
-  for (const config::Choice& choice : choices_of(config::Tag<PeftConfig>{}).all)
-    names += (names.empty() ? "" : ", ") + std::string(choice.name);
-  for (const auto& [name, method] : own_methods()) names += ", " + name;
-  return names;
+std::string other_names(const std::string& given) {
+  std::vector<std::string_view> names;
+  static constexpr auto built_in = choices_of(config::Tag<PeftConfig>{}).all;
+  for (const config::Choice& choice : built_in) names.push_back(choice.name);
+  for (const auto& [name, method] : own_methods()) names.push_back(name);
+  return config::suggestion(given, names);
 }
 
 // Says whose method it is that throws. Errors of d9d keep their text.
@@ -90,10 +92,9 @@ void add_peft_method(const std::string& name, MakePeftMethod make, const std::st
 
 std::unique_ptr<PeftMethod> make_own_peft_method(const std::string& name, const config::Section& config) {
   const auto found = own_methods().find(name);
-  D9D_REQUIRE(
-      found != own_methods().end(),
-      "no method is called \"{}\"; there are: {}. One of your own comes from a library named in `plugins`",
-      name, all_names());
+  D9D_REQUIRE(found != own_methods().end(),
+              "no method is called \"{}\"; {} One of your own comes from a library named in `plugins`", name,
+              other_names(name));
   auto method = call_method(name, [&] { return found->second.make(config); });
   D9D_REQUIRE(method != nullptr, "the factory of the adapter method \"{}\" made none", name);
   return std::make_unique<NamedMethod>(name, std::move(method));

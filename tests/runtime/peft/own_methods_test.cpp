@@ -68,9 +68,11 @@ TEST(OwnMethods, AreKindsAsThoseOfD9dAre) {
 TEST(OwnMethods, AnUnknownKindIsToldWithAllThereAre) {
   add_norms("norms_too");
 
-  EXPECT_THAT(error_of([] { make_peft_method(decoded("{kind: lorra}")); }),
-              AllOf(HasSubstr("no method is called \"lorra\""), HasSubstr("lora, full_tune, freeze, stack"),
-                    HasSubstr("norms_too"), HasSubstr("`plugins`")));
+  EXPECT_THAT(
+      error_of([] { make_peft_method(decoded("{kind: lorra}")); }),
+      AllOf(HasSubstr("no method is called \"lorra\"; did you mean \"lora\"?"), HasSubstr("`plugins`")));
+  EXPECT_THAT(error_of([] { make_peft_method(decoded("{kind: prefix_tuning}")); }),
+              AllOf(HasSubstr("lora, full_tune, freeze, stack"), HasSubstr("norms_too")));
 }
 
 TEST(OwnMethods, ANameOnceOnly) {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/base/host/users_library.hpp"
 #include "runtime/base/version.hpp"
 #include "runtime/plugin/registry.hpp"
 #include "tests/support/error_of.hpp"
