@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/nn/block/leaf.hpp"
 #include "runtime/peft/method.hpp"

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "runtime/family/family.hpp"
 #include "runtime/peft/own_methods.hpp"

@@ -49,7 +49,7 @@ TEST(PeftConfig, KeepsTheKeysOfAPluginsMethod) {
 
   EXPECT_EQ(config.name, "ia3");
   EXPECT_EQ(config::encode(PeftConfig(config)).dump(),
-            R"({"kind":"ia3","module_name_pattern":"a","depth":2})");
+            R"({"kind":"ia3","depth":2,"module_name_pattern":"a"})");
 }
 
 TEST(PeftConfig, RefusesWhatCannotBe) {
