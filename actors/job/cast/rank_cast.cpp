@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/family/families.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/job/rule/evaluation_rules.hpp"
 #include "runtime/job/rule/parameter_patterns.hpp"
@@ -27,6 +28,13 @@
 
 namespace d9d {
 namespace {
+
+// Returns an empty text for a family of d9d.
+std::string name_of_users_model(const ModelProviderConfig& choice) {
+  if (const auto* const named = std::get_if<config::Named>(&choice)) return named->name;
+  const Family* const family = std::get<FamilyProvider>(choice).model.family;
+  return family != nullptr && is_own(*family) ? std::string(family->name()) : std::string();
+}
 
 // Returns an empty text for a built-in piece.
 template <class Choice>
@@ -123,7 +131,7 @@ RankServices RankCast::services() const {
 
 ModelOptions RankCast::model_options() const {
   return {.provider = process.prepared.model,
-          .plugin_name = name_of_plugin(job().model_provider),
+          .plugin_name = name_of_users_model(job().model_provider),
           .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
           .trains = inference == nullptr,
           .updates = process.prepared.phases.updates(),

@@ -4,6 +4,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <stdexcept>
 
 #include "runtime/base/error.hpp"
 #include "runtime/mesh/plan.hpp"
@@ -96,6 +99,47 @@ std::shared_ptr<d9d::DecoderLayer> ForgetfulDecoder::make_layer(d9d::ParameterMa
   return make.child<ForgetfulLayer>(layers, std::to_string(index), *this, index);
 }
 
+// Makes a norm, counts it, and never uses it.
+struct UnusingDecoder final : SmallDecoder<'u'> {
+  d9d::BlockCosts layer(std::int64_t index, int ranks) const override {
+    d9d::BlockCosts costs = OwnDecoder::layer(index, ranks);
+    costs += d9d::norm_costs(hidden_size);
+    return costs;
+  }
+  std::shared_ptr<d9d::DecoderLayer> make_layer(d9d::ParameterMaker& make, torch::nn::Module& layers,
+                                                std::int64_t index) const override {
+    auto layer = OwnDecoder::make_layer(make, layers, index);
+    make.within(std::to_string(index),
+                [&] { return make.child<d9d::RmsNorm>(*layer, "spare", hidden_size, rms_norm_eps); });
+    return layer;
+  }
+};
+
+struct ThrowingDecoder final : SmallDecoder<'t'> {
+  std::shared_ptr<d9d::DecoderLayer> make_layer(d9d::ParameterMaker& make, torch::nn::Module& layers,
+                                                std::int64_t index) const override;
+};
+
+struct ThrowingLayer final : d9d::DecoderLayer {
+  ThrowingLayer(d9d::ParameterMaker& make, const ThrowingDecoder& model, std::int64_t index) {
+    input_layernorm_ =
+        make.child<d9d::RmsNorm>(*this, "input_layernorm", model.hidden_size, model.rms_norm_eps);
+    post_attention_layernorm_ =
+        make.child<d9d::RmsNorm>(*this, "post_attention_layernorm", model.hidden_size, model.rms_norm_eps);
+    self_attn_ = model.make_attention(make, *this, index);
+    mlp_ = model.make_feed_forward(make, *this, index);
+  }
+  d9d::Residual run(const d9d::Residual&, const d9d::LayerContext&, bool) const override {
+    throw std::runtime_error("this layer is unwell");
+  }
+};
+
+std::shared_ptr<d9d::DecoderLayer> ThrowingDecoder::make_layer(d9d::ParameterMaker& make,
+                                                               torch::nn::Module& layers,
+                                                               std::int64_t index) const {
+  return make.child<ThrowingLayer>(layers, std::to_string(index), *this, index);
+}
+
 struct WrongCosts final : SmallDecoder<'c'> {
   d9d::BlockCosts layer(std::int64_t index, int ranks) const override {
     d9d::BlockCosts costs = OwnDecoder::layer(index, ranks);
@@ -125,6 +169,8 @@ extern "C" void d9d_register_models(d9d::ModelRegistry& registry) {
   d9d::add_family<ListeningDecoder>(registry, "small_l", "Listens.");
   d9d::add_family<LonelyDecoder>(registry, "small_o", "Shares no sequence.");
   d9d::add_family<ForgetfulDecoder>(registry, "small_f", "Has no feed-forward.");
+  d9d::add_family<UnusingDecoder>(registry, "small_u", "Forgets a norm.");
+  d9d::add_family<ThrowingDecoder>(registry, "small_t", "Throws.");
   d9d::add_family<WrongCosts>(registry, "small_c", "Counts wrongly.");
   d9d::add_adapter_method<Unmergeable>(registry, "unmergeable");
   if (std::getenv("D9D_TEST_TWICE") != nullptr)

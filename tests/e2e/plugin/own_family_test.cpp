@@ -318,6 +318,22 @@ TEST_F(OwnFamily, WhatIsWrongWithOneIsASentence) {
       AllOf(HasSubstr("export_to"), HasSubstr("o_proj.weight: its adapter method has no merged form")));
 }
 
+// The same for d9d's own modules and for those of plugins.
+TEST_F(OwnFamily, AParameterThatTheLayerForgetsToUseIsTold) {
+  const Words words = four_layers("small_u") + set("trainer.schedule.total_steps", "2");
+  for (const Words& on : {Words(), set("mesh.data_parallel_shard", "2"), mesh(2, 1)}) {
+    const Outcome outcome = run("spare", words + on);
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("got no gradient in the first step and cannot train"),
+                                   HasSubstr("model.layers.0.spare.weight")));
+    std::filesystem::remove_all(job_.run_folder("spare"));
+  }
+}
+
+TEST_F(OwnFamily, WhatItsLayerThrowsIsToldWithItsName) {
+  EXPECT_THAT(refused(four_layers("small_t")),
+              AllOf(HasSubstr("the model \"small_t\" threw"), HasSubstr("this layer is unwell")));
+}
+
 TEST_F(OwnFamily, TwoOfOneNameAreRefused) {
   const auto process = job_.start(mixture(), {{"D9D_TEST_TWICE", "1"}});
 
