@@ -131,7 +131,7 @@ Command convert_command() {
                    true},
                   {"--next-sample", "N", "with --from-dcp: where the job's data goes on"},
                   set_option(),
-                  {"--plugin", "LIB.so", "a library that registers mappers", true}},
+                  {"--plugin", "LIB.so", "a library that registers mappers or families of models", true}},
       .run = convert,
       .details = convert_details,
       .examples = {"convert --from model --to fused --mapper experts_fused --dtype bfloat16",

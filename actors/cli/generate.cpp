@@ -168,6 +168,7 @@ void write_results(Disk& disk, const std::string& path, const std::vector<GivenP
 
 int generate_text(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
+  load_families_given(arguments);
   const auto device = device_given(arguments);
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
@@ -239,6 +240,7 @@ Command generate_command() {
            {"--batch", "N", "texts that are computed at once; 8 by default"},
            {"--dtype", "TYPE", "float32, the default, or bfloat16"},
            base_option(),
+           families_option(),
            device_option(),
            {"--out", "RESULTS.jsonl",
             "gets a line for each prompt: sample, prompt, text, tokens; otherwise texts are printed"}},

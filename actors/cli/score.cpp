@@ -43,6 +43,7 @@ void write_tensors(Disk& disk, const std::string& path, const TensorMap& tensors
 
 int score(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
+  load_families_given(arguments);
   const auto device = device_given(arguments);
   PosixDisk disk;
   const at::Tensor tokens = load_npy(required(arguments, "--tokens"));
@@ -78,6 +79,7 @@ Command score_command() {
                       {"--out", "OUT.safetensors", "gets token_loss, loss and, with --logits, logits"},
                       {"--logits", "", "write the logits too"},
                       base_option(),
+                      families_option(),
                       device_option()},
           .run = score,
           .examples = {"score model --tokens ids.npy --out losses.safetensors --logits"}};

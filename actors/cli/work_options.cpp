@@ -11,7 +11,9 @@
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/cpu_quota.hpp"
+#include "runtime/base/host/users_library.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/job/reading/own_models.hpp"
 
 namespace d9d {
 namespace {
@@ -60,6 +62,19 @@ std::string base_given(const Arguments& arguments) {
   const auto base = arguments.value("--base");
   D9D_REQUIRE(!base || !base->empty(), "--base is empty; give a folder");
   return base.value_or("");
+}
+
+OptionSpec families_option() {
+  return {"--plugin", "LIB.so", "a library that registers the family of the folder's config.json", true};
+}
+
+void load_families_given(const Arguments& arguments) {
+  for (const std::string& plugin : arguments.values("--plugin")) {
+    D9D_REQUIRE(plugin_function(plugin, "d9d_register_models") != nullptr,
+                "the plugin {} has no `d9d_register_models(d9d::ModelRegistry&)`, so no family of models",
+                plugin);
+    load_own_models(plugin);
+  }
 }
 
 OptionSpec threads_option() {

@@ -14,6 +14,9 @@ std::uint64_t shard_size_given(const Arguments& arguments);  // bytes
 // --base: the model's folder to which an adapter is added.
 OptionSpec base_option();
 std::string base_given(const Arguments& arguments);  // empty: the one that the adapter names
+// --plugin: libraries with families of models, for folders of them.
+OptionSpec families_option();
+void load_families_given(const Arguments& arguments);
 OptionSpec threads_option();
 // Default: the cores that this process may use, but at most four, because beyond that the disk is the limit.
 int threads_given(const Arguments& arguments);

@@ -1,7 +1,7 @@
 #include "actors/job/actor_registry.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/plugin/plugin_library.hpp"
+#include "runtime/base/host/users_library.hpp"
 #include "runtime/plugin/registry.hpp"
 
 namespace d9d {

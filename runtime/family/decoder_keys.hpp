@@ -1,7 +1,7 @@
 #pragma once
 // The keys that the models of all families have: Hugging Face's (those of config.json, as transformers 4 and 5
 // write them, so that one can be pasted into a job file) and the original's that stand beside them (reference
-// A.7). Internal to runtime/family.
+// A.7).
 
 #include <functional>
 #include <string>

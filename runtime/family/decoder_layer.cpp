@@ -39,13 +39,17 @@ std::shared_ptr<FeedForward> SparseDecoder::make_feed_forward(ParameterMaker& ma
   return make.child<MixtureOfExperts>(layer, "mlp", moe());
 }
 
+std::shared_ptr<DecoderLayer> DenseDecoder::make_layer(ParameterMaker& make, torch::nn::Module& layers,
+                                                       std::int64_t index) const {
+  return make.child<PlainLayer>(layers, std::to_string(index), *this, index);
+}
+
 std::unique_ptr<StageModule> DenseDecoder::build_stage(StagePosition position,
                                                        const BuildOptions& options) const {
   validate("model");
   return std::make_unique<CausalLm>(*this, rope, position, options,
                                     [&](ParameterMaker& make, torch::nn::Module& layers, std::int64_t index) {
-                                      return make.child<PlainLayer>(layers, std::to_string(index), *this,
-                                                                    index);
+                                      return make_layer(make, layers, index);
                                     });
 }
 

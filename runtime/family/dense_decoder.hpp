@@ -11,6 +11,7 @@ class Module;
 namespace d9d {
 
 class Attention;
+class DecoderLayer;
 class FeedForward;
 class ParameterMaker;
 
@@ -28,9 +29,12 @@ struct DenseDecoder : FamilyModel {
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
   void validate(const std::string& where) const override;
-  // Of a layer: norm, attention, norm, feed-forward.
+  // A CausalLm of the layers that make_layer() makes.
   std::unique_ptr<StageModule> build_stage(StagePosition position,
                                            const BuildOptions& options) const override;
+  // The child `index` of `layers`: norm, attention, norm, feed-forward, unless the family has another.
+  virtual std::shared_ptr<DecoderLayer> make_layer(ParameterMaker& make, torch::nn::Module& layers,
+                                                   std::int64_t index) const;
   // The blocks of layer `index`, as its children: grouped-query attention self_attn and SwiGLU mlp, unless the
   // family has others.
   virtual std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,

@@ -1,5 +1,5 @@
 #pragma once
-// The keys that families with experts share beside decoder_keys.hpp. Internal to runtime/family.
+// The keys that families with experts share beside decoder_keys.hpp.
 
 #include <initializer_list>
 

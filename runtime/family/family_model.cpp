@@ -38,10 +38,11 @@ std::vector<std::string> names_of(const std::vector<NamedSize>& tables) {
   return names;
 }
 
-// The names of a folder of the model without any head begin within `model.`.
+// The names of a folder of the model without any head begin within `model.`, where they have it at all.
 MapperPtr moved_outside(const Names& names) {
   std::vector<MapperPtr> moved;
-  for (const std::string& name : names) moved.push_back(rename(name, name.substr(body_prefix.size())));
+  for (const std::string& name : names)
+    moved.push_back(rename(name, name.starts_with(body_prefix) ? name.substr(body_prefix.size()) : name));
   return parallel(std::move(moved));
 }
 

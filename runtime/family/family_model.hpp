@@ -17,6 +17,7 @@ namespace d9d {
 
 struct ModelKey;
 using ModelKeys = std::vector<ModelKey>;
+class RankEvents;
 class StageGroups;
 class StageModule;
 class StateMapper;
@@ -86,6 +87,9 @@ struct FamilyModel : ModelDescription {
   virtual bool transformers_turns_pairs() const { return false; }
   // Whether peft 0.21 fuses adapters of single experts as transformers 5 has these experts.
   virtual bool peft_reads_adapters_of_experts() const { return true; }
+
+  // As ModelProvider::register_events.
+  virtual void register_events(RankEvents& /*events*/) const {}
 
   bool operator==(const FamilyModel&) const = default;
 };

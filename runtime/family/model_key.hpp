@@ -2,7 +2,6 @@
 // A key of a model, said once: what the job file may have there, and what it is in config.json. A family lists the
 // keys of its model (FamilyModel::keys). The section `model_provider.model`, its reference, and the reading and the
 // writing of config.json follow from the list. The default of a key is what a model has before it is read.
-// Internal to runtime/family.
 
 #include <functional>
 #include <nlohmann/json.hpp>

@@ -13,6 +13,7 @@
 #include "runtime/job/model_tokenizer.hpp"
 #include "runtime/job/reading/job_tree.hpp"
 #include "runtime/job/reading/other_words.hpp"
+#include "runtime/job/reading/own_models.hpp"
 #include "runtime/job/reading/reference_section.hpp"
 #include "runtime/job/reading/unused_keys.hpp"
 #include "runtime/job/rule/inference_rules.hpp"
@@ -98,6 +99,23 @@ std::shared_ptr<const FamilyModel> resolve_model(const JobConfig& job, const Nod
   }
 }
 
+// The families and methods of plugins, which the keys of model_provider follow from.
+void load_own_models_of(const Node& root) {
+  Problems problems;
+  const Node* const plugins = root.find("plugins");
+  if (plugins == nullptr || plugins->kind != Node::Kind::list) return;
+  for (std::size_t i = 0; i < plugins->items.size(); ++i) {
+    const Node& plugin = plugins->items[i];
+    if (plugin.kind != Node::Kind::scalar) continue;
+    try {
+      load_own_models(plugin.text);
+    } catch (const Error& error) {
+      problems.error(plugin.mark, fmt::format("plugins.{}", i), error.what(), "");
+    }
+  }
+  problems.throw_if_any();
+}
+
 }  // namespace
 
 LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
@@ -105,6 +123,7 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   Problems problems;
   settle_tree(root, problems);
   take_unused_keys(root, problems);
+  load_own_models_of(root);
   LoadedJob loaded;
   loaded.job = config::decode<JobConfig>(root, problems);
   settle_mode(loaded.job, root, problems);

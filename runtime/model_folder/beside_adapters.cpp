@@ -34,7 +34,8 @@ void add_whole_of(const Disk& disk, const std::string& directory, const StateMap
 }
 
 struct PatternOf {
-  std::string operator()(const StackConfig&) const { return ""; }  // methods_of() has none
+  std::string operator()(const StackConfig&) const { return ""; }    // methods_of() has none
+  std::string operator()(const OwnPeftConfig&) const { return ""; }  // its keys are the plugin's
   template <class Method>
   std::string operator()(const Method& method) const {
     return method.module_name_pattern;

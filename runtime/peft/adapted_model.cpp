@@ -73,6 +73,14 @@ void AdaptedModel::insert_after(const at::Tensor& tensor, const std::vector<Stag
   parameters_.insert(find(tensor) + 1, added.begin(), added.end());
 }
 
+void AdaptedModel::add_adapter(const StageParameter& weight, std::vector<StageParameter> added) {
+  for (StageParameter& parameter : added) {
+    parameter.of_adapter = true;
+    parameter.role = weight.role;
+  }
+  insert_after(weight.tensor, added);
+}
+
 void AdaptedModel::remove(const at::Tensor& tensor) {
   parameters_.erase(find(tensor));
 }

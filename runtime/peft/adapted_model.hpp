@@ -33,6 +33,9 @@ class AdaptedModel {
   // stage, right after that of `tensor`. The place in the list decides when backward is expected to
   // complete their gradients (train/flat_parameters.hpp).
   void insert_after(const at::Tensor& tensor, const std::vector<StageParameter>& added);
+  // The same for the parameters of an adapter of `weight`, in the order in which they were made: folders of weights do
+  // not contain them, and optimizers see the role of the weight.
+  void add_adapter(const StageParameter& weight, std::vector<StageParameter> added);
   void remove(const at::Tensor& tensor);
   // Passes the changed list of parameters to the stage.
   void finish() { stage_.set_parameters(parameters_); }

@@ -26,7 +26,7 @@ void follow_weight(const StageParameter& weight, StageParameter& factor, std::si
 
 // Cuts m of DoRA like the weight's rows. Refuses weights whose rows themselves are cut:
 // no rank could compute a length.
-void follow_rows(const StageParameter& weight, StageParameter& magnitudes) {
+void follow_magnitudes(const StageParameter& weight, StageParameter& magnitudes) {
   for (const LayoutAxis& axis : weight.layout.axes()) {
     D9D_REQUIRE(
         axis.placement.shard_dim != 1,
@@ -69,7 +69,7 @@ class LowRank {
     const std::size_t dims = weight.layout.global_shape().size();
     follow_weight(weight, parameter_of(parameters, factors.a->weight), dims - 2);
     follow_weight(weight, parameter_of(parameters, factors.b->weight), dims - 1);
-    if (factors.magnitudes) follow_rows(weight, parameter_of(parameters, factors.magnitudes->weight));
+    if (factors.magnitudes) follow_magnitudes(weight, parameter_of(parameters, factors.magnitudes->weight));
   }
   at::Tensor merged(const at::Tensor& weight) const {
     return merged_weight(weight, factors.a->weight, factors.b->weight, scale_,
@@ -167,11 +167,7 @@ void list_factors(AdaptedModel& model, const StageParameter& weight, std::vector
   const double in = static_cast<double>(weight.layout.global_shape().back());
   factors[0].initial = {Initial::Kind::uniform, static_cast<float>(1 / std::sqrt(in))};
   factors[1].initial = {Initial::Kind::constant, 0.0F};
-  for (StageParameter& factor : factors) {
-    factor.of_adapter = true;
-    factor.role = weight.role;
-  }
-  model.insert_after(weight.tensor, factors);
+  model.add_adapter(weight, std::move(factors));
 }
 
 template <class Leaf>

@@ -2,6 +2,7 @@
 
 #include "runtime/peft/full_tune.hpp"
 #include "runtime/peft/lora.hpp"
+#include "runtime/peft/own_methods.hpp"
 
 namespace d9d {
 namespace {
@@ -34,6 +35,9 @@ struct MakeMethod {
   std::unique_ptr<PeftMethod> operator()(const FreezeConfig& config) const { return make_freeze(config); }
   std::unique_ptr<PeftMethod> operator()(const StackConfig& config) const {
     return std::make_unique<StackMethod>(config);
+  }
+  std::unique_ptr<PeftMethod> operator()(const OwnPeftConfig& config) const {
+    return make_own_peft_method(config.name, config.options);
   }
 };
 

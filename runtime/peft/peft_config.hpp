@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/config/codec.hpp"
+#include "runtime/base/config/section.hpp"
 #include "runtime/peft/lora_config.hpp"
 
 namespace d9d {
@@ -22,8 +23,11 @@ struct FreezeConfig {
   std::string module_name_pattern;
 };
 
+// A method of a plugin (own_methods.hpp), whose keys it knows.
+struct OwnPeftConfig : config::Named {};
+
 struct StackConfig;
-using PeftConfig = std::variant<LoraConfig, FullTuneConfig, FreezeConfig, StackConfig>;
+using PeftConfig = std::variant<LoraConfig, FullTuneConfig, FreezeConfig, StackConfig, OwnPeftConfig>;
 
 // The methods of a stack, which may be stacks themselves.
 struct PeftMethods {
@@ -70,6 +74,14 @@ std::vector<MethodAt> methods_of(const PeftConfig& config);
 }  // namespace d9d
 
 namespace d9d::config {
+
+template <>
+struct Codec<OwnPeftConfig> {
+  static std::string type() { return "section of its owner"; }
+  static bool read(OwnPeftConfig& out, const Node& node, const Path& path, Problems& problems);
+  static Json write(const OwnPeftConfig& value);
+  static void tables(Reference& reference, const std::string& path, const OwnPeftConfig& value);
+};
 
 template <>
 struct Codec<PeftMethods> {

@@ -7,6 +7,7 @@
 #include "runtime/data/source/masked_source.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/family_model.hpp"
+#include "runtime/family/whole_family.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/job/model_tokenizer.hpp"
 #include "runtime/job/rule/head_rules.hpp"
@@ -180,7 +181,8 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   Registry registry;
   registry.set_context(piece_context(loaded.job));
   for (const Family* family : families()) {
-    registry.add_model(std::string(family->name()), [&loaded, &disk](const config::Section&) {
+    registry.add_model(std::string(family->name()), [&loaded, &disk, family](const config::Section&) {
+      if (is_own(*family)) require_whole_family(*loaded.model, family->name());
       const auto& provider = std::get<FamilyProvider>(loaded.job.model_provider);
       return make_family_provider(
           loaded.model, provider.dtype,

@@ -12,7 +12,5 @@ class Registry;
 // The library stays loaded for the life of the process. Input
 // error: no such file, no such function, another version.
 void load_plugin(const std::string& path, Registry& registry);
-// A function of a plugin by its C name; null when it has none.
-void* plugin_function(const std::string& path, const char* name);
 
 }  // namespace d9d

@@ -44,6 +44,8 @@ class FamilyModelProvider final : public ModelProvider {
     return model_->parallelize(module, groups, options);
   }
 
+  void register_events(RankEvents& events) const override { model_->register_events(events); }
+
   bool starts_anew(const std::string& directory, const std::string& parameter) const override {
     return head_starts_anew(disk_, directory, *model_, parameter);
   }

@@ -22,12 +22,14 @@ MergedWeights::MergedWeights(const FamilyModel& model, StageModule& stage, const
                              const NewRows& rows)
     : reader_(checkpoint), checkpoint_(checkpoint, parameter_kind) {
   if (!source.empty()) frozen_.emplace(model, disk, source, rows);
+  require_merged_form(stage);
   for (const LoraAdapter& adapter : lora_adapters(stage)) adapters_[adapter.weight.name] = adapter;
+  for (const OwnAdapter& adapter : own_adapters(stage)) own_[adapter.weight.name] = adapter;
   for (const StageParameter& parameter : stage.parameters()) {
     if (parameter.of_adapter) continue;
     const std::string& name = parameter.name;
     const auto own = dtype_of(parameter.tensor.scalar_type());
-    const bool as_stored = is_stored(name) && !adapters_.contains(name);
+    const bool as_stored = is_stored(name) && !is_merged(name);
     specs_[name] = {name, as_stored ? checkpoint_.spec(name).dtype : own,
                     is_stored(name) ? checkpoint_.spec(name).shape : parameter.layout.global_shape()};
     if (is_computed(name)) computed_.insert(name);
@@ -46,6 +48,12 @@ bool MergedWeights::is_computed(const std::string& name) const {
 at::Tensor MergedWeights::read(const std::string& name) const {
   const TensorSpec& wanted = spec(name);
   const at::Tensor weight = base(name, whole(wanted.shape));
+  if (const auto own = own_.find(name); own != own_.end()) {
+    TensorMap added;
+    for (const StageParameter& parameter : own->second.added)
+      added[own->second.name_of(parameter)] = checkpoint_.read(parameter.name);
+    return own->second.branch->merged(weight, added).to(scalar_type_of(wanted.dtype));
+  }
   const auto adapter = adapters_.find(name);
   if (adapter == adapters_.end()) return weight;
   const auto& [config, path, own, a, b, magnitudes] = adapter->second;
@@ -56,9 +64,8 @@ at::Tensor MergedWeights::read(const std::string& name) const {
 }
 
 void MergedWeights::read_into(const std::string& name, const Slice& box, std::byte* into) const {
-  if (!adapters_.contains(name) && is_stored(name)) return checkpoint_.read_into(name, box, into);
-  const at::Tensor values =
-      adapters_.contains(name) ? slice_view(read(name), box).contiguous() : base(name, box);
+  if (!is_merged(name) && is_stored(name)) return checkpoint_.read_into(name, box, into);
+  const at::Tensor values = is_merged(name) ? slice_view(read(name), box).contiguous() : base(name, box);
   std::memcpy(into, values.data_ptr(), values.nbytes());
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/model_folder/new_rows.hpp"
 #include "runtime/peft/adapter_files.hpp"
+#include "runtime/peft/linear_method.hpp"
 #include "runtime/state/checkpoint/checkpoint_source.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"
@@ -20,7 +21,7 @@ namespace d9d {
 
 class MergedWeights final : public TensorSource {
  public:
-  // `stage`: the whole adapted model without storage. `source`: the folder of the frozen weights; empty: the
+  // `stage`: the whole adapted model without storage; input error when an adapter has no merged form. `source`: the folder of the frozen weights; empty: the
   // checkpoint holds them. The disk and the checkpoint outlive this.
   MergedWeights(const FamilyModel& model, StageModule& stage, const Disk& disk, const std::string& source,
                 const CheckpointReader& checkpoint, const NewRows& rows = {});
@@ -28,13 +29,14 @@ class MergedWeights final : public TensorSource {
   const TensorSpec& spec(const std::string& name) const override { return specs_.at(name); }
   // A merged weight is computed as a whole, and so is a table that the mapper makes rows for.
   bool reads_boxes(const std::string& name) const override {
-    return !adapters_.contains(name) && !computed_.contains(name);
+    return !is_merged(name) && !computed_.contains(name);
   }
   at::Tensor read(const std::string& name) const override;
   void read_into(const std::string& name, const Slice& box, std::byte* into) const override;
 
  private:
   bool is_stored(const std::string& name) const { return !frozen_ || checkpoint_.has(name); }
+  bool is_merged(const std::string& name) const { return adapters_.contains(name) || own_.contains(name); }
   bool is_computed(const std::string& name) const;
   at::Tensor base(const std::string& name, const Slice& box) const;
   at::Tensor from_folder(const std::string& name, const Slice& box) const;
@@ -52,6 +54,7 @@ class MergedWeights final : public TensorSource {
   std::optional<Frozen> frozen_;
   std::map<std::string, TensorSpec> specs_;
   std::map<std::string, LoraAdapter> adapters_;  // by weight
+  std::map<std::string, OwnAdapter> own_;        // of plugins' methods, by weight
   Names computed_;                               // of the folder, and not moved from it as they are
 };
 

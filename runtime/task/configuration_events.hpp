@@ -1,7 +1,9 @@
 #pragma once
 // The events before a job's first step; see events.hpp. Actors hear of them without a context. No torch.
 
+#include <memory>
 #include <string_view>
+#include <vector>
 
 namespace d9d {
 
@@ -10,6 +12,7 @@ class LrSchedule;
 class Optimizer;
 class Plan;
 class SampleSource;
+class StageModule;
 
 namespace events {
 
@@ -27,11 +30,23 @@ struct ConfigurationDataStream {
   const SampleSource* source = nullptr;
 };
 
-// Compute: the rank's stages are built and have their weights. To change values is fine, on all copies alike.
+// A pipeline stage of the rank as it is in memory. `module` is also a torch::nn::Module where the model is one: that of
+// every family. Its tensors are those of the parameters, unless FSDP gathers them for their use alone.
+struct LiveStage {
+  int stage = 0;  // of the pipeline's stages, from zero
+  std::shared_ptr<StageModule> module;
+};
+
+// Compute: the rank's stages are built and have their weights. To change values is fine, on all copies alike. Modules
+// and parameters stay until the job's end: a callback may keep them and look at them at later events of this thread, but
+// not while the job sleeps.
 struct ConfigurationModelStages {
   static constexpr std::string_view train = "train.configuration.model_stages",
                                     infer = "inference.configuration.model_stages";
-  const FlatParameters* parameters = nullptr;  // of all of the rank's stages
+  // Of all of the rank's stages: each with its name, this rank's block of it and the layout (train/flat_parameters.hpp).
+  const FlatParameters* parameters = nullptr;
+  std::vector<LiveStage> stages = {};
+  const Plan* plan = nullptr;
 };
 
 struct ConfigurationOptimizer {  // compute

@@ -22,12 +22,14 @@ enum class OnThrow { goes_on, ends_job };
 
 class RankEvents {
  public:
-  // `infers`: which of an event's names logs use. `rank`: global.
-  RankEvents(int rank, bool infers) : rank_(rank), infers_(infers) {}
+  // `infers`: which of an event's names logs use. `rank`: global. `plan` outlives this.
+  RankEvents(int rank, bool infers, const Plan* plan = nullptr) : rank_(rank), infers_(infers), plan_(plan) {}
   RankEvents(const RankEvents&) = delete;
   RankEvents& operator=(const RankEvents&) = delete;
 
   int rank() const { return rank_; }
+  // Mesh and placement of all ranks, as the job runs: known in register_events() already. Null only in tests.
+  const Plan* plan() const { return plan_; }
 
   // `who`: for the log. In register_events() only: afterwards several threads read, so a later one is an input error.
   template <class Event>
@@ -90,6 +92,7 @@ class RankEvents {
 
   const int rank_;
   const bool infers_;
+  const Plan* const plan_;
   bool closed_ = false;
   mutable std::mutex mutex_;
   mutable std::string end_wanted_;

@@ -45,6 +45,7 @@ const Names& for_plugins() {
       "recall",
       // what a plugin defines
       "d9d_register",
+      "d9d_register_models",
       "d9d_register_actors",
       // fine-tuning of a model
       "merge_peft",

@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/family/families.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/job/rule/evaluation_rules.hpp"
 #include "runtime/job/rule/parameter_patterns.hpp"
@@ -27,6 +28,13 @@
 
 namespace d9d {
 namespace {
+
+// Returns an empty text for a family of d9d.
+std::string name_of_users_model(const ModelProviderConfig& choice) {
+  if (const auto* const named = std::get_if<config::Named>(&choice)) return named->name;
+  const Family* const family = std::get<FamilyProvider>(choice).model.family;
+  return family != nullptr && is_own(*family) ? std::string(family->name()) : std::string();
+}
 
 // Returns an empty text for a built-in piece.
 template <class Choice>
@@ -50,8 +58,9 @@ void require_metric(const std::string& metric, TrainTask& task) {
 }
 
 // Lets the model subscribe to events, and then the task.
-std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, TrainTask& task, int rank) {
-  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value());
+std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, const Plan& plan, TrainTask& task,
+                                            int rank) {
+  auto events = std::make_shared<RankEvents>(rank, process.job().inference.has_value(), &plan);
   call_user("the model's register_events", ErrorInside::is_named,
             [&] { process.prepared.model->register_events(*events); });
   call_user("the task's register_events", ErrorInside::is_named, [&] { task.register_events(*events); });
@@ -122,7 +131,7 @@ RankServices RankCast::services() const {
 
 ModelOptions RankCast::model_options() const {
   return {.provider = process.prepared.model,
-          .plugin_name = name_of_plugin(job().model_provider),
+          .plugin_name = name_of_users_model(job().model_provider),
           .patterns = process.loaded.model ? std::map<std::string, std::string>{} : parameter_patterns(job()),
           .trains = inference == nullptr,
           .updates = process.prepared.phases.updates(),
@@ -314,7 +323,7 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
                       .own = plan_rank(job, prepared.plan, epoch.plan(), rank),
                       .inference = inference,
                       .task = task,
-                      .events = events_of(process, *task, rank),
+                      .events = events_of(process, epoch.plan(), *task, rank),
                       .hooks = make_gradient_hooks(prepared.registry, job),
                       .gradients = std::make_shared<RankGradients>(),
                       .records = std::make_shared<TaskRecords>(),

@@ -19,8 +19,8 @@ struct Gemma3TextConfig final : DenseDecoder {
   SwiGluOptions feed_forward() const override;
   AttentionOptions attention_of(std::int64_t layer) const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
-  std::unique_ptr<StageModule> build_stage(StagePosition position,
-                                           const BuildOptions& options) const override;
+  std::shared_ptr<DecoderLayer> make_layer(ParameterMaker& make, torch::nn::Module& layers,
+                                           std::int64_t index) const override;
   const ModelKeys& keys() const override;
   void settle() override;
   void validate(const std::string& where) const override;

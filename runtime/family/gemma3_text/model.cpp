@@ -24,14 +24,9 @@ class Gemma3TextLayer final : public DecoderLayer {
 
 }  // namespace
 
-std::unique_ptr<StageModule> Gemma3TextConfig::build_stage(StagePosition position,
-                                                           const BuildOptions& options) const {
-  validate("model");
-  return std::make_unique<CausalLm>(*this, rope, position, options,
-                                    [&](ParameterMaker& make, torch::nn::Module& layers, std::int64_t index) {
-                                      return make.child<Gemma3TextLayer>(layers, std::to_string(index), *this,
-                                                                         index);
-                                    });
+std::shared_ptr<DecoderLayer> Gemma3TextConfig::make_layer(ParameterMaker& make, torch::nn::Module& layers,
+                                                           std::int64_t index) const {
+  return make.child<Gemma3TextLayer>(layers, std::to_string(index), *this, index);
 }
 
 }  // namespace d9d

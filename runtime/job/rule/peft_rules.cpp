@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/model_folder/adapter_contents.hpp"
 #include "runtime/model_folder/beside_adapters.hpp"
+#include "runtime/peft/linear_method.hpp"
 #include "runtime/peft/method.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
@@ -19,18 +20,38 @@ const PeftConfig* peft_of(const JobConfig& job) {
   return provider != nullptr && provider->peft ? &*provider->peft : nullptr;
 }
 
+// The key that says which modules; a plugin's method has one of its own.
+std::string place_of(const std::string& path, const PeftConfig& config) {
+  return path + (std::holds_alternative<OwnPeftConfig>(config) ? ".kind" : ".module_name_pattern");
+}
+
+// What is wrong with a method is told when it is applied.
+bool begins_trainable(const PeftConfig& config) {
+  try {
+    return make_peft_method(config)->begins_trainable();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+JobIssue nothing_changed(const std::string& path, const PeftConfig& config) {
+  if (const auto* const own = std::get_if<OwnPeftConfig>(&config))
+    return {place_of(path, config), fmt::format("{} changes no module of the model", own->name),
+            "look at its keys: a pattern has to match a module's whole path (begin it with `.*`)"};
+  const bool is_lora = std::holds_alternative<LoraConfig>(config);
+  return {place_of(path, config),
+          is_lora ? "matches no linear layer of the model that has no adapter yet"
+                  : "matches no module of the model",
+          "the pattern has to match the whole path, for example "
+          "model.layers.0.self_attn.q_proj: begin it with `.*`"};
+}
+
 void inject_one(const std::string& path, const PeftConfig& config, AdaptedModel& model, Issues& issues) {
   try {
     const auto method = make_peft_method(config);
-    if (method->inject(model) > 0) return;
-    const bool is_lora = std::holds_alternative<LoraConfig>(config);
-    issues.push_back({path + ".module_name_pattern",
-                      is_lora ? "matches no linear layer of the model that has no adapter yet"
-                              : "matches no module of the model",
-                      "the pattern has to match the whole path, for example "
-                      "model.layers.0.self_attn.q_proj: begin it with `.*`"});
+    if (method->inject(model) == 0) issues.push_back(nothing_changed(path, config));
   } catch (const Error& error) {
-    issues.push_back({path + ".module_name_pattern", error.what(), ""});
+    issues.push_back({place_of(path, config), error.what(), ""});
   }
 }
 
@@ -56,6 +77,24 @@ void check_adapter_export(const JobConfig& job, const FamilyModel& model, Issues
   }
 }
 
+const OwnPeftConfig* own_method_of(const PeftConfig* config) {
+  if (config == nullptr) return nullptr;
+  for (const MethodAt& method : methods_of(*config))
+    if (const auto* const own = std::get_if<OwnPeftConfig>(method.config)) return own;
+  return nullptr;
+}
+
+// Whether what a plugin's method adds can go into the weights of an export.
+void check_merged_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {
+  try {
+    const auto stage = model.build_shapes();
+    inject(job, model, *stage);
+    require_merged_form(*stage);
+  } catch (const Error& error) {
+    issues.push_back({"export_to", error.what(), ""});
+  }
+}
+
 void check_patterns(const JobConfig& job, const PeftConfig& config, const FamilyModel& model,
                     Issues& issues) {
   const auto stage = model.build_shapes();
@@ -65,7 +104,7 @@ void check_patterns(const JobConfig& job, const PeftConfig& config, const Family
     issues.push_back({peft_section, "a stack without methods", "give it at least one, or leave `peft` out"});
     return;
   }
-  adapted.set_trainable(std::holds_alternative<FreezeConfig>(*methods.front().config));
+  adapted.set_trainable(begins_trainable(*methods.front().config));
   adapted.let_train(beside_adapters(job, model, config));
   for (const auto& [path, method] : methods) inject_one(peft_section + path, *method, adapted, issues);
   const auto& parameters = adapted.parameters();
@@ -133,7 +172,14 @@ std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model
          "an adapter to start from, but the weights are drawn from the seed",
          "give trainer.model_stage_factory.source_checkpoint, the folder that it was trained on"});
   }
-  if (job.export_adapter_to && !any_lora(config, [](const LoraConfig&) { return true; })) {
+  const OwnPeftConfig* const own = own_method_of(config);
+  if (own != nullptr && job.export_to && issues.empty()) check_merged_export(job, model, issues);
+  if (own != nullptr && job.export_adapter_to) {
+    issues.push_back(
+        {"export_adapter_to",
+         fmt::format("folders in PEFT's format cannot hold the adapter method \"{}\" of a plugin", own->name),
+         "leave it out; `export_to` writes the model with the adapters added to its weights"});
+  } else if (job.export_adapter_to && !any_lora(config, [](const LoraConfig&) { return true; })) {
     issues.push_back({"export_adapter_to", "the model has no adapter", "give model_provider.peft a `lora`"});
   } else if (job.export_adapter_to && issues.empty()) {
     check_adapter_export(job, model, issues);

@@ -24,7 +24,8 @@ at::Tensor with_branch(const Linear& linear, const kernels::LowRankTerm& term, c
   if (!linear.branch || term.a.defined()) return y;
   const auto [added, scale] = linear.branch->forward(x);
   if (!scale.defined()) return at::add(y, added);
-  const at::Tensor sum = at::add(at::mul(y, scale), added);
+  const at::Tensor scaled = at::mul(y, scale);
+  const at::Tensor sum = added.defined() ? at::add(scaled, added) : scaled;
   return bias.defined() ? at::add(sum, at::sub(bias, at::mul(bias, scale))) : sum;
 }
 

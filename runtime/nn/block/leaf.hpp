@@ -25,7 +25,7 @@ class Branch {
 
 // An adapter turns a linear into scale * (weight x) + added + bias.
 struct BranchResult {
-  at::Tensor added;
+  at::Tensor added = {};  // undefined: nothing
   at::Tensor scale = {};  // one factor for each output feature; undefined: 1
 };
 

@@ -84,6 +84,26 @@ void say_roles(StageParameters& parameters, const std::vector<at::Tensor>& table
   for (const at::Tensor& weight : of_heads) parameter_of(parameters, weight).role = ParameterRole::output;
 }
 
+// A family may be a plugin's.
+void require_whole_layer(const std::shared_ptr<DecoderLayer>& layer, std::int64_t index) {
+  D9D_REQUIRE(layer != nullptr, "the family makes no layer {}; its make_layer() has to return one", index);
+  D9D_REQUIRE(layer->has_blocks(),
+              "layer {} of the family has no attention or no feed-forward block; its constructor has to set "
+              "self_attn_ and mlp_ (make_attention, make_feed_forward)",
+              index);
+}
+
+// A parameter that modules have and the stage does not know would be neither drawn nor trained nor saved.
+void require_listed(const torch::nn::Module& stage, const StageParameters& parameters) {
+  for (const auto& own : stage.named_parameters()) {
+    const auto is_it = [&](const StageParameter& listed) { return listed.tensor.is_same(own.value()); };
+    D9D_REQUIRE(std::ranges::any_of(parameters, is_it),
+                "the module has the parameter {}, which nobody would draw, train or save; make it with the "
+                "ParameterMaker (make.normal, make.constant, make.child) instead of register_parameter",
+                own.key());
+  }
+}
+
 }  // namespace
 
 CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, StagePosition position,
@@ -107,6 +127,7 @@ CausalLm::CausalLm(const ModelDescription& model, const RopeOptions& rope, Stage
   ParameterMaker make(options.dtype, options.device, static_cast<float>(model.initializer_range));
   build(model, make, make_layer);
   parameters_ = make.parameters();
+  require_listed(*this, parameters_);
   say_roles(parameters_, embed_tokens_ ? embed_tokens_->tables() : std::vector<at::Tensor>(),
             head_ ? head_->weights() : std::vector<at::Tensor>());
   if (embed_tokens_ && model.embeds_on_last_stage() && position.num_stages > 1) {
@@ -131,6 +152,7 @@ void CausalLm::build(const ModelDescription& model, ParameterMaker& make, const 
     make.within("layers", [&] {
       for (std::int64_t index = mine.begin; index < mine.end; ++index) {
         layers_[index] = make_layer(make, *layers, index);
+        require_whole_layer(layers_[index], index);
       }
       if (position_.is_last() && model.prediction_depths > 0) {
         prediction_ = std::make_unique<MultiTokenPrediction>(make, *layers, model, make_layer);

@@ -42,20 +42,28 @@ std::pair<at::Tensor, at::Tensor> DecoderLayer::entering_attention(const Residua
   return {sum, sum};
 }
 
+at::Tensor DecoderLayer::fed(const at::Tensor& x, const LayerContext& context, bool recompute) const {
+  return mlp_->forward(x, recompute, context.token_mask);
+}
+
+Residual DecoderLayer::run(const Residual& hidden, const LayerContext& context, bool recompute) const {
+  const auto [before_attention, entering] = entering_attention(hidden);
+  const Residual middle{entering, normed_by(attended_norm_, attended(before_attention, context))};
+  const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
+  const at::Tensor mixed = fed(before_mlp, context, recompute);
+  // Then it is only a part of the layer's output, which nobody reads when the layer is computed again.
+  if (!fed_norm_) kernels::mark_unread(mixed);
+  return {residual, normed_by(fed_norm_, mixed)};
+}
+
 Residual DecoderLayer::forward(const Residual& hidden, const LayerContext& context, bool recompute) const {
   const std::vector<at::Tensor> entered =
       unit.enter({hidden.residual, hidden.delta, hidden.router_sums}, recompute);
-  const auto [before_attention, entering] = entering_attention({entered[0], entered[1]});
-  const Residual middle{entering, normed_by(attended_norm_, attended(before_attention, context))};
-  const auto [before_mlp, residual] = add_and_norm(middle, *post_attention_layernorm_);
-  const at::Tensor fed = mlp_->forward(before_mlp, recompute, context.token_mask);
-  // Then it is only a part of the layer's output, which nobody reads when the layer is computed again.
-  if (!fed_norm_) kernels::mark_unread(fed);
-  const at::Tensor mixed = normed_by(fed_norm_, fed);
+  const Residual after = run({entered[0], entered[1]}, context, recompute);
   at::Tensor sums = entered[2];
   ExpertBlock* const experts = mlp_->experts();
   if (sums.defined() && experts != nullptr) sums = at::add(sums, experts->take_router_sums());
-  const std::vector<at::Tensor> left = unit.leave({residual, mixed, sums}, recompute);
+  const std::vector<at::Tensor> left = unit.leave({after.residual, after.delta, sums}, recompute);
   return {left[0], left[1], left[2]};
 }
 

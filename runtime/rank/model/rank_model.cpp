@@ -87,7 +87,7 @@ RankModel::RankModel(const RankServices& services, const ModelOptions& options, 
                                           state_.skipped, state_.only_trainable);
   }
   buffers_->make_equal();
-  options_.events->tell(events::ConfigurationModelStages{flat_.get()});
+  tell_of_stages();
   sync_ = std::make_unique<GradientSync>(*flat_);
   for (auto& [stage, built] : stages_) {
     built.units = StageUnits(built.module->parameters(), parameters_of(built));
@@ -99,6 +99,12 @@ RankModel::RankModel(const RankServices& services, const ModelOptions& options, 
 }
 
 RankModel::~RankModel() = default;
+
+void RankModel::tell_of_stages() const {
+  events::ConfigurationModelStages event{.parameters = flat_.get(), .plan = services_.plan};
+  for (const auto& [stage, built] : stages_) event.stages.push_back({stage, built.module});
+  options_.events->tell(event);
+}
 
 // Makes the lanes when the first module asks for a communicator. They overlap on the CPU only.
 void RankModel::open_groups(bool composes, const OpenGroup& open) {

@@ -72,6 +72,7 @@ class RankModel {
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);
+  void tell_of_stages() const;
   void share_gradients();
   std::shared_ptr<Communicator> open_tied() const;
 

@@ -217,4 +217,24 @@ inline constexpr const char* gpt_oss_model = R"(    intermediate_size: 6_KV_HEAD
   name: gpt_oss
 )";
 
+// The family of examples/own_model, which a plugin brings: attention beside the feed-forward block, experts in every
+// second layer, a loss of its routers.
+inline constexpr const char* own_model = R"(    intermediate_size: 10_KV_HEADS
+    moe_intermediate_size: 6_KV_HEADS
+    num_experts: EXPERTS
+    branch_scale: 0.6
+    output_router_logits: true
+    router_aux_loss_coef: 0.5
+  name: parallel_moe
+plugins: [)" D9D_BINARY_DIR R"(/tests/e2e/libd9d_own_model_plugin.so]
+)";
+// Factors of the linears that tensor parallelism cuts by rows, by columns, and not at all.
+inline constexpr const char* own_model_with_factors = R"(    intermediate_size: 10_KV_HEADS
+    moe_intermediate_size: 6_KV_HEADS
+    num_experts: EXPERTS
+  peft: {kind: ia3, module_name_pattern: ".*self_attn.*_proj|.*mlp.(gate|up|down)_proj|.*gate|lm_head"}
+  name: parallel_moe
+plugins: [)" D9D_BINARY_DIR R"(/tests/e2e/libd9d_own_model_plugin.so]
+)";
+
 }  // namespace d9d::test

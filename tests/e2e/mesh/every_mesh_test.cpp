@@ -275,7 +275,7 @@ const Family dense{"dense", dense_model, 47}, moe{"moe", moe_model, 51, true},
     mixtral{"mixtral", mixtral_model, 43, true}, gpt_oss{"gpt_oss", gpt_oss_model, 71, true},
     deepseek_v3{"deepseek_v3", deepseek_v3_model, 63, true},
     predicting{"predicting", predicting_model, 103, true},
-    adapters{"adapters", mixture_with_adapters, 75, true},
+    adapters{"adapters", mixture_with_adapters, 75, true}, parallel_moe{"own_model", own_model, 45, true},
     qwen3_next{
         .name = "qwen3_next", .keys = qwen3_next_model, .gradients = 69, .experts = true, .context = false},
     // Its head is tied unless the job says otherwise.
@@ -322,6 +322,9 @@ INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
                                          packed(modernbert, "packed_encoder"),
                                          modernbert_of("encoder_adapters", modernbert_with_adapters, 20),
                                          modernbert_of("encoder_classifier", modernbert_classifier, 42),
+                                         parallel_moe,
+                                         Family{"own_model_factors", own_model_with_factors, 25, true},
+                                         packed(parallel_moe, "packed_own_model"),
                                          Family{"llama_biases", llama_biases_model, 67},
                                          Family{"llama_adapters", llama_biases_with_adapters, 33},
                                          Family{.name = "split_vocabulary",
@@ -341,7 +344,7 @@ TEST_P(SomeMeshesOfFour, TrainAsOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(Families, SomeMeshesOfFour,
                          testing::Values(qwen2_moe, qwen3_next, gemma3_text, adapters, deepseek_v3,
-                                         modernbert),
+                                         modernbert, parallel_moe),
                          name_of_family);
 
 // The routers' biases move in every step and decide in the next one who is chosen.

@@ -44,12 +44,20 @@ TEST(PeftConfig, StacksMayHoldStacksAndAreWrittenBack) {
   EXPECT_EQ(config::encode(decoded(config::encode(config).dump())), config::encode(config));
 }
 
+TEST(PeftConfig, KeepsTheKeysOfAPluginsMethod) {
+  const auto config = std::get<OwnPeftConfig>(decoded("{kind: ia3, module_name_pattern: a, depth: 2}"));
+
+  EXPECT_EQ(config.name, "ia3");
+  EXPECT_EQ(config::encode(PeftConfig(config)).dump(),
+            R"({"kind":"ia3","depth":2,"module_name_pattern":"a"})");
+}
+
 TEST(PeftConfig, RefusesWhatCannotBe) {
   const std::string lora = "{kind: lora, module_name_pattern: a, params: ";
 
   EXPECT_THAT(error_of(lora + "{r: 0, alpha: 1}}"), testing::HasSubstr("params.r"));
   EXPECT_THAT(error_of(lora + "{r: 1, alpha: 1, dropout: 1}}"), testing::HasSubstr("params.dropout"));
-  EXPECT_THAT(error_of("{kind: lore, module_name_pattern: a}"), testing::HasSubstr("lora"));
+  EXPECT_THAT(error_of("{module_name_pattern: a}"), testing::HasSubstr("kind"));
   EXPECT_THAT(error_of("{kind: stack, methods: [{kind: freeze}]}"), testing::HasSubstr("methods.0"));
 }
 

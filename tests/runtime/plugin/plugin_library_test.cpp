@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/base/host/users_library.hpp"
 #include "runtime/base/version.hpp"
 #include "runtime/plugin/registry.hpp"
 #include "tests/support/error_of.hpp"
@@ -46,7 +47,7 @@ TEST(PluginLibrary, WithoutADoorIsAnInputErrorThatSaysWhatIsMissing) {
   Registry registry;
 
   EXPECT_THAT(test::error_of([&] { load_plugin("libm.so.6", registry); }, ErrorKind::input),
-              AllOf(HasSubstr("the plugin libm.so.6 has neither"), HasSubstr("d9d_register")));
+              AllOf(HasSubstr("the plugin libm.so.6 has none of"), HasSubstr("d9d_register")));
   EXPECT_EQ(plugin_function("libm.so.6", "d9d_register"), nullptr);
   EXPECT_NE(plugin_function("libm.so.6", "cos"), nullptr);
 }

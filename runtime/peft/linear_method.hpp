@@ -1,0 +1,60 @@
+#pragma once
+// The base of a plugin's method that changes linears: each one that a pattern matches gets a branch with parameters.
+//
+//   struct Ia3 final : LinearMethod {
+//     std::string module_name_pattern;
+//     std::string pattern() const override { return module_name_pattern; }
+//     std::shared_ptr<OwnBranch> make_branch(ParameterMaker& make, Linear& linear) const override {
+//       return make.child<Scale>(linear, "ia3", linear.weight.size(0));
+//     }
+//   };
+//   add_adapter_method<Ia3>(registry, "ia3");     // runtime/plugin/own_family.hpp
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/nn/block/leaf.hpp"
+#include "runtime/peft/method.hpp"
+#include "runtime/tensor/tensor_map.hpp"
+
+namespace d9d {
+
+// A branch of a linear (forward(), follow()) that an export can add to the weight: a child of the linear.
+class OwnBranch : public torch::nn::Module, public LinearBranch {
+ public:
+  // The weight [out, in] that does without the branch what it does with it. `added`: the whole values of the branch's
+  // parameters, by name behind the linear's ("ia3.weight"). Sums in fp32; the result has the weight's dtype. Default: an input error,
+  // with which export_to is refused before the first step.
+  virtual at::Tensor merged(const at::Tensor& weight, const TensorMap& added) const;
+};
+
+// Cuts a parameter [out, ..] like the rows of the weight. It is whole on ranks that cut the columns alone. For follow().
+void follow_rows(const StageParameter& weight, StageParameter& parameter);
+
+class LinearMethod : public PeftMethod {
+ public:
+  // A regular expression for whole paths, as `module_name_pattern` of lora.
+  virtual std::string pattern() const = 0;
+  // Makes the branch as a child of `linear`, in whose scope `make` is. Parameters of `normal` start with standard
+  // deviation 0.02; the model has to be the same as without adapters until the first update.
+  virtual std::shared_ptr<OwnBranch> make_branch(ParameterMaker& make, Linear& linear) const = 0;
+
+  // Linears that have an adapter already keep it. Input error when the pattern matches experts, which have no branch.
+  std::size_t inject(AdaptedModel& model) const final;
+  void merge(AdaptedModel& model) const final;
+};
+
+// The branch of a plugin's method at one linear of a stage.
+struct OwnAdapter {
+  std::shared_ptr<const OwnBranch> branch;
+  StageParameter weight;
+  std::vector<StageParameter> added;
+
+  std::string name_of(const StageParameter& parameter) const;  // behind the linear's
+};
+std::vector<OwnAdapter> own_adapters(StageModule& stage);
+// Input error that names a parameter of an adapter which no export can add to a weight, or a branch without merged().
+void require_merged_form(StageModule& stage);
+
+}  // namespace d9d
