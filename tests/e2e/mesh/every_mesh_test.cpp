@@ -315,25 +315,23 @@ TEST_P(EveryMeshOfTwo, TrainsAsOneRank) {
   expect_same_on(meshes(2));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, EveryMeshOfTwo,
-                         testing::Values(llama, qwen2, qwen2_moe, mistral, mixtral, gpt_oss, qwen3_next,
-                                         gemma3_text, adapters, deepseek_v3, predicting,
-                                         Family{"classifier", classifier_model, 47}, modernbert,
-                                         packed(modernbert, "packed_encoder"),
-                                         modernbert_of("encoder_adapters", modernbert_with_adapters, 20),
-                                         modernbert_of("encoder_classifier", modernbert_classifier, 42),
-                                         parallel_moe,
-                                         Family{"own_model_factors", own_model_with_factors, 25, true},
-                                         packed(parallel_moe, "packed_own_model"),
-                                         Family{"llama_biases", llama_biases_model, 67},
-                                         Family{"llama_adapters", llama_biases_with_adapters, 33},
-                                         Family{.name = "split_vocabulary",
-                                                .keys = dense_model_half_frozen,
-                                                .gradients = 48,
-                                                .vocabulary = split_vocabulary},
-                                         packed(qwen2_moe, "packed"), packed(deepseek_v3, "packed_latent"),
-                                         packed(qwen3_next, "packed_recurrent")),
-                         name_of_family);
+INSTANTIATE_TEST_SUITE_P(
+    Families, EveryMeshOfTwo,
+    testing::Values(llama, qwen2, qwen2_moe, mistral, mixtral, gpt_oss, qwen3_next, gemma3_text, adapters,
+                    deepseek_v3, predicting, Family{"classifier", classifier_model, 47}, modernbert,
+                    packed(modernbert, "packed_encoder"),
+                    modernbert_of("encoder_adapters", modernbert_with_adapters, 20),
+                    modernbert_of("encoder_classifier", modernbert_classifier, 42), parallel_moe,
+                    Family{"own_model_factors", own_model_with_factors, 25, true},
+                    packed(parallel_moe, "packed_own_model"), Family{"llama_biases", llama_biases_model, 67},
+                    Family{"llama_adapters", llama_biases_with_adapters, 33},
+                    Family{.name = "split_vocabulary",
+                           .keys = dense_model_half_frozen,
+                           .gradients = 48,
+                           .vocabulary = split_vocabulary},
+                    packed(qwen2_moe, "packed"), packed(deepseek_v3, "packed_latent"),
+                    packed(qwen3_next, "packed_recurrent")),
+    name_of_family);
 
 class SomeMeshesOfFour : public EveryMesh {};
 
