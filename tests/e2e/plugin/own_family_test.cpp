@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/model/model_files.hpp"
@@ -52,11 +53,6 @@ class OwnFamily : public testing::Test {
     const Outcome outcome = job_.run(words);
     EXPECT_NE(outcome.code, 0);
     return outcome.err;
-  }
-  std::string checked(const Words& words) {
-    const Outcome outcome = job_.call(Words{"check", "job.yaml"} + words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
-    return outcome.out + outcome.err;
   }
 
   void expect_same_tensors(const std::string& one, const std::string& two) const {
@@ -266,8 +262,25 @@ TEST_F(OwnFamily, AnAdapterMethodAdaptsBuiltInFamilies) {
   EXPECT_TRUE(std::filesystem::exists(job_.folder() / "merged" / "config.json"));
 }
 
-TEST_F(OwnFamily, CheckEstimatesIt) {
-  EXPECT_THAT(checked(mixture() + mesh(2, 2)), AllOf(HasSubstr("memory"), HasSubstr("parameters")));
+// As MemoryOfDevices.IsToldByPoolBesideWhatCheckEstimates of the built-in families; the activations are in
+// OwnDecoderParity.TheEstimateIsWhatForwardKeeps.
+TEST_F(OwnFamily, TakesTheMemoryThatCheckEstimates) {
+  const Outcome outcome = run(
+      "big", mixture() + with("model.hidden_size", "256") + with("model.head_dim", "64") +
+                 with("model.moe_intermediate_size", "1024") + mesh(2, 1) + set("node.device", "delayed"));
+  const auto at = outcome.err.find("delayed:0 (rank 0) took");
+  ASSERT_NE(at, std::string::npos) << outcome.err;
+  const std::string line = outcome.err.substr(at);
+  const auto number_behind = [&](const std::string& words) {
+    std::smatch found;
+    EXPECT_TRUE(std::regex_search(line, found, std::regex(words + " ([0-9.]+) MiB")))
+        << words << ": " << line;
+    return found.empty() ? 0 : std::stod(found[1]);
+  };
+
+  const double estimate = number_behind("check estimates");
+  EXPECT_GT(estimate, 20);
+  EXPECT_NEAR(number_behind("at most: state"), estimate, 0.1 * estimate);
 }
 
 TEST_F(OwnFamily, HearsOfItsLiveStagesByName) {
