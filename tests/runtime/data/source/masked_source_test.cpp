@@ -12,14 +12,14 @@
 namespace d9d {
 namespace {
 
-constexpr std::int64_t mask_id = 3, words = 50;
+constexpr std::int64_t mask_id = 3, num_words = 50;
 
 MaskingOptions masking() {
-  return {.seed = 7, .mask_token_id = mask_id, .vocab_size = words};
+  return {.seed = 7, .mask_token_id = mask_id, .vocab_size = num_words};
 }
 
 // A sample of ids from 10 on, each the label of the token before it.
-Sample row_of(std::size_t length) {
+Sample maskable_row(std::size_t length) {
   Sample sample;
   for (std::size_t i = 0; i < length; ++i) {
     sample.input_ids.push_back(10 + static_cast<std::int64_t>(i % 40));
@@ -28,22 +28,22 @@ Sample row_of(std::size_t length) {
   return sample;
 }
 
-Sample masked(Sample sample, std::uint64_t number, const MaskingOptions& options = masking()) {
+Sample masked_sample(Sample sample, std::uint64_t number, const MaskingOptions& options = masking()) {
   leave_words_out(sample, number, options);
   return sample;
 }
 
-std::size_t chosen(const Sample& sample) {
+std::size_t num_chosen(const Sample& sample) {
   return sample.labels.size() - static_cast<std::size_t>(std::ranges::count(sample.labels, ignored_label));
 }
 
-class Rows final : public SampleSource {
+class MaskableRows final : public SampleSource {
  public:
-  explicit Rows(bool stream = false) : stream_(stream) {}
+  explicit MaskableRows(bool stream = false) : stream_(stream) {}
   std::optional<std::uint64_t> num_samples() const override { return 4; }
   std::int64_t sequence_length() const override { return 20; }
-  std::optional<std::int64_t> vocab_size() const override { return words; }
-  Sample at(std::uint64_t) const override { return row_of(20); }
+  std::optional<std::int64_t> vocab_size() const override { return num_words; }
+  Sample at(std::uint64_t) const override { return maskable_row(20); }
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
     return static_cast<std::int64_t>(index);
   }
@@ -54,9 +54,9 @@ class Rows final : public SampleSource {
 };
 
 TEST(MaskedSource, LabelsAreTheWordsThatWereLeftOutInTheirPlaces) {
-  const Sample before = row_of(200), after = masked(before, 0);
+  const Sample before = maskable_row(200), after = masked_sample(before, 0);
 
-  ASSERT_GT(chosen(after), 0U);
+  ASSERT_GT(num_chosen(after), 0U);
   for (std::size_t i = 0; i < 200; ++i) {
     if (after.labels[i] == ignored_label) {
       EXPECT_EQ(after.input_ids[i], before.input_ids[i]);
@@ -68,23 +68,23 @@ TEST(MaskedSource, LabelsAreTheWordsThatWereLeftOutInTheirPlaces) {
 
 // Bounds of five standard deviations of a binomial share of 40000 tokens, and of the 12000 that are chosen.
 TEST(MaskedSource, ChoosesAndReplacesTheSharesThatItIsTold) {
-  const Sample before = row_of(40000), after = masked(before, 5);
+  const Sample before = maskable_row(40000), after = masked_sample(before, 5);
   double masks = 0, others = 0;
   for (std::size_t i = 0; i < before.labels.size(); ++i) {
     if (after.labels[i] == ignored_label) continue;
     masks += after.input_ids[i] == mask_id ? 1 : 0;
     others += after.input_ids[i] != mask_id && after.input_ids[i] != before.input_ids[i] ? 1 : 0;
-    EXPECT_TRUE(after.input_ids[i] >= 0 && after.input_ids[i] < words);
+    EXPECT_TRUE(after.input_ids[i] >= 0 && after.input_ids[i] < num_words);
   }
 
-  const auto count = static_cast<double>(chosen(after));
+  const auto count = static_cast<double>(num_chosen(after));
   EXPECT_NEAR(count / 40000, 0.3, 0.0115);
-  EXPECT_NEAR(masks / count, 0.8 + 0.1 / words, 0.0185);
-  EXPECT_NEAR(others / count, 0.1 * (words - 2) / words, 0.0135);
+  EXPECT_NEAR(masks / count, 0.8 + 0.1 / num_words, 0.0185);
+  EXPECT_NEAR(others / count, 0.1 * (num_words - 2) / num_words, 0.0135);
 }
 
 TEST(MaskedSource, IsAFunctionOfSeedAndNumberThatDiffersInEveryEpoch) {
-  const auto rows = std::make_shared<Rows>();
+  const auto rows = std::make_shared<MaskableRows>();
   const MaskedSource source(rows, masking()), again(rows, masking());
   MaskingOptions other = masking();
   other.seed = 8;
@@ -99,41 +99,42 @@ TEST(MaskedSource, LeavesFillingAndChosenIdsAndTokensThatDoNotCount) {
   MaskingOptions all = masking();
   all.mlm_probability = 1;
   all.unmasked_ids = {12};
-  Sample sample = row_of(12);
+  Sample sample = maskable_row(12);
   sample.labels[4] = ignored_label;
   sample.token_mask.assign(12, true);
   sample.token_mask[11] = false;
 
-  const Sample after = masked(sample, 0, all);
+  const Sample after = masked_sample(sample, 0, all);
 
   for (const std::size_t i : {2, 5, 11}) EXPECT_EQ(after.labels[i], ignored_label) << i;
-  EXPECT_EQ(chosen(after), 9U);
+  EXPECT_EQ(num_chosen(after), 9U);
 }
 
 // The token before is that of another document.
 TEST(MaskedSource, MayChooseTheFirstTokenOfEachDocument) {
   MaskingOptions all = masking();
   all.mlm_probability = 1;
-  Sample sample = row_of(6);
+  Sample sample = maskable_row(6);
   sample.labels[2] = ignored_label;
   sample.document_starts = {0, 0, 0, 3, 3, 3};
 
-  EXPECT_EQ(chosen(masked(sample, 0, all)), 6U);
+  EXPECT_EQ(num_chosen(masked_sample(sample, 0, all)), 6U);
 }
 
 TEST(MaskedSource, IsOtherwiseItsSource) {
-  const MaskedSource source(std::make_shared<Rows>(), masking());
+  const MaskedSource source(std::make_shared<MaskableRows>(), masking());
 
   EXPECT_EQ(source.num_samples(), 4U);
   EXPECT_EQ(source.sequence_length(), 20);
-  EXPECT_EQ(source.vocab_size(), words);
+  EXPECT_EQ(source.vocab_size(), num_words);
   EXPECT_EQ(source.sort_key(3), 3);
-  EXPECT_EQ(source.at(1).document_starts, row_of(20).document_starts);
+  EXPECT_EQ(source.at(1).document_starts, maskable_row(20).document_starts);
 }
 
 TEST(MaskedSource, RefusesAStream) {
-  EXPECT_THAT(test::error_of([] { MaskedSource(std::make_shared<Rows>(true), masking()); }, ErrorKind::input),
-              testing::HasSubstr("take another source"));
+  EXPECT_THAT(
+      test::error_of([] { MaskedSource(std::make_shared<MaskableRows>(true), masking()); }, ErrorKind::input),
+      testing::HasSubstr("take another source"));
 }
 
 }  // namespace
