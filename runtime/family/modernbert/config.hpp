@@ -21,8 +21,8 @@ struct ModernBertConfig final : DenseDecoder {
   AttentionOptions attention() const override;
   SwiGluOptions feed_forward() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
-  std::unique_ptr<StageModule> build_stage(StagePosition position,
-                                           const BuildOptions& options) const override;
+  std::shared_ptr<DecoderLayer> make_layer(ParameterMaker& make, torch::nn::Module& layers,
+                                           std::int64_t index) const override;
   const ModelKeys& keys() const override;
   void settle() override;
   void validate(const std::string& where) const override;

@@ -23,14 +23,9 @@ class ModernBertLayer final : public DecoderLayer {
 
 }  // namespace
 
-std::unique_ptr<StageModule> ModernBertConfig::build_stage(StagePosition position,
-                                                           const BuildOptions& options) const {
-  validate("model");
-  return std::make_unique<CausalLm>(*this, rope, position, options,
-                                    [&](ParameterMaker& make, torch::nn::Module& layers, std::int64_t index) {
-                                      return make.child<ModernBertLayer>(layers, std::to_string(index), *this,
-                                                                         index);
-                                    });
+std::shared_ptr<DecoderLayer> ModernBertConfig::make_layer(ParameterMaker& make, torch::nn::Module& layers,
+                                                           std::int64_t index) const {
+  return make.child<ModernBertLayer>(layers, std::to_string(index), *this, index);
 }
 
 }  // namespace d9d
