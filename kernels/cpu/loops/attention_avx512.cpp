@@ -209,7 +209,7 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
     }
   });
   const float max = _mm512_reduce_max_ps(top);
-  const __m512 shift = _mm512_set1_ps(finite_or_zero(max));
+  const __m512 shift = _mm512_set1_ps(Biased ? finite_or_zero(max) : max);
   __m512 total = _mm512_setzero_ps();
   over_row(matrix, row, computed, [&](float* z, int64_t count, int64_t key) {
     for (int64_t i = 0; i < count; i += 16) {
@@ -228,7 +228,7 @@ std::pair<float, float> exponentials(const ScoreMatrix& matrix, int64_t row, con
 template <bool Biased>
 void score_gradients(const ScoreMatrix& scores, const ScoreMatrix& dp, int64_t row, const KeyRange& seen,
                      const KeyRange& computed, float lse, float delta) {
-  const __m512 shift = _mm512_set1_ps(finite_or_zero(lse)), mean = _mm512_set1_ps(delta);
+  const __m512 shift = _mm512_set1_ps(Biased ? finite_or_zero(lse) : lse), mean = _mm512_set1_ps(delta);
   over_row(scores, row, computed, [&](float* z, int64_t count, int64_t key) {
     float* d = dp.at(row, key);
     for (int64_t i = 0; i < count; i += 16) {
@@ -289,11 +289,14 @@ void multiply_keys(const Keys& keys, const Span& span, const ScoreMatrix& matrix
   }
 }
 
-}  // namespace
-
-void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
-                      float* const* lse) {
+Scratch& forward_scratch() {
   thread_local Scratch scratch;
+  return scratch;
+}
+
+template <bool Biased>
+void attend(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out, float* const* lse) {
+  Scratch& scratch = forward_scratch();
   const int64_t length = shape.keys, dim = shape.dim, width = round_up(dim, 16);
   const int64_t size_t_panels = size_of_transposed(length, dim), size_v = size_of_columns(length, dim);
   const int64_t panel = tile_rows * panel_stride;
@@ -316,9 +319,8 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
       for (int64_t i = 0; i < span.rows; ++i) {
         const int64_t row = g * tile_rows + i, position = span.first + i;
         const KeyRange seen = keys_of_row(shape, position);
-        if (in.bias != nullptr) add_bias(matrix, row, position, seen, computed, in.bias[g]);
-        const auto [top, total] =
-            (in.bias != nullptr ? exponentials<true> : exponentials<false>)(matrix, row, seen, computed);
+        if constexpr (Biased) add_bias(matrix, row, position, seen, computed, in.bias[g]);
+        const auto [top, total] = exponentials<Biased>(matrix, row, seen, computed);
         factor[i] = total > 0 ? 1.0f / total : 0.0f;
         lse[g][span.first + i] = top + std::log(total);
       }
@@ -326,6 +328,13 @@ void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, con
       put_rows(results, width, span.first, span.rows, dim, out[g]);
     }
   }
+}
+
+}  // namespace
+
+void attention_avx512(const AttentionShape& shape, const AttentionHeads& in, const GemmOutput* out,
+                      float* const* lse) {
+  in.bias != nullptr ? attend<true>(shape, in, out, lse) : attend<false>(shape, in, out, lse);
 }
 
 namespace {
@@ -395,12 +404,15 @@ void add_to_keys(const ScoreMatrix& matrix, int64_t rows, const KeyRange& keys, 
   }
 }
 
-}  // namespace
-
-void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads& in,
-                               const AttentionGradients& grads, const GemmOutput* dq, const GemmOutput& dk,
-                               const GemmOutput& dv) {
+Scratch& backward_scratch() {
   thread_local Scratch scratch;
+  return scratch;
+}
+
+template <bool Biased>
+void attend_backward(const AttentionShape& shape, const AttentionHeads& in, const AttentionGradients& grads,
+                     const GemmOutput* dq, const GemmOutput& dk, const GemmOutput& dv) {
+  Scratch& scratch = backward_scratch();
   const int64_t length = shape.keys, dim = shape.dim, width = round_up(dim, 16);
   const int64_t positions = positions_per_block(shape.group);
   const Workspace w = workspace_of(shape, width, positions * shape.group, scratch);
@@ -426,12 +438,10 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
         for (int64_t i = 0; i < span.rows; ++i) {
           const int64_t position = span.first + i;
           const KeyRange seen = keys_of_row(shape, position);
-          if (in.bias != nullptr) add_bias(scores, row + i, position, seen, computed, in.bias[g]);
-          (in.bias != nullptr ? score_gradients<true>
-                              : score_gradients<false>)(scores, gradients, row + i, seen, computed,
-                                                        grads.lse[g][position],
-                                                        dot_rows(grads.out[g], grads.dout[g], position, dim));
-          if (grads.dbias != nullptr)
+          if constexpr (Biased) add_bias(scores, row + i, position, seen, computed, in.bias[g]);
+          score_gradients<Biased>(scores, gradients, row + i, seen, computed, grads.lse[g][position],
+                                  dot_rows(grads.out[g], grads.dout[g], position, dim));
+          if (Biased && grads.dbias != nullptr)
             add_row(gradients, row + i, seen, computed, grads.dbias[g] + position * grads.bias_stride);
         }
         multiply_keys(w.k, span, gradients, row, w.dq, width, factor_of_dq);
@@ -452,6 +462,15 @@ void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads
   for (int64_t i = 0; i < length * width; ++i) w.dk[i] *= shape.scale;
   put_rows(w.dk, width, 0, length, dim, dk);
   put_rows(w.dv, width, 0, length, dim, dv);
+}
+
+}  // namespace
+
+void attention_backward_avx512(const AttentionShape& shape, const AttentionHeads& in,
+                               const AttentionGradients& grads, const GemmOutput* dq, const GemmOutput& dk,
+                               const GemmOutput& dv) {
+  in.bias != nullptr ? attend_backward<true>(shape, in, grads, dq, dk, dv)
+                     : attend_backward<false>(shape, in, grads, dq, dk, dv);
 }
 
 }  // namespace d9d::kernels
