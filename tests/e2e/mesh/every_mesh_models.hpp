@@ -175,7 +175,7 @@ inline constexpr const char* modernbert_with_adapters = R"(    intermediate_size
   peft:
     kind: stack
     methods:
-      - {kind: lora, module_name_pattern: "(.*q_proj|head.dense)", params: {r: 4, alpha: 8}}
+      - {kind: lora, module_name_pattern: ".*(q_proj|head.dense)$", params: {r: 4, alpha: 8}}
       - {kind: full_tune, module_name_pattern: ".*norm"}
   name: modernbert
 task: {name: masked_lm, mask_token_id: 3}

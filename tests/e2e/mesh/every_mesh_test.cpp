@@ -305,7 +305,8 @@ Family packed(Family family, const char* name) {
 // ranks and a few of four.
 INSTANTIATE_TEST_SUITE_P(Families, EveryMesh, testing::Values(dense, moe), name_of_family);
 INSTANTIATE_TEST_SUITE_P(Night, EveryMesh,
-                         testing::Values(llama, qwen2_moe, gpt_oss, qwen3_next, gemma3_text, adapters),
+                         testing::Values(llama, qwen2_moe, gpt_oss, qwen3_next, gemma3_text, adapters,
+                                         modernbert),
                          name_of_family);
 
 class EveryMeshOfTwo : public EveryMesh {};
@@ -394,7 +395,7 @@ Family tied(Family family, const char* name = nullptr) {
 
 INSTANTIATE_TEST_SUITE_P(Families, TiedOverStages,
                          testing::Values(tied(dense), tied(gemma3_text), tied(deepseek_v3), tied(qwen3_next),
-                                         predicting, tied(predicting, "predicting_tied")),
+                                         predicting, tied(predicting, "predicting_tied"), modernbert),
                          name_of_family);
 INSTANTIATE_TEST_SUITE_P(Night, TiedOverStages,
                          testing::Values(tied(moe), tied(llama), tied(qwen2), tied(qwen2_moe), tied(mistral),
