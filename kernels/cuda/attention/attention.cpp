@@ -24,11 +24,12 @@ struct FlashCall {
   std::optional<Documents> documents;
 };
 
-// Its masks have no limit, or the last query stands at the last key.
+// Its masks have no limit, or the last query stands at the last key. Of a query without a key it says +inf for the
+// logarithm of a sum that is 0.
 bool is_band_for_flash(const AttentionMask& mask, int64_t queries, int64_t keys) {
   const bool limits_nothing =
       mask.before == AttentionMask::unlimited && mask.after == AttentionMask::unlimited;
-  return limits_nothing || mask.offset == keys - queries;
+  return limits_nothing || (queries <= keys && mask.offset == keys - queries);
 }
 
 // Nothing where it cannot compute a call. In rows of several documents each token sees tokens before it.
