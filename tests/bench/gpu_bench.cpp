@@ -184,14 +184,14 @@ void attention_of(Bench& bench, const at::TensorOptions& bf16, const std::string
     at::_scaled_dot_product_cudnn_attention(wide_q, wide_k, wide_v, {}, true, 0, true, false, 0.088);
   };
   const auto forward = [&] {
-    return run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, visible);
+    return run_op(&OpTable::attention_block, q, k, v, mask, 0.088, at::kBFloat16, visible, {});
   };
   bench.line(name, 0, flops, forward, visible.any() ? Call() : torchs);
   const auto block = forward();
   bench.line(name + ", backward", 0, 2.5 * flops,
              [&] {
                run_op(&OpTable::attention_block_backward, grad, q, k, v, block, mask, 0.088, at::kBFloat16,
-                      visible);
+                      visible, {});
              },
              {});
 }
