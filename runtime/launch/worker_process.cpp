@@ -1,6 +1,7 @@
 #include "runtime/launch/worker_process.hpp"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -134,6 +135,8 @@ WorkerProcess::WorkerProcess(const WorkerStart& start) {
   report_ = report.reads;
   ::setpgid(pid_, pid_);  // whoever of the two comes first
   ended_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
+  // It has ended already, and nobody waits for children (SIGCHLD is ignored): what is ready at once says so.
+  if (ended_ < 0 && errno == ESRCH) ended_ = ::eventfd(1, EFD_CLOEXEC);
   if (ended_ >= 0) return;
   const int cause = errno;
   ::kill(pid_, SIGKILL);

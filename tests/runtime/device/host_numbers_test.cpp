@@ -15,13 +15,13 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(HostNumbers, OfADeviceComeWithOneWait) {
-  const at::Device place = delayed_device(0)->place();
+  const auto device = delayed_device(0);
   const std::vector<at::Tensor> here{at::scalar_tensor(1.5F), at::scalar_tensor(2.5F).view({1})};
   HostWaits::take();
 
   EXPECT_THAT(host_numbers(here), ElementsAre(1.5, 2.5));
   EXPECT_TRUE(HostWaits::take().empty());
-  EXPECT_THAT(host_numbers({here[0].to(place), here[1].to(place)}), ElementsAre(1.5, 2.5));
+  EXPECT_THAT(host_numbers({upload(here[0], *device), upload(here[1], *device)}), ElementsAre(1.5, 2.5));
   EXPECT_EQ(HostWaits::take().size(), 1U);
   EXPECT_TRUE(host_numbers({}).empty());
 }

@@ -14,6 +14,7 @@
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/devices/delayed/machine.hpp"
 
@@ -60,7 +61,8 @@ void expect_bits_of_shared_memory(int ranks, const Result& f) {
     HostWaits::take();
     std::vector<at::Tensor> there(expected.size());
     on_devices(ranks, [&](Communicator& group, at::Device place) {
-      there[own(group)] = f(group, [&](const at::Tensor& tensor) { return tensor.to(place); });
+      there[own(group)] =
+          f(group, [&](const at::Tensor& tensor) { return upload(tensor, device_of(place)); });
     });
     EXPECT_TRUE(HostWaits::take().empty());
     for (std::size_t rank = 0; rank < there.size(); ++rank)

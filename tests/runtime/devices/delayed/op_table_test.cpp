@@ -173,7 +173,14 @@ TEST_F(DelayedOps, OfDenseLayersGiveTheBitsOfTheCpu) {
     expect_same_bits(
         [](const Tensors& in) -> Tensors {
           const auto [normed, sum] = kernels::add_rms_norm(in[0], in[1], in[2], 1e-6);
-          return {normed, sum, kernels::silu_mul(in[0], in[1]), kernels::gelu_mul(in[1], in[0])};
+          const auto [by_layer, too] = kernels::add_layer_norm(in[0], in[1], in[2], 1e-6);
+          return {normed,
+                  sum,
+                  by_layer,
+                  too,
+                  kernels::silu_mul(in[0], in[1]),
+                  kernels::gelu_mul(in[1], in[0]),
+                  kernels::gelu_erf_mul(in[0], in[1])};
         },
         {numbers({2, 5, 8}, 1, dtype), numbers({2, 5, 8}, 2, dtype), numbers({8}, 3, dtype)}, 2);
   }

@@ -7,6 +7,7 @@
 
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/train/gradient/gradient_norm.hpp"
 #include "tests/runtime/train/stage_of.hpp"
@@ -17,9 +18,9 @@ namespace {
 // Of two stages with three losses, one bucket of the rank and one that was reduced, both of which get `gradients`.
 StepTotals totals_on(at::Device place, NormType norm, const at::Tensor& gradients) {
   StageParameter parameter = make_parameter("a.b.c", Layout::local({70}), at::kFloat);
-  parameter.tensor = parameter.tensor.detach().to(place).requires_grad_(true);
+  parameter.tensor = upload(parameter.tensor.detach(), device_of(place)).requires_grad_(true);
   const FlatParameters flat({parameter}, {});
-  flat.buckets()[0].grad.copy_(gradients);
+  flat.buckets()[0].grad.copy_(upload(gradients, device_of(place)));
   NormParts reduced;
   reduced.add(share_of_norm_later(flat.buckets()[0], norm));
   const auto loss = [&](double value) {
