@@ -56,6 +56,12 @@ std::string bar(const ProgressState& state, std::size_t cells) {
   return fmt::format("[{}] {:3.0f} %  ", text, std::floor(share * 100));
 }
 
+// Three digits, the last zeros too. Releases of fmt differ in what `{:#.3g}` makes of 250.
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
 }  // namespace
 
 std::string clock_text(double seconds) {
@@ -69,9 +75,9 @@ std::string short_number(double value) {
   if (std::abs(value) < 999.5) return fmt::format("{:.3g}", value);
   for (const char* unit : {"k", "M", "G"}) {
     value /= 1000;
-    if (std::abs(value) < 999.5) return fmt::format("{:#.3g}{}", value, unit);
+    if (std::abs(value) < 999.5) return three_digits(value) + unit;
   }
-  return fmt::format("{:#.3g}T", value / 1000);
+  return three_digits(value / 1000) + "T";
 }
 
 std::string size_text(std::uint64_t bytes) {

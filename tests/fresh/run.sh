@@ -42,7 +42,9 @@ inside() {
   unshare --mount --propagation private -- bash -euc '
     root="$1"
     shift
+    mount --rbind "$root" "$root"  # a mount point: the tests make network namespaces, which change how / is mounted
     mount --rbind /dev "$root/dev"
+    mount --rbind /sys "$root/sys"
     mount -t proc proc "$root/proc"
     exec chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 D9D_CUDA=0 \
       ${D9D_TORCH:+"D9D_TORCH=$D9D_TORCH"} ${PIP_CERT:+"PIP_CERT=/root/pip.pem"} bash -euc "cd /root/d9d; $*"

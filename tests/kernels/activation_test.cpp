@@ -35,9 +35,11 @@ Tensors gelu_erf_reference(const Tensors& in) {
 Tensors clamped(const Tensors& in) {
   return {d9d::kernels::clamped_swiglu(in[0], 1.702, 0.5)};
 }
+// A value at the bound has a gradient: that of torch's clamp before 2.15, which gives none there.
 Tensors clamped_reference(const Tensors& in) {
-  const at::Tensor gate = in[0].slice(-1, 0, {}, 2).clamp_max(0.5),
-                   up = in[0].slice(-1, 1, {}, 2).clamp(-0.5, 0.5);
+  const at::Tensor raw_gate = in[0].slice(-1, 0, {}, 2), raw_up = in[0].slice(-1, 1, {}, 2);
+  const at::Tensor gate = at::where(raw_gate.le(0.5), raw_gate, 0.5),
+                   up = at::where(raw_up.abs().le(0.5), raw_up, raw_up.detach().sign() * 0.5);
   return {(up + 1) * gate * at::sigmoid(gate * 1.702)};
 }
 

@@ -45,7 +45,7 @@ TEST(ProgressBar, CountsBytesOfACommandInLargeUnits) {
   EXPECT_EQ(
       progress_line(
           {.step = 1'500'000, .total_steps = 4'000'000'000, .bytes_per_second = 2.5e8, .counts_bytes = true}),
-      "1.50MB of 4.00GB  250.0MB/s");
+      "1.50MB of 4.00GB  250MB/s");
 }
 
 TEST(ProgressBar, IsFullAtTheEndAndStaysSoBeyondIt) {
