@@ -29,7 +29,7 @@ TEST(WorkProgressBar, ShowsBytesRateAndTimeLeft) {
     progress.update(2'500'000'000, 10'000'000'000);
   }
 
-  EXPECT_THAT(err.str(), AllOf(HasSubstr(" 25 %  2.50GB of 10.0GB  250.0MB/s  0:30 left"), HasSubstr("[==="),
+  EXPECT_THAT(err.str(), AllOf(HasSubstr(" 25 %  2.50GB of 10.0GB  250MB/s  0:30 left"), HasSubstr("[==="),
                                testing::EndsWith("\n")));
 }
 
