@@ -38,7 +38,7 @@ inline float exponential(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   p = p * (r * r) + r + 1.0f;
-  const std::int32_t scale = (std::bit_cast<std::int32_t>(shifted) + 127) << 23;
+  const std::uint32_t scale = (std::bit_cast<std::uint32_t>(shifted) + 127U) << 23;  // of a NaN, too
   return p * std::bit_cast<float>(scale);
 }
 inline double exponential(double x) { return std::exp(x); }
