@@ -38,7 +38,7 @@ void leave_words_out(Sample& sample, std::uint64_t number, const MaskingOptions&
 }
 
 MaskedSource::MaskedSource(std::shared_ptr<const SampleSource> source, MaskingOptions options)
-    : source_(std::move(source)), options_(std::move(options)) {
+    : SourceOver(std::move(source)), options_(std::move(options)) {
   D9D_REQUIRE(!source_->is_stream(),
               "task: masked_lm chooses words by the number of their sample, which the samples of a stream do "
               "not have; take another source");

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/source_over.hpp"
 
 namespace d9d {
 
@@ -29,24 +29,13 @@ struct MaskingOptions {
 // that would not count as the next one of a text: labels[i - 1] is ignored_label within a document.
 void leave_words_out(Sample& sample, std::uint64_t number, const MaskingOptions& options);
 
-class MaskedSource final : public SampleSource {
+class MaskedSource final : public SourceOver {
  public:
   // Input error for a source that is a stream: its samples have no numbers.
   MaskedSource(std::shared_ptr<const SampleSource> source, MaskingOptions options);
-  std::optional<std::uint64_t> num_samples() const override { return source_->num_samples(); }
-  std::int64_t sequence_length() const override { return source_->sequence_length(); }
-  std::optional<std::int64_t> vocab_size() const override { return source_->vocab_size(); }
   Sample at(std::uint64_t index) const override;
-  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
-    return source_->sort_key(index);
-  }
-  std::vector<RowPlace> places_of(std::uint64_t index) const override { return source_->places_of(index); }
-  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
-    return source_->scan_ids(limits);
-  }
 
  private:
-  const std::shared_ptr<const SampleSource> source_;
   const MaskingOptions options_;
 };
 

@@ -10,7 +10,7 @@ namespace d9d {
 
 ReadAhead::ReadAhead(std::shared_ptr<const SampleSource> source, int threads,
                      std::chrono::milliseconds timeout)
-    : source_(std::move(source)), timeout_(timeout) {
+    : SourceOver(std::move(source)), timeout_(timeout) {
   D9D_CHECK(!source_->is_stream(), "samples of a stream come one after another");
   for (int i = 0; i < threads; ++i)
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });

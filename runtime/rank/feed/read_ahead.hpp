@@ -1,6 +1,6 @@
 #pragma once
-// Threads that read samples at once, for sources whose samples take long: pictures that are decoded, files on a network.
-// Samples, their order and the error that a step ends with are those of one thread. No torch in this header.
+// Threads that read samples at once, for sources whose samples take long: pictures that are decoded, files on a
+// network. Samples, their order and the error that a step ends with are those of one thread. No torch in this header.
 
 #include <chrono>
 #include <condition_variable>
@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/source_over.hpp"
 
 namespace d9d {
 
-class ReadAhead final : public SampleSource {
+class ReadAhead final : public SourceOver {
  public:
   // `timeout`: how long at() waits for a sample; 0: as long as it takes. `source` is no stream.
   ReadAhead(std::shared_ptr<const SampleSource> source, int threads, std::chrono::milliseconds timeout);
@@ -28,17 +28,6 @@ class ReadAhead final : public SampleSource {
   // A sample that was begun is kept until the first call for it, and waited for; another one is read by the caller.
   // Throws what the source threw for it. Environment error: the time is over.
   Sample at(std::uint64_t index) const override;
-
-  std::optional<std::uint64_t> num_samples() const override { return source_->num_samples(); }
-  std::int64_t sequence_length() const override { return source_->sequence_length(); }
-  std::optional<std::int64_t> vocab_size() const override { return source_->vocab_size(); }
-  std::optional<std::int64_t> sort_key(std::uint64_t index) const override {
-    return source_->sort_key(index);
-  }
-  std::vector<RowPlace> places_of(std::uint64_t index) const override { return source_->places_of(index); }
-  std::optional<Scanned> scan_ids(const ScanLimits& limits) const override {
-    return source_->scan_ids(limits);
-  }
 
  private:
   struct Slot {
@@ -56,7 +45,6 @@ class ReadAhead final : public SampleSource {
   void work(const std::stop_token& stop);
   Slot* wait_for(std::uint64_t index, std::unique_lock<std::mutex>& lock) const;
 
-  const std::shared_ptr<const SampleSource> source_;
   const std::chrono::milliseconds timeout_;
   mutable std::mutex mutex_;
   std::condition_variable_any has_work_;

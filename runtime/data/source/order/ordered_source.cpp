@@ -17,7 +17,7 @@ std::uint64_t samples_in(const SampleSource& source) {
 
 OrderedSource::OrderedSource(std::shared_ptr<const SampleSource> source, const SampleOrder& order,
                              std::uint64_t seed)
-    : source_(std::move(source)), num_samples_(samples_in(*source_)) {
+    : SourceOver(std::move(source)), num_samples_(samples_in(*source_)) {
   if (order.shards) shards_.emplace(num_samples_, *order.shards);
   if (!order.sorted) return;
   D9D_REQUIRE(
