@@ -144,8 +144,7 @@ class LinearNode : public BackwardNode {
 
   at::Tensor bias_gradient(std::size_t input, const at::Tensor& bias, const at::Tensor& grad) {
     return weight_gradient(input, bias, [grad](const at::Tensor& into, double beta) {
-      const at::Tensor sum = grad.sum(0, false, sum_dtype(grad.scalar_type()));
-      beta == 0 ? into.copy_(sum) : into.add_(sum);
+      put(grad.sum(0, false, sum_dtype(grad.scalar_type())), into, beta);
     });
   }
 };

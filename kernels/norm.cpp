@@ -50,9 +50,7 @@ class NormNode : public BackwardNode {
     Gradients result(3);
     const NormGradients back = rule.backward(dy, x, weight, inverse, dsum, wants(2));
     result[0] = result[1] = back.dx;
-    result[2] = weight_gradient(2, weight, [dw = back.dweight](const at::Tensor& into, double beta) {
-      beta == 0 ? into.copy_(dw) : into.add_(dw);
-    });
+    result[2] = weight_gradient(2, weight, back.dweight);
     return result;
   }
 };

@@ -20,14 +20,7 @@ class DecayNode : public BackwardNode {
     if (!grads[0].defined()) return Gradients(3);
     const at::Tensor log_rate = saved(1), bias = saved(2);
     const DecayGradients back = run_op(&OpTable::decay_gate_backward, grads[0], saved(0), log_rate, bias);
-    return {back.da, gradient(1, log_rate, back.dlog_rate), gradient(2, bias, back.dbias)};
-  }
-
- private:
-  at::Tensor gradient(std::size_t input, const at::Tensor& parameter, const at::Tensor& sum) {
-    return weight_gradient(input, parameter, [sum](const at::Tensor& into, double beta) {
-      beta == 0 ? into.copy_(sum) : into.add_(sum);
-    });
+    return {back.da, weight_gradient(1, log_rate, back.dlog_rate), weight_gradient(2, bias, back.dbias)};
   }
 };
 

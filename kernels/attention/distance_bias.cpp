@@ -21,8 +21,7 @@ class BucketNode : public BackwardNode {
     if (!grads[0].defined()) return Gradients(1);
     const at::Tensor of_columns = grads[0].flatten(0, 2), one_hot = saved(1);  // [H, W], [N, W]
     return {weight_gradient(0, saved(0), [of_columns, one_hot](const at::Tensor& into, double beta) {
-      const at::Tensor sum = at::mm(one_hot, of_columns.t());
-      beta == 0 ? into.copy_(sum) : into.add_(sum);
+      put(at::mm(one_hot, of_columns.t()), into, beta);
     })};
   }
 };

@@ -31,10 +31,7 @@ class RopeNode : public BackwardNode {
       const auto back =
           run_op(&OpTable::rope_backward, grads[i], saved(i), weight, offset, saved(i + 4), angles, style);
       result[i] = back.dx;
-      result[i + 2] =
-          weight_gradient(i + 2, weight, [dw = back.dweight](const at::Tensor& into, double beta) {
-            beta == 0 ? into.copy_(dw) : into.add_(dw);
-          });
+      result[i + 2] = weight_gradient(i + 2, weight, back.dweight);
     }
     return result;
   }

@@ -17,10 +17,7 @@ class SinkNode : public BackwardNode {
  protected:
   Gradients backward(Gradients grads) override {
     if (!grads[0].defined()) return Gradients(1);
-    const at::Tensor sinks = saved(0);
-    return {weight_gradient(0, sinks, [sum = grads[0]](const at::Tensor& into, double beta) {
-      beta == 0 ? into.copy_(sum) : into.add_(sum);
-    })};
+    return {weight_gradient(0, saved(0), grads[0])};
   }
 };
 

@@ -68,6 +68,17 @@ at::Tensor spread(const at::Tensor& compact, const at::Tensor& index, int64_t co
   return all.index_copy_(0, index, compact);
 }
 
+// Undefined stays undefined.
+at::Tensor detached(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.detach() : tensor;
+}
+
+std::vector<at::Tensor> detached(at::TensorList tables) {
+  std::vector<at::Tensor> values;
+  for (const at::Tensor& table : tables) values.push_back(table.detach());
+  return values;
+}
+
 void run(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias, const ValidTokens& valid,
          const CrossEntropyWanted& wanted, std::optional<SharedVocabulary>& shared) {
   if (hidden.size(0) == 0 && wanted.beta == 0) {
@@ -129,12 +140,8 @@ class CrossEntropyNode : public BackwardNode {
   at::Tensor bias() { return saved(4 + num_tables); }
   std::vector<at::Tensor> tables() {
     std::vector<at::Tensor> all;
-    for (std::size_t i = 0; i < num_tables; ++i) all.push_back(table(i).detach());
+    for (std::size_t i = 0; i < num_tables; ++i) all.push_back(detached(table(i)));
     return all;
-  }
-  at::Tensor bias_values() {
-    const at::Tensor own = bias();
-    return own.defined() ? own.detach() : own;
   }
 
   // Whether all tokens have the same upstream gradient. That of a sum or a mean is one number expanded by
@@ -153,7 +160,7 @@ class CrossEntropyNode : public BackwardNode {
   }
   void add_later(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
                  Gradients& result) {
-    const at::Tensor weight = table(0), of_logits = bias_values();
+    const at::Tensor weight = table(0), of_logits = detached(bias());
     const auto compute = [=, shared = shared](const at::Tensor& into, double beta) mutable {
       run(hidden, weight.detach(), of_logits, valid, {{}, {}, {into}, beta, scale}, shared);
     };
@@ -168,13 +175,9 @@ class CrossEntropyNode : public BackwardNode {
       dweights.push_back(wants(1 + i) ? at::empty(values[i].sizes(), scale.options()) : at::Tensor());
     const CrossEntropyWanted wanted{{}, {}, dweights, 0, scale};
     if (!wanted.gradient()) return;
-    run(hidden, values, bias_values(), valid, wanted, shared);
-    for (std::size_t i = 0; i < num_tables; ++i) {
-      const auto copy = [dweight = dweights[i]](const at::Tensor& into, double beta) {
-        beta == 0 ? into.copy_(dweight) : into.add_(dweight);
-      };
-      result[1 + i] = weight_gradient(1 + i, table(i), copy);
-    }
+    run(hidden, values, detached(bias()), valid, wanted, shared);
+    for (std::size_t i = 0; i < num_tables; ++i)
+      result[1 + i] = weight_gradient(1 + i, table(i), dweights[i]);
   }
   // `factor`: the upstream gradient of every token; undefined: they differ, and the blocks are computed again.
   void add_bias(const at::Tensor& hidden, const ValidTokens& valid, const at::Tensor& scale,
@@ -188,11 +191,8 @@ class CrossEntropyNode : public BackwardNode {
       return;
     }
     const at::Tensor sum = at::empty(dbias.sizes(), dbias.options());
-    run(hidden, tables(), bias_values(), valid, {.scale = scale, .dbias = sum}, shared);
-    const auto copy = [sum](const at::Tensor& into, double beta) {
-      beta == 0 ? into.copy_(sum) : into.add_(sum);
-    };
-    result[input] = weight_gradient(input, bias(), copy);
+    run(hidden, tables(), detached(bias()), valid, {.scale = scale, .dbias = sum}, shared);
+    result[input] = weight_gradient(input, bias(), sum);
   }
 };
 
@@ -203,12 +203,6 @@ void check(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor&
               "linear_cross_entropy of hidden ", hidden.sizes(), " ", hidden.scalar_type(), ", weight ",
               weight.sizes(), " ", weight.scalar_type(), ", labels ", labels.sizes(), " ",
               labels.scalar_type(), ": expected [T, H], [V, H] of one dtype and int64 [T]");
-}
-
-std::vector<at::Tensor> detached(at::TensorList tables) {
-  std::vector<at::Tensor> values;
-  for (const at::Tensor& table : tables) values.push_back(table.detach());
-  return values;
 }
 
 void check_bias(const at::Tensor& bias, const at::Tensor& hidden, int64_t rows) {
@@ -244,7 +238,7 @@ at::Tensor loss_of(const at::Tensor& hidden, at::TensorList tables, const at::Te
     if (node->kept) wanted.dweights = node->kept->dweights();
   }
   if (node && bias.defined() && bias.requires_grad()) wanted.dbias = at::empty(bias.sizes(), sums);
-  run(compact, detached(tables), bias.defined() ? bias.detach() : bias, valid, wanted, shared);
+  run(compact, detached(tables), detached(bias), valid, wanted, shared);
   loss.index_copy_(0, valid.index, wanted.loss);
   if (node) {
     node->tokens = hidden.size(0);

@@ -73,4 +73,14 @@ at::Tensor BackwardNode::weight_gradient(std::size_t input, const at::Tensor& we
   return gradient;
 }
 
+at::Tensor BackwardNode::weight_gradient(std::size_t input, const at::Tensor& weight,
+                                         const at::Tensor& made) {
+  return weight_gradient(input, weight,
+                         [made](const at::Tensor& into, double beta) { put(made, into, beta); });
+}
+
+void put(const at::Tensor& value, const at::Tensor& into, double beta) {
+  beta == 0 ? into.copy_(value) : into.add_(value);
+}
+
 }  // namespace d9d::kernels

@@ -17,6 +17,8 @@ namespace d9d::kernels {
 using Gradients = torch::autograd::variable_list;
 // Writes (beta 0) or adds (beta 1) a weight gradient.
 using WeightGradient = std::function<void(const at::Tensor& into, double beta)>;
+// into := value + beta into, for a beta of 0 or 1.
+void put(const at::Tensor& value, const at::Tensor& into, double beta);
 
 class BackwardNode : public torch::autograd::Node {
  public:
@@ -48,6 +50,8 @@ class BackwardNode : public torch::autograd::Node {
   // reads the weight's values.
   at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, WeightGradient compute,
                              bool reads = false);
+  // The same of a gradient that is made already, in any dtype.
+  at::Tensor weight_gradient(std::size_t input, const at::Tensor& weight, const at::Tensor& made);
 
   c10::intrusive_ptr<WeightWork> work_;
 
