@@ -137,12 +137,6 @@ ModelKeys original_keys() {
            &integer_key}};
 }
 
-void refuse_dropout(const JsonReader& in) {
-  const double dropout = in.number("attention_dropout", 0.0);
-  D9D_REQUIRE(dropout == 0.0, "{}: attention_dropout is {}, dropout is not supported; set it to 0.0",
-              in.where(), dropout);
-}
-
 ModelKey causal_key() {
   ModelKey key = member(
       {"is_causal", "",
@@ -161,9 +155,7 @@ ModelKeys attention_keys() {
   return {
       std::move(activation),
       causal_key(),
-      {.key = {"attention_dropout", "", "only 0"},
-       .refuse = refuse_dropout,
-       .write = [](const FamilyModel&, json& out) { out["attention_dropout"] = 0.0; }},
+      no_dropout("attention_dropout"),
       {{"use_sliding_window", "", "whether layers attend in a sliding window; null: false"}},
       {{"sliding_window", "tokens", "keys that a query sees, its own the last of them"}},
       {{"max_window_layers", "layers", "which layers have the window, where layer_types does not say it"}},
@@ -234,6 +226,17 @@ void only_causal(ModelKeys& keys) {
                 "or remove it",
                 in.where());
   };
+}
+
+ModelKey no_dropout(const char* name) {
+  return {.key = {name, "", "only 0"},
+          .refuse =
+              [name](const JsonReader& in) {
+                const double dropout = in.number(name, 0.0);
+                D9D_REQUIRE(dropout == 0.0, "{}: {} is {}, dropout is not supported; set it to 0.0",
+                            in.where(), name, dropout);
+              },
+          .write = [name](const FamilyModel&, json& out) { out[name] = 0.0; }};
 }
 
 void never_true(ModelKey& key, const std::string& reason) {

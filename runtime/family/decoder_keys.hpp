@@ -23,6 +23,8 @@ void only_causal(ModelKeys& keys);
 // Refuse what a model does not compute. `reason` ends the text: "but this family has no biases; remove the key".
 void never_true(ModelKey& key, const std::string& reason);
 void never_given(ModelKey& key, const std::string& reason);
+// A key of config.json for a dropout, of which 0 alone is computed. `name` is a literal.
+ModelKey no_dropout(const char* name);
 // Another text than the first of `names`, or another name of it; writes that one.
 void only_activation(ModelKey& key, const std::vector<std::string>& names);
 

@@ -7,7 +7,7 @@
 #include "runtime/data/source/masked_source.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/family_model.hpp"
-#include "runtime/family/whole_family.hpp"
+#include "runtime/family/own/whole_family.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/job/model_tokenizer.hpp"
 #include "runtime/job/rule/head_rules.hpp"

@@ -7,6 +7,7 @@
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
+
 void load_plugin(const std::string& path, Registry& registry) {
   using Register = void (*)(Registry&);
   const auto enter = reinterpret_cast<Register>(plugin_function(path, "d9d_register"));

@@ -67,15 +67,6 @@ void write_modernbert_windows(const FamilyModel& model, json& out) {
   }
 }
 
-void refuse_modernbert_dropout(ModelKey& key) {
-  key.refuse = [name = std::string(key.key.name)](const JsonReader& in) {
-    const double dropout = in.number(name.c_str(), 0.0);
-    D9D_REQUIRE(dropout == 0.0, "{}: {} is {}, dropout is not supported; set it to 0.0", in.where(), name,
-                dropout);
-  };
-  key.write = [name = std::string(key.key.name)](const FamilyModel&, json& out) { out[name] = 0.0; };
-}
-
 ModelKeys modernbert_window_keys() {
   using namespace config;
   return {
@@ -136,10 +127,7 @@ ModelKeys modernbert_head_keys() {
       std::move(of_head),
       std::move(pooling),
       std::move(head_bias)};
-  for (const char* name : {"embedding_dropout", "mlp_dropout"}) {
-    ModelKey& dropout = keys.emplace_back(ModelKey{{name, "", "only 0"}});
-    refuse_modernbert_dropout(dropout);
-  }
+  for (const char* name : {"embedding_dropout", "mlp_dropout"}) keys.push_back(no_dropout(name));
   return keys;
 }
 

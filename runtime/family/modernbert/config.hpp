@@ -1,8 +1,8 @@
 #pragma once
 // ModernBERT (Warner et al. 2024, arXiv 2412.13663, section 2.1): an encoder, whose tokens see those on both sides.
 // Layer norms without biases, one of them after the embedding in the place of the first layer's; GeGLU; two of three
-// layers have a window and turn by a RoPE of their own; words are predicted of norm(gelu(dense x)), with a bias for each.
-// Defaults are those of transformers 5.23 (ModernBertConfig). No torch.
+// layers have a window and turn by a RoPE of their own; words are predicted of norm(gelu(dense x)), with a bias for
+// each. Defaults are those of transformers 5.23 (ModernBertConfig). No torch.
 
 #include <string>
 

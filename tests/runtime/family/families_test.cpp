@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/family/own_decoder.hpp"
+#include "runtime/family/own/own_decoder.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d::test {

@@ -5,7 +5,7 @@
 
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/family/families.hpp"
-#include "runtime/family/own_decoder.hpp"
+#include "runtime/family/own/own_decoder.hpp"
 #include "runtime/peft/method.hpp"
 #include "tests/support/error_of.hpp"
 

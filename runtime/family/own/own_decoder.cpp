@@ -1,4 +1,4 @@
-#include "runtime/family/own_decoder.hpp"
+#include "runtime/family/own/own_decoder.hpp"
 
 #include <array>
 #include <string_view>

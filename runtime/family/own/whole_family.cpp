@@ -1,4 +1,4 @@
-#include "runtime/family/whole_family.hpp"
+#include "runtime/family/own/whole_family.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // The family of examples/own_model, as a plugin brings it, against the modules of Hugging Face transformers; see
 // tests/golden/own_model/origin.md.
-#include "runtime/family/own_decoder.hpp"
+#include "runtime/family/own/own_decoder.hpp"
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
@@ -12,7 +12,7 @@
 
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
-#include "runtime/family/whole_family.hpp"
+#include "runtime/family/own/whole_family.hpp"
 #include "runtime/job/reading/own_models.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/size/model_costs.hpp"

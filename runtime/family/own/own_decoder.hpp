@@ -1,8 +1,8 @@
 #pragma once
-// The base of a plugin's family of decoders, dense or with experts in some layers. A family derives from it a plain struct
-// that says its defaults, its keys and, where they are not the usual ones, its layer, the layer's costs and the names of
-// tensors in its folders; all else follows: every mesh, loading and export, adapters, heads, checkpointing, bfloat16,
-// packed documents, generation, the estimate of `check`. examples/own_model is one. No torch.
+// The base of a plugin's family of decoders, dense or with experts in some layers. A family derives from it a plain
+// struct that says its defaults, its keys and, where they are not the usual ones, its layer, the layer's costs and the
+// names of tensors in its folders; all else follows: every mesh, loading and export, adapters, heads, checkpointing,
+// bfloat16, packed documents, generation, the estimate of `check`. examples/own_model is one. No torch.
 //
 // The usual layer: norm, attention, norm, SwiGLU or experts, as in a Qwen3 mixture; see make_layer() and
 // nn/model/decoder_layer.hpp for others, make_attention() and make_feed_forward() for other blocks.

@@ -1,12 +1,12 @@
 // A plugin's family with one fault each: what is said of it.
-#include "runtime/family/whole_family.hpp"
+#include "runtime/family/own/whole_family.hpp"
 
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "runtime/family/families.hpp"
-#include "runtime/family/own_decoder.hpp"
+#include "runtime/family/own/own_decoder.hpp"
 #include "runtime/nn/attention/attention.hpp"
 #include "runtime/nn/model/decoder_layer.hpp"
 #include "runtime/state/mapper/compose.hpp"
