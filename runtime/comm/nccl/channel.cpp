@@ -58,7 +58,6 @@ Channel::Channel(ChannelOptions options, const Open& open)
     require_cuda(api().create_stream(&stream_), what);
   } catch (const Error&) {
     end_communicator();
-    if (ending_.joinable()) ending_.join();
     throw;
   }
 }
@@ -297,7 +296,7 @@ void Channel::end_communicator() noexcept {
   const auto lock = lock_within(mutex_, call_patience);
   if (comm_ == nullptr || ended_.exchange(true)) return;
   // NCCL may block there until the peers have aborted as well, and the watch has deadlines of other groups to keep.
-  ending_ = std::thread([this] {
+  ending_ = std::jthread([this] {
     enter_device();
     api().abort(comm_);
     changed_.notify_all();

@@ -90,7 +90,7 @@ class Channel {
   std::condition_variable changed_;
   std::atomic<bool> ended_ = false;  // comm_ is gone
   Comm comm_ = nullptr;
-  std::thread ending_;  // aborts comm_
+  std::jthread ending_;  // aborts comm_; joined by whoever destroys the channel
   Stream stream_ = nullptr;
   std::deque<Launch> launches_;
   std::vector<Event> events_;  // free ones
