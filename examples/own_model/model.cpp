@@ -1,5 +1,5 @@
-// A family of transformers of my own. In each layer attention and feed-forward read the same normed input, and their sum
-// is added to the residual (GPT-J; PaLM, arXiv 2204.02311, section 2); every second layer has experts:
+// A family of transformers of my own. In each layer attention and feed-forward read the same normed input, and their
+// sum is added to the residual (GPT-J; PaLM, arXiv 2204.02311, section 2); every second layer has experts:
 //   y = x + branch_scale * (attention(norm(x)) + feed_forward(norm(x)))
 #include <ATen/ops/add.h>
 #include <ATen/ops/mul.h>

@@ -14,8 +14,8 @@ namespace d9d::kernels {
 // `visible`: see VisibleKeys (attention_ops.hpp); for documents in one row, padding, and prefixes that are seen
 // whole (a full mask, with ends of keys). The result of a query that sees no key is 0.
 // `sinks`: of sink_logits() (sinks.hpp), undefined without.
-// `bias`: added to the scaled scores (ScoreBias); a mask of booleans is one by bias_of_mask() (score_bias.hpp). Gets its
-// gradient where `bias.values` require one, summed over what they are shared by in an order that shapes alone fix.
+// `bias`: added to the scaled scores (ScoreBias); a mask of booleans is one by bias_of_mask() (score_bias.hpp). Gets
+// its gradient where `bias.values` require one, summed over what they are shared by in an order that shapes alone fix.
 at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const AttentionMask& mask,
                      double scale, const VisibleKeys& visible = {}, const at::Tensor& sinks = {},
                      const ScoreBias& bias = {});

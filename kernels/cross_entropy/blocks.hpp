@@ -32,7 +32,8 @@ struct SharedVocabulary {
 };
 
 // Computes the wanted results. hidden [n, H] holds the valid tokens. The tables [V_i, H] follow each
-// other in the vocabulary; they are all of it if `shared` is null. bias [V], of the rows of the tables; undefined: none.
+// other in the vocabulary; they are all of it if `shared` is null. bias [V], of the rows of the tables; undefined:
+// none.
 void run_blocks(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias,
                 const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared);
 // Returns the number of rows of all tables together.

@@ -24,12 +24,13 @@ namespace d9d {
 class OwnBranch : public torch::nn::Module, public LinearBranch {
  public:
   // The weight [out, in] that does without the branch what it does with it. `added`: the whole values of the branch's
-  // parameters, by name behind the linear's ("ia3.weight"). Sums in fp32; the result has the weight's dtype. Default: an input error,
-  // with which export_to is refused before the first step.
+  // parameters, by name behind the linear's ("ia3.weight"). Sums in fp32; the result has the weight's dtype. Default:
+  // an input error, with which export_to is refused before the first step.
   virtual at::Tensor merged(const at::Tensor& weight, const TensorMap& added) const;
 };
 
-// Cuts a parameter [out, ..] like the rows of the weight. It is whole on ranks that cut the columns alone. For follow().
+// Cuts a parameter [out, ..] like the rows of the weight. It is whole on ranks that cut the columns alone. For
+// follow().
 void follow_rows(const StageParameter& weight, StageParameter& parameter);
 
 class LinearMethod : public PeftMethod {

@@ -25,7 +25,8 @@ class PeftMethod {
   virtual bool begins_trainable() const { return false; }
 };
 
-// Makes the method. Input error when a pattern is no regular expression, and for a kind that neither d9d nor a plugin has.
+// Makes the method. Input error when a pattern is no regular expression, and for a kind that neither d9d nor a plugin
+// has.
 std::unique_ptr<PeftMethod> make_peft_method(const PeftConfig& config);
 
 // Freezes all parameters of a stage (or none, see begins_trainable) except those named in `beside`,

@@ -21,8 +21,8 @@ namespace d9d {
 
 class MergedWeights final : public TensorSource {
  public:
-  // `stage`: the whole adapted model without storage; input error when an adapter has no merged form. `source`: the folder of the frozen weights; empty: the
-  // checkpoint holds them. The disk and the checkpoint outlive this.
+  // `stage`: the whole adapted model without storage; input error when an adapter has no merged form. `source`: the
+  // folder of the frozen weights; empty: the checkpoint holds them. The disk and the checkpoint outlive this.
   MergedWeights(const FamilyModel& model, StageModule& stage, const Disk& disk, const std::string& source,
                 const CheckpointReader& checkpoint, const NewRows& rows = {});
 

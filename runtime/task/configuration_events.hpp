@@ -38,12 +38,13 @@ struct LiveStage {
 };
 
 // Compute: the rank's stages are built and have their weights. To change values is fine, on all copies alike. Modules
-// and parameters stay until the job's end: a callback may keep them and look at them at later events of this thread, but
-// not while the job sleeps.
+// and parameters stay until the job's end: a callback may keep them and look at them at later events of this thread,
+// but not while the job sleeps.
 struct ConfigurationModelStages {
   static constexpr std::string_view train = "train.configuration.model_stages",
                                     infer = "inference.configuration.model_stages";
-  // Of all of the rank's stages: each with its name, this rank's block of it and the layout (train/flat_parameters.hpp).
+  // Of all of the rank's stages: each with its name, this rank's block of it and the layout
+  // (train/flat_parameters.hpp).
   const FlatParameters* parameters = nullptr;
   std::vector<LiveStage> stages = {};
   const Plan* plan = nullptr;

@@ -120,8 +120,8 @@ void expect_close(const at::Tensor& actual, const at::Tensor& expected, double r
   if (actual.numel() == 0) return;
   const at::Tensor difference = (actual.to(at::kDouble) - expected.to(at::kDouble)).abs();
   const double scale = expected.to(at::kDouble).abs().max().item<double>();
-  // Test values are of order one: a result that is near zero by cancellation may miss it by their rounding (by 1.01e-7 in
-  // fp32 with the MKL of an Intel Xeon, by 1.56e-7 where 65,000 words cancel, with AVX2). A NaN fails, too.
+  // Test values are of order one: a result that is near zero by cancellation may miss it by their rounding (by 1.01e-7
+  // in fp32 with the MKL of an Intel Xeon, by 1.56e-7 where 65,000 words cancel, with AVX2). A NaN fails, too.
   EXPECT_LE(difference.max().item<double>(), relative * std::max(scale, 0.05))
       << what << ", largest value " << scale;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // What a plugin adds to the language of job files before one is read: families of models, and methods of fine-tuning.
-// From then on they are as those of d9d: `model_provider: {name: FAMILY, ...}`, `model_provider.peft: {kind: METHOD, ...}`,
-// and a config.json with the family's model_type. Short forms: runtime/plugin/own_family.hpp. No torch.
+// From then on they are as those of d9d: `model_provider: {name: FAMILY, ...}`, `model_provider.peft: {kind: METHOD,
+// ...}`, and a config.json with the family's model_type. Short forms: runtime/plugin/own_family.hpp. No torch.
 
 #include <memory>
 #include <string>
@@ -25,8 +25,9 @@ class ModelRegistry {
   const std::string origin_;
 };
 
-// Calls d9d_register_models() of a plugin that has it, once in the life of the process. Nothing for a library that cannot
-// be loaded, of which load_plugin() (runtime/plugin) tells. Input error: built against another d9d, a name twice.
+// Calls d9d_register_models() of a plugin that has it, once in the life of the process. Nothing for a library that
+// cannot be loaded, of which load_plugin() (runtime/plugin) tells. Input error: built against another d9d, a name
+// twice.
 void load_own_models(const std::string& path);
 
 }  // namespace d9d

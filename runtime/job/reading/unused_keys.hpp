@@ -1,6 +1,6 @@
 #pragma once
-// Keys of the original that change nothing here, such as its garbage collector's. They are accepted, so that its job files
-// work unchanged. No struct has a member for them.
+// Keys of the original that change nothing here, such as its garbage collector's. They are accepted, so that its job
+// files work unchanged. No struct has a member for them.
 
 #include "runtime/base/config/node.hpp"
 #include "runtime/base/config/problems.hpp"

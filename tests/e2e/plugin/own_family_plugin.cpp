@@ -1,5 +1,5 @@
-// A plugin for own_family_test: a family that hears of its live stages, families with a fault each, a method that cannot be
-// exported.
+// A plugin for own_family_test: a family that hears of its live stages, families with a fault each, a method that
+// cannot be exported.
 #include <fmt/format.h>
 
 #include <cstdio>

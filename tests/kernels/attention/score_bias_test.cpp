@@ -1,5 +1,5 @@
-// Mod30, Mod32: biases of the scores against torch's scaled_dot_product_attention with attn_mask in fp64, by products and
-// softmax (its math path): the output, and the gradients of queries, keys, values and the bias.
+// Mod30, Mod32: biases of the scores against torch's scaled_dot_product_attention with attn_mask in fp64, by products
+// and softmax (its math path): the output, and the gradients of queries, keys, values and the bias.
 #include "kernels/attention/score_bias.hpp"
 
 #include <ATen/Context.h>
