@@ -4,7 +4,7 @@
 # `cmake -P` on this file only prints what it would take.
 #
 # The wheel's own find_package(Torch) demands a CUDA toolkit, so a CPU host could not configure.
-set(torch_default 2.11.0)  # .ci/deps reads it here
+set(torch_default 2.15.0)  # .ci/deps reads it here
 set(torch_least 2.11)
 set(torch_newest 2.15)     # the newest that this tree was built and tested with
 

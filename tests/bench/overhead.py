@@ -1,6 +1,7 @@
 """Measures what tracing, and metrics with trackers, cost a step. Two jobs that differ only in these take turns.
 
     python3 tests/bench/overhead.py [--build build/release] [--seconds 140] [--steps 2] [--cases nothing,tracing,metrics]
+    python3 tests/bench/overhead.py --beside build/other      # what another build costs: of a commit, of another LibTorch
 
 Both jobs live all the time (turns_plugin.cpp), and one of them computes: A B, B A, A B ... A turn has two costs: the time of
 its steps by the clock (the critical path), and the CPU time of all threads until the job's next turn begins. A pair's ratio
@@ -22,6 +23,7 @@ from paired import cost_text, interval
 HERE = os.path.dirname(os.path.abspath(__file__))
 QUIET = {"node.trace": "false", "trainer.logging": '{period_steps: 1000000, tracker: {provider: "null"}}'}
 # name: what is on
+BUILD = "build"  # the case of --beside
 CASES = {"nothing": {},
          "tracing": {"node.trace": "true"},
          "metrics": {"trainer.logging": "{period_steps: 1, expert_load: layers, tracker: {provider: tensorboard}}"}}
@@ -74,11 +76,12 @@ def costs(turns, steps):
             for (begin, end), after in zip(turns, turns[1:])]
 
 
-def measure_case(build, workload, on, seconds, steps):
+def measure_case(builds, workload, on, seconds, steps):
+    """`builds`: of the job without the feature, and of the one with it."""
     with tempfile.TemporaryDirectory(prefix="d9d-bench-") as folder:
         jobs = []
         try:
-            for name, settings in (("off", {}), ("on", on)):
+            for name, build, settings in zip(("off", "on"), builds, ({}, on)):
                 jobs.append(Job(build, workload, settings, os.path.join(folder, name)))
             taken = ([], [])
             for job in jobs:
@@ -97,10 +100,10 @@ def measure_case(build, workload, on, seconds, steps):
             for column, name in enumerate(("clock", "processor"))}
 
 
-def measure(build, seconds, steps=2, cases=tuple(CASES), workload="tiny_moe"):
+def measure(build, seconds, steps=2, cases=tuple(CASES), workload="tiny_moe", beside=None):
     results = {}
     for case in cases:
-        results[case] = measure_case(build, workload, CASES[case], seconds, steps)
+        results[case] = measure_case((build, beside or build), workload, CASES.get(case, {}), seconds, steps)
         print(f"[load {machine.load()}] {case}: by the clock {cost_text(results[case]['clock'])}, by the processor "
               f"{cost_text(results[case]['processor'])}", file=sys.stderr, flush=True)
     return results
@@ -109,15 +112,17 @@ def measure(build, seconds, steps=2, cases=tuple(CASES), workload="tiny_moe"):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build/release")
+    parser.add_argument("--beside", help="another build folder, whose jobs have the same settings; instead of the cases")
     parser.add_argument("--seconds", type=float, default=140, help="of each case")
     parser.add_argument("--steps", type=int, default=2, help="of a turn")
     parser.add_argument("--cases", default=",".join(CASES))
     parser.add_argument("--workload", default="tiny_moe", help="of jobs/")
     options = parser.parse_args()
-    cases = options.cases.split(",")
-    if unknown := set(cases) - set(CASES):
+    cases = [BUILD] if options.beside else options.cases.split(",")
+    if unknown := set(cases) - set(CASES) - ({BUILD} if options.beside else set()):
         sys.exit(f"--cases: there is no {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
-    print(json.dumps(measure(options.build, options.seconds, options.steps, cases, options.workload), indent=1))
+    results = measure(options.build, options.seconds, options.steps, cases, options.workload, options.beside)
+    print(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

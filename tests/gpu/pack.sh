@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Puts what a GPU host needs besides torch 2.11.0+cu130 into .gpu/ (at most 40 MB): the program, the CUDA plugin, its
-# tests, its benchmark, and the libraries that such a host may lack. Then run there: bash tests/gpu/run.sh correctness, and
-# bash tests/gpu/run.sh speed (or sanitizers)
+# Puts what a GPU host needs besides torch into .gpu/ (at most 40 MB): the program, the CUDA plugin, its tests, its
+# benchmark, and the libraries that such a host may lack. Then run there: bash tests/gpu/run.sh
 #   bash tests/gpu/pack.sh [BUILD]      builds in build/gpu, for sm_90a; Parquet and Arrow files cannot be read there
+#   D9D_TORCH                           the LibTorch of that host (2.11.0, what images for GPUs carry with CUDA 13.0)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+export D9D_TORCH="${D9D_TORCH:-2.11.0}"
 build="${1:-build/gpu}" out=.gpu bytes_max=$((40 << 20))
 stop() { echo "pack: $*" >&2; exit 1; }
-cmake -S . -B "$build" -G Ninja -DCMAKE_CUDA_ARCHITECTURES=90a > /dev/null
+bash .ci/deps
+cmake -S . -B "$build" -G Ninja -DD9D_TORCH="$D9D_TORCH" -DCMAKE_CUDA_ARCHITECTURES=90a > /dev/null
 cmake --build "$build" -j "$(nproc)" --target d9d-node d9d_cuda gpu_bench test_cuda | tail -1
 programs=("$build/d9d-node" "$build/tests/kernels/cuda/test_cuda" "$build/bench/gpu_bench")
 libraries=("$build/libd9d.so" "$build/libd9d_cuda.so")
@@ -18,6 +20,8 @@ site="$(ldd "$build/libd9d.so" | sed -nE 's|.* => (.*)/torch/lib/libtorch_cpu.so
 base='^(linux-vdso|ld-linux|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s|libgomp)[-.]'
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib"
+sed -nE 's/^#define TORCH_VERSION_(MAJOR|MINOR) +([0-9]+)$/\2/p' "$site/torch/include/torch/headeronly/version.h" |
+  paste -sd. > "$out/torch"
 for file in "${programs[@]}"; do strip -o "$out/bin/$(basename "$file")" "$file"; done
 for file in "${libraries[@]}"; do strip -o "$out/lib/$(basename "$file")" "$file"; done
 ldd "${programs[@]}" "${libraries[@]}" | sed -nE 's/^\t([^ ]+) => ([^ ]+) .*/\1 \2/p' | sort -u |

@@ -4,7 +4,7 @@
 #   bash tests/gpu/run.sh [PART...]    versions tests speed peers jobs meshes texts sanitizers, in this order (all of them)
 #   D9D_GPU_OUT       folder for gpu.tar.gz (.gpu/out)
 #   D9D_GPU_SECONDS   of all parts together (570): what would not begin before then is left out
-#   PYTHON            a Python that has torch 2.11.0+cu130 (python3); peers are measured where it has transformers, too
+#   PYTHON            a Python that has the torch of pack.sh (python3); peers are measured where it has transformers, too
 #   D9D_GPU_AT_ONCE   samples that the peers have at once (1 4: the better counts)
 #   D9D_GPU_SHAPES    shapes of the parts speed and peers (dense_17b dense_8b moe_3b, of shapes.sh)
 # Exit code 1: a check was red, a part had not ended within its limit or was left out.
