@@ -34,7 +34,7 @@ TEST_F(LostFolder, OneThatWasRemovedIsNotMadeAgain) {
 
   EXPECT_EQ(job->wait(), 1);
 
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("tiny/job.lock is gone"), HasSubstr("writes nothing more")));
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("job.lock is gone"), HasSubstr("writes nothing more")));
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 
@@ -67,7 +67,7 @@ TEST_F(LostFolder, AllProcessesOfACommandEnd) {
 
   EXPECT_EQ(job->wait(), 1);
 
-  EXPECT_THAT(job->err(), AllOf(HasSubstr("tiny/job.lock is gone"), Not(HasSubstr("and was killed"))));
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("job.lock is gone"), Not(HasSubstr("and was killed"))));
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 
