@@ -74,7 +74,10 @@ void Machine::release(void* context) {
   std::string error = machine.touch(block->stream, whole(*block, end_of_life), by_users);
   // What an exception leaves behind, and a rank that ends, may be freed in any state.
   const bool works = !WorkName::current().empty() && std::uncaught_exceptions() == 0;
-  if (works && machine.freed_too_early_.empty()) machine.freed_too_early_ = std::move(error);
+  if (works && !error.empty() && machine.freed_too_early_.empty()) {
+    machine.stop_all(error);
+    machine.freed_too_early_ = std::move(error);
+  }
   machine.freed_.push_back(block);
   machine.take_back();
 }

@@ -68,8 +68,22 @@ class Machine::Session {
   const at::AutoDispatchBelowADInplaceOrView below_autograd_;
 };
 
+namespace {
+
+// Of the process: work of no device may go on behind an access that no event orders.
+struct Stopped {
+  std::atomic<std::uint32_t> devices = 0;  // a bit for each
+  std::mutex mutex;
+  std::shared_ptr<Failure> by;
+};
+constinit Stopped stopped;
+
+}  // namespace
+
 Machine::Machine(int index, std::uint64_t seed, std::size_t memory_limit)
-    : index_(index), memory_(memory_limit), order_(seed, "delayed:" + std::to_string(index)) {}
+    : index_(index), memory_(memory_limit), order_(seed, "delayed:" + std::to_string(index)) {
+  stopped.devices &= ~(1U << index);
+}
 
 Machine::~Machine() {
   const auto [begin, end] = memory_.addresses();
@@ -88,6 +102,7 @@ void Machine::reseed(std::uint64_t seed) {
   order_ = RandomStream(seed, "delayed:" + std::to_string(index_));
   drawn_ = 0;
   freed_too_early_.clear();
+  stopped.devices &= ~(1U << index_);
 }
 
 void Machine::finish() {
@@ -111,6 +126,20 @@ std::string Machine::touch(int stream, const Touched& touched, const Clock& also
   return OrderCheck::of_process().touch(given, behind, touched.memory);
 }
 
+bool Machine::is_stopped() const {
+  return (stopped.devices >> index_ & 1U) != 0;
+}
+
+// The thread that calls gets the error at once.
+void Machine::stop_all(const std::string& error) const {
+  const std::lock_guard lock(stopped.mutex);
+  if (is_stopped()) return;
+  stopped.by = std::make_shared<Failure>();
+  stopped.by->error = std::make_exception_ptr(Error(ErrorKind::bug, error));
+  stopped.by->told = 1U << index_;
+  stopped.devices = ~0U;
+}
+
 void Machine::push(int stream, Piece piece) {
   piece.given_ns = host_time_ns();
   queues_[stream].push_back(std::move(piece));
@@ -121,12 +150,14 @@ void Machine::enqueue(int stream, Touched touched, Work work) {
   Piece piece;
   piece.work = std::move(work);
   piece.op = touched.op;
+  piece.exchanges = touched.exchanges;
   piece.work_name = &WorkName::current();
   piece.threads = at::get_num_threads();
   {
     const std::lock_guard lock(queues_mutex_);
     std::string error = std::exchange(freed_too_early_, {});
     if (error.empty()) error = touch(stream, touched);
+    if (!error.empty()) stop_all(error);
     D9D_CHECK(error.empty(), "{}", error);
     push(stream, std::move(piece));
   }
@@ -234,8 +265,13 @@ void Machine::reach(const Mark& mark) {
   wait_for_planted(mark.reached_ns());
   clock_of_host().join(mark.known_);
   const std::uint32_t own = 1U << mark.machine_.index_;
-  if (mark.failure_ && (mark.failure_->told.fetch_or(own) & own) == 0)
-    std::rethrow_exception(mark.failure_->error);
+  const auto tell = [&](const std::shared_ptr<Failure>& failure) {
+    if (failure && (failure->told.fetch_or(own) & own) == 0) std::rethrow_exception(failure->error);
+  };
+  tell(mark.failure_);
+  if (!mark.machine_.is_stopped()) return;
+  const std::lock_guard lock(stopped.mutex);
+  tell(stopped.by);
 }
 
 void Machine::run_behind(int stream, const Touched& touched, const Work& work) {
@@ -293,7 +329,8 @@ void Machine::run(Piece& piece, int stream) {
   if (!failure && piece.behind && is_open(piece.behind->failure_)) failure = piece.behind->failure_;
   std::int64_t& time = times_ns_[stream];
   time = std::max({time, piece.given_ns, piece.behind ? piece.behind->reached_ns() : 0});
-  if (piece.work && !failure) {
+  const bool left_out = is_stopped() && *piece.op != '\0' && !piece.exchanges;
+  if (piece.work && !failure && !left_out) {
     const Given given{stream_place(index_, stream), 0, piece.op, piece.work_name};
     const TimedPiece timed(time, given);
     if (at::get_num_threads() != piece.threads) at::set_num_threads(piece.threads);

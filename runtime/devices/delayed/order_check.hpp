@@ -29,6 +29,7 @@ struct Touch {
 struct Touched {
   const char* op = "";  // lives as long as the process
   std::vector<Touch> memory = {};
+  bool exchanges = false;  // other ranks wait for it
 };
 
 // A piece of work of a stream.

@@ -162,7 +162,7 @@ void EmulatedAcross::launch(const std::vector<AcrossMessage>& messages, const Em
                             const delayed::Ended& ended) {
   delayed::Machine& machine = stream.machine();
   const auto self = shared_from_this();
-  delayed::Touched touched{"ncclSend, ncclRecv"};
+  delayed::Touched touched{.op = "ncclSend, ncclRecv", .exchanges = true};
   std::vector<Key> keys;
   for (const AcrossMessage& message : messages) {
     touched.memory.push_back(

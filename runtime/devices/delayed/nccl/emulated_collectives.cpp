@@ -111,7 +111,8 @@ delayed::Touched touched_by(const CollectivePart& part, std::size_t ranks) {
   const std::size_t bytes = bytes_of(part);
   return {names[static_cast<std::size_t>(part.kind)],
           {touch_of(part.in, part.kind == Kind::reduce_scatter ? ranks * bytes : bytes, false),
-           touch_of(part.out, part.kind == Kind::all_gather ? ranks * bytes : bytes, true)}};
+           touch_of(part.out, part.kind == Kind::all_gather ? ranks * bytes : bytes, true)},
+          /*exchanges=*/true};
 }
 
 void fill_collectives(Api& api) {

@@ -46,7 +46,7 @@ int launch_batch() {
     return success;
   }
   delayed::Machine& machine = stream.machine();
-  delayed::Touched touched{"ncclSend, ncclRecv"};
+  delayed::Touched touched{.op = "ncclSend, ncclRecv", .exchanges = true};
   for (const Post& post : posts)
     touched.memory.push_back(
         touch_of(post.sends ? post.message->from : post.message->to, post.bytes, !post.sends));

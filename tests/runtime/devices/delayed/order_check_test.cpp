@@ -121,6 +121,23 @@ TEST_F(DelayedOrder, TellsBytesOfOneBufferApart) {
   EXPECT_THAT(error_of([&] { flat.narrow(0, 32, 29).fill_(3); }), HasSubstr("which writes them"));
 }
 
+// Its indices may not be there yet.
+TEST_F(DelayedOrder, RunsNothingAnyMoreUntilItIsSeededAnew) {
+  const at::Tensor x = ones({8});
+  device_->record().wait("a test");
+  {
+    const StreamScope there(*device_, StreamRole::communicate);
+    x.fill_(2);
+  }
+
+  EXPECT_NE(error_of([&] { x.add(1); }), "");
+
+  machine(0).reseed(1);
+  EXPECT_EQ(x.cpu()[0].item<float>(), 1);
+  x.fill_(3);
+  EXPECT_EQ(x.cpu()[0].item<float>(), 3);
+}
+
 TEST_F(DelayedOrder, LetsStreamsReadTheSame) {
   const at::Tensor x = ones({8});
   join();
