@@ -8,7 +8,8 @@ inline void rotate_head(const HeadsShape<T>& shape, const T* x, Sum<T> scale, co
   using S = Sum<T>;
   const T* w = shape.weight;
   const int64_t half = shape.rotary / 2;
-  auto normed = [=, offset = shape.offset](int64_t i) {
+  [[maybe_unused]] const S offset = shape.offset;
+  auto normed = [=](int64_t i) {
     if constexpr (Normed) return as_stored<T>(to_sum(x[i]) * scale * (offset + to_sum(w[i])));
     return to_sum(x[i]);
   };
