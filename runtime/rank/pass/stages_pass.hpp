@@ -30,7 +30,7 @@ class StagesPass : public RankPass {
   virtual std::pair<int, int> after(const Action& action) const {
     return {action.stage + 1, action.microbatch};
   }
-  // Where parts of composed actions overlap. Null: they do not.
+  // Where parts of composed actions overlap on CPUs. Null: they do not.
   virtual ComputeLanes* lanes() const { return nullptr; }
 
   StageCoreOptions core_options(int stage, std::shared_ptr<StageModule> module) const;

@@ -82,11 +82,13 @@ struct WaitsOf {
   bool nccl = false;
   bool snapshots = false;
   std::int64_t offload_layers = 0;
+  bool overlap = false;  // of composed actions
 
   friend void PrintTo(const WaitsOf& waits, std::ostream* out) {
     *out << text_of(waits.mesh) << (waits.kind == Qwen3Kind::moe ? " moe" : "")
          << (waits.reshard == ReshardAfterForward::never ? " kept whole" : "") << (waits.nccl ? " nccl" : "")
-         << (waits.snapshots ? " snapshots" : "") << (waits.offload_layers > 0 ? " offload" : "");
+         << (waits.snapshots ? " snapshots" : "") << (waits.offload_layers > 0 ? " offload" : "")
+         << (waits.overlap ? " overlap" : "");
   }
 };
 
@@ -98,6 +100,10 @@ WaitsOf with_snapshots(const Mesh& mesh) {
 }
 WaitsOf with_offload(const Mesh& mesh) {
   return {.mesh = mesh, .offload_layers = 3};
+}
+
+WaitsOf with_overlap(const Mesh& mesh, std::int64_t offload_layers = 0) {
+  return {.mesh = mesh, .offload_layers = offload_layers, .overlap = true};
 }
 
 class LeftOutWaits : public testing::TestWithParam<WaitsOf> {
@@ -119,6 +125,12 @@ TEST_P(LeftOutWaits, Show) {
   given.updates = 1;
   given.offload_layers = GetParam().offload_layers;
   if (given.offload_layers > 0) given.model.num_hidden_layers = 4;
+  if (GetParam().overlap) {
+    given.model.num_hidden_layers = 4;
+    given.microbatches = 4;
+    given.schedule = DualPipeVSchedule{};
+    given.overlap = Overlap::always;
+  }
   if (GetParam().snapshots) {
     given.updates = 2;  // one behind a snapshot
     given.snapshots = folder / "snapshots";
@@ -153,7 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
                     by_nccl({.data_parallel_replicate = 2}), by_nccl({.data_parallel_shard = 2}),
                     by_nccl({.tensor_parallel = 2}), by_nccl({.context_parallel_shard = 2}),
                     with_snapshots({}), with_snapshots({.data_parallel_shard = 2}), with_offload({}),
-                    with_offload({.data_parallel_shard = 2})));
+                    with_offload({.data_parallel_shard = 2}), with_overlap({.pipeline_parallel = 2}),
+                    with_overlap({.data_parallel_replicate = 2}), with_overlap({}, 3)));
 
 }  // namespace
 }  // namespace d9d::test

@@ -1,0 +1,241 @@
+// Reference PIPE-14: composed actions whose parts are on two compute streams of a device. The bits are those
+// without, the hosts wait as often, each stage stays on its stream, and a step takes the simulator's time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "runtime/device/host_waits.hpp"
+#include "runtime/device/work_log.hpp"
+#include "runtime/devices/delayed/current.hpp"
+#include "runtime/devices/delayed/device_time.hpp"
+#include "runtime/devices/delayed/machine.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
+#include "runtime/pipeline/simulated/simulator.hpp"
+#include "runtime/rank/rank_worker.hpp"
+#include "tests/runtime/rank/delayed_case.hpp"
+#include "tests/support/meshes.hpp"
+
+namespace d9d::test {
+namespace {
+
+using Mesh = DeviceMeshParameters;
+constexpr std::int64_t ms = 1'000'000;
+
+ParallelCase composed_case(const Mesh& mesh, Qwen3Kind kind = Qwen3Kind::dense,
+                           ScheduleConfig schedule = DualPipeVSchedule{}) {
+  ParallelCase given = case_of(mesh, kind, std::move(schedule));
+  given.model.num_hidden_layers = 4;
+  given.microbatches = 4;
+  if (mesh.data_parallel() > 2) given.batch = tiny_batch(given.model, 16);
+  given.overlap = Overlap::always;
+  return given;
+}
+
+// Within a process, by NCCL's table, and with two ranks on a device.
+enum class Joined { local, nccl, shared };
+
+void expect_bits_of_cpu(ParallelCase given, const std::vector<Joined>& ways = {Joined::local, Joined::nccl}) {
+  SCOPED_TRACE(text_of(given.mesh));
+  given.overlap = Overlap::never;
+  const Trained expected = train_once(given);
+  given.delayed = true;
+  for (const Joined way : ways) {
+    given.nccl = way == Joined::nccl;
+    given.devices = way == Joined::shared ? 2 : 0;
+    for (const std::uint64_t seed : {21, 22}) {
+      SCOPED_TRACE(::testing::Message() << "joined by " << static_cast<int>(way) << ", seed " << seed);
+      for (int rank = 0; rank < given.mesh.world_size(); ++rank) delayed::machine(rank).reseed(seed);
+      HostWaits::take();
+      given.overlap = Overlap::never;
+      expect_same_bits(train_once(given), expected);
+      const HostWaits::Counts without = HostWaits::take();
+      given.overlap = Overlap::always;
+
+      expect_same_bits(train_once(given), expected);
+
+      EXPECT_EQ(HostWaits::take(), without) << "no host waits more often";
+    }
+  }
+}
+
+TEST(DelayedOverlap, OfPipelinesHasTheBitsOfTheCpu) {
+  expect_bits_of_cpu(composed_case({}), {Joined::local});
+  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2}));
+  ParallelCase again = composed_case({.pipeline_parallel = 2}, Qwen3Kind::moe);
+  again.enable_checkpointing = true;
+  expect_bits_of_cpu(again, {Joined::nccl});
+  ParallelCase tied = composed_case({.pipeline_parallel = 2});
+  tied.model.tie_word_embeddings = true;
+  expect_bits_of_cpu(tied, {Joined::nccl});
+  ParallelCase steps = composed_case({.pipeline_parallel = 2});
+  steps.updates = 2;
+  expect_bits_of_cpu(steps, {Joined::local});
+}
+
+TEST(DelayedOverlap, WithOffloadedLayersHasTheBitsOfTheCpu) {
+  for (const std::int64_t layers : {1, 4}) {
+    ParallelCase given = composed_case({.pipeline_parallel = 2});
+    given.offload_layers = layers;
+    given.updates = 1;
+    expect_bits_of_cpu(given, {Joined::local});
+  }
+}
+
+TEST(DelayedOverlap, OfReplicasAndShardsHasTheBitsOfTheCpu) {
+  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .data_parallel_replicate = 2}),
+                     {Joined::local, Joined::nccl, Joined::shared});
+  for (const ReshardAfterForward reshard : {ReshardAfterForward::always, ReshardAfterForward::never}) {
+    ParallelCase given = composed_case({.pipeline_parallel = 2, .data_parallel_shard = 2});
+    given.options.fully_shard.reshard_after_forward = reshard;
+    given.updates = 1;
+    expect_bits_of_cpu(given);
+  }
+}
+
+TEST(DelayedOverlap, OfSplitLayersAndExpertsHasTheBitsOfTheCpu) {
+  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .tensor_parallel = 2}));
+  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .context_parallel_shard = 2}));
+  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .data_parallel_shard = 2, .expert_parallel = 2},
+                                   Qwen3Kind::moe));
+}
+
+// Two parts that both complete gradients: a bucket may have parameters of both stages.
+OwnSchedule backwards_together() {
+  OwnSchedule own;
+  own.name = "backwards_together";
+  own.made = std::make_shared<PipelineSchedule>(PipelineSchedule{
+      .build =
+          [](int /*ranks*/, int microbatches) {
+            RankProgram program;
+            const auto add = [&](std::vector<Action> parts) { program.push_back({std::move(parts)}); };
+            for (int i = 0; i < microbatches; ++i) {
+              add({{ActionKind::forward, 0, i}});
+              add({{ActionKind::forward, 1, i}});
+            }
+            add({{ActionKind::backward, 1, 0}});
+            for (int i = 0; i + 1 < microbatches; ++i)
+              add({{ActionKind::backward, 1, i + 1}, {ActionKind::backward, 0, i}});
+            add({{ActionKind::backward, 0, microbatches - 1}});
+            return Program{program};
+          },
+      .stages_per_rank = 2});
+  return own;
+}
+
+TEST(DelayedOverlap, OfTwoBackwardsHasTheBitsOfTheCpu) {
+  expect_bits_of_cpu(composed_case({.data_parallel_replicate = 2}, Qwen3Kind::dense, backwards_together()));
+}
+
+// Of each action the streams on which its work ran; F takes 2 ms, B 4, I and W 2, all else nothing.
+class PlantedStreams {
+ public:
+  PlantedStreams() {
+    delayed::plant({.cost = [this](const delayed::Given& given) { return cost(given); },
+                    .host_ns = [] { return 1000 * ms; }});
+  }
+  ~PlantedStreams() { delayed::plant({}); }
+  PlantedStreams(const PlantedStreams&) = delete;
+  PlantedStreams& operator=(const PlantedStreams&) = delete;
+  const std::map<std::string, std::set<int>>& streams() const { return streams_; }
+
+ private:
+  std::int64_t cost(const delayed::Given& given) {
+    const std::int64_t cost = cost_(given);
+    const int stream = given.place % delayed::num_streams;
+    const std::string action = given.work == nullptr ? "" : given.work->substr(0, given.work->find(','));
+    if (action.size() == 3 && std::string(given.op) != "copy") streams_[action].insert(stream);
+    return cost;
+  }
+  const std::function<std::int64_t(const delayed::Given&)> cost_ = delayed::costs_of("F=2,B=4,I=2,W=2");
+  std::map<std::string, std::set<int>> streams_;
+};
+
+struct Seen {
+  std::vector<LoggedWork> actions;  // of all ranks
+  std::map<std::string, std::set<int>> streams;
+  std::int64_t took() const {
+    std::int64_t begin = INT64_MAX, end = 0;
+    for (const LoggedWork& work : actions) {
+      begin = std::min(begin, work.begin_ns);
+      end = std::max(end, work.end_ns);
+    }
+    return end - begin;
+  }
+};
+
+Seen seen_of(ParallelCase given) {
+  Seen seen;
+  std::mutex mutex;
+  given.delayed = true;
+  given.after_step = [&](int, RankWorker& worker) {
+    for (LoggedWork& work : worker.work_log()->take_done()) {
+      if (work.kind != LoggedWork::Kind::compute || work.stage < 0) continue;
+      const std::lock_guard lock(mutex);
+      seen.actions.push_back(std::move(work));
+    }
+  };
+  for (int rank = 0; rank < given.mesh.world_size(); ++rank) delayed::machine(rank).reseed(7);
+  const PlantedStreams planted;
+  train_once(given);
+  seen.streams = planted.streams();
+  return seen;
+}
+
+std::int64_t simulated(const ParallelCase& given, std::optional<double> overlap) {
+  const int ranks = given.mesh.pipeline_parallel;
+  const PipelineProgram program = build_program(given.schedule, ranks, given.microbatches);
+  CostModel costs{
+      .stages = {static_cast<std::size_t>(program.topology.num_stages()),
+                 StageCosts{.forward = 2, .backward_input = 2, .backward_weight = 2, .full_backward = 4}},
+      .overlap = overlap};
+  return static_cast<std::int64_t>(simulate(program.compute, program.topology, costs).makespan * 1e6);
+}
+
+TEST(DelayedOverlap, TakesTheTimeThatTheSimulatorSays) {
+  for (const int ranks : {1, 2}) {
+    ParallelCase given = composed_case({.pipeline_parallel = ranks});
+    given.microbatches = 8;
+    const Seen with = seen_of(given);
+    given.overlap = Overlap::never;
+    const Seen without = seen_of(given);
+
+    EXPECT_EQ(without.took(), simulated(given, {}));
+    EXPECT_LE(with.took(), simulated(given, 1.0)) << "a part's result goes on before the other part ends";
+    EXPECT_LT(with.took(), without.took());
+    RecordProperty("with_us_" + std::to_string(ranks), static_cast<int>(with.took() / 1000));
+    RecordProperty("without_us_" + std::to_string(ranks), static_cast<int>(without.took() / 1000));
+    std::cerr << "ranks " << ranks << ": with " << with.took() << " ns, without " << without.took()
+              << ", simulated " << simulated(given, 1.0) << " and " << simulated(given, {}) << "\n";
+  }
+}
+
+// Backward too, and what adds to gradients: autograd would give both to the stream on which their nodes were made
+// (pytorch#137483), and nothing would overlap.
+TEST(DelayedOverlap, KeepsEachStageOnItsStream) {
+  ParallelCase given = composed_case({.pipeline_parallel = 2});
+  given.enable_checkpointing = true;
+  const Seen seen = seen_of(given);
+
+  ASSERT_FALSE(seen.streams.empty());
+  for (const auto& [action, streams] : seen.streams) {
+    const bool beside = parse_action(action).stage >= 2;  // the way back up the V
+    EXPECT_EQ(streams,
+              std::set<int>{static_cast<int>(beside ? StreamRole::compute_beside : StreamRole::compute)})
+        << action;
+  }
+  for (const LoggedWork& work : seen.actions)
+    EXPECT_EQ(work.stream, work.stage >= 2 ? StreamRole::compute_beside : StreamRole::compute) << work.name;
+}
+
+TEST(DelayedOverlap, IsOffUnlessSomebodyAsksForIt) {
+  ParallelCase given = composed_case({.pipeline_parallel = 2});
+  given.overlap = Overlap::auto_;
+  for (const auto& [action, streams] : seen_of(given).streams)
+    EXPECT_EQ(streams, std::set<int>{static_cast<int>(StreamRole::compute)}) << action;
+}
+
+}  // namespace
+}  // namespace d9d::test
