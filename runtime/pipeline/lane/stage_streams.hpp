@@ -10,14 +10,14 @@
 //   in another (activations, what is computed again, gathered weights) never leaves its stream. Only what it is
 //   handed does: the tensors of a neighbouring stage and of the microbatch (stage/handed_tensors.hpp, use_here).
 //
-// Why nothing waits for ever: one thread gives all work, the parts of an action one after the other. So collectives
-// are given in the order of the program, the same on all ranks of a group, as on one stream. A wait between streams is
-// for work that was given before it, and came before it on the one stream, too: the waits are a part of the old ones,
-// so they close no circle that the old ones do not.
+// Two threads give the work of the parts if a module exchanges with other ranks (compute_lanes.hpp), in turns that
+// change where a stage needs a result: so the first collective of one part does not come behind all of the other's.
+// Without communicators one thread gives the parts one after the other; no order between streams comes of that.
 //
-// The price of the one thread: a part that exchanges with other ranks inside comes to its first collective behind all
-// collectives of the part before it, and a host that waits inside of a part gives the other one late (experts over
-// ranks). Such a part overlaps up to there.
+// Why nothing waits for ever: the turns depend on the program alone, so all ranks of a group give their collectives in
+// one order, over all groups, whatever streams they come from, and never two at once. A wait between streams is for work
+// that was given before it. So of all that was given and is not done, the first piece (in that order) waits for nothing
+// but other ranks' pieces of the same collective, and those come as far in the same way.
 
 #include <memory>
 #include <vector>

@@ -111,8 +111,9 @@ void RankModel::tell_of_stages() const {
   options_.events->tell(event);
 }
 
-// Makes the lanes when the first module asks for a communicator. They are for the CPU only.
+// Makes the lanes when the first module asks for a communicator.
 void RankModel::open_groups(bool overlaps, const OpenGroup& open) {
+  const bool on_cpu = services_.device->is_cpu();
   const auto lanes = [this]() -> ComputeLanes& {
     if (!lanes_)
       lanes_ =
@@ -121,7 +122,7 @@ void RankModel::open_groups(bool overlaps, const OpenGroup& open) {
   };
   groups_ = std::make_unique<StageGroups>(
       services_.plan->domains(), services_.rank,
-      overlaps && services_.device->is_cpu() ? with_lane_communicators(open, lanes) : open);
+      overlaps ? with_lane_communicators(open, lanes, on_cpu ? nullptr : services_.device.get()) : open);
   groups_->set_moved_in(moved_in(options_));
   groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
 }

@@ -56,7 +56,7 @@ class RankModel {
   const std::vector<int>& bucket_groups() const { return bucket_groups_; }  // see PreparedRank
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 
-  // The lanes of composed actions on the CPU. Null unless actions are composed and overlap, and a module has a
+  // The lanes of composed actions. Null unless actions are composed and overlap, and a module has a
   // communicator: without one no action waits, and lanes are useless.
   ComputeLanes* lanes() const { return lanes_.get(); }
   // The streams of the stages on a device. Null unless actions are composed and overlap.

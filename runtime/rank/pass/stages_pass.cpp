@@ -73,6 +73,7 @@ std::vector<StageTensor> StagesPass::run(const Instruction& instruction) try {
   std::optional<StageStreams::Fork> fork;
   if (streams != nullptr) fork.emplace(*streams, instruction);
   const auto run_action = [&](const Action& action) {
+    const WorkLog::Scope log_of_lane(parts_.log);
     std::optional<StreamScope> scope;
     if (streams != nullptr) scope.emplace(*parts_.services.device, streams->stream_of(action.stage));
     ActionResult result = core(action.stage).run(action);

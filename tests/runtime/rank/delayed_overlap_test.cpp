@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <iostream>
 #include <map>
 #include <mutex>
 #include <set>
 
+#include "runtime/base/clock.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/work_log.hpp"
 #include "runtime/devices/delayed/current.hpp"
@@ -129,12 +132,15 @@ TEST(DelayedOverlap, OfTwoBackwardsHasTheBitsOfTheCpu) {
   expect_bits_of_cpu(composed_case({.data_parallel_replicate = 2}, Qwen3Kind::dense, backwards_together()));
 }
 
-// Of each action the streams on which its work ran; F takes 2 ms, B 4, I and W 2, all else nothing.
+// Plants costs, and sees the streams on which the work of each action runs. The host takes no time; its clock stands
+// behind all that earlier tests of the process have run.
 class PlantedStreams {
  public:
-  PlantedStreams() {
+  explicit PlantedStreams(const std::string& costs) : cost_(delayed::costs_of(costs)) {
+    static std::int64_t now_ns = SystemClock().now_ns();
+    now_ns += 3'600'000 * ms;
     delayed::plant({.cost = [this](const delayed::Given& given) { return cost(given); },
-                    .host_ns = [] { return 1000 * ms; }});
+                    .host_ns = [now = now_ns] { return now; }});
   }
   ~PlantedStreams() { delayed::plant({}); }
   PlantedStreams(const PlantedStreams&) = delete;
@@ -149,7 +155,7 @@ class PlantedStreams {
     if (action.size() == 3 && std::string(given.op) != "copy") streams_[action].insert(stream);
     return cost;
   }
-  const std::function<std::int64_t(const delayed::Given&)> cost_ = delayed::costs_of("F=2,B=4,I=2,W=2");
+  const std::function<std::int64_t(const delayed::Given&)> cost_;
   std::map<std::string, std::set<int>> streams_;
 };
 
@@ -166,7 +172,7 @@ struct Seen {
   }
 };
 
-Seen seen_of(ParallelCase given) {
+Seen seen_of(ParallelCase given, const std::string& costs = "F=2,B=4,I=2,W=2") {
   Seen seen;
   std::mutex mutex;
   given.delayed = true;
@@ -178,7 +184,7 @@ Seen seen_of(ParallelCase given) {
     }
   };
   for (int rank = 0; rank < given.mesh.world_size(); ++rank) delayed::machine(rank).reseed(7);
-  const PlantedStreams planted;
+  const PlantedStreams planted(costs);
   train_once(given);
   seen.streams = planted.streams();
   return seen;
@@ -228,6 +234,24 @@ TEST(DelayedOverlap, KeepsEachStageOnItsStream) {
   }
   for (const LoggedWork& work : seen.actions)
     EXPECT_EQ(work.stream, work.stage >= 2 ? StreamRole::compute_beside : StreamRole::compute) << work.name;
+}
+
+// Ranks that exchange in every layer: while one part does, the other computes (reference W-41).
+TEST(DelayedOverlap, ComputesWhileTheOtherPartExchanges) {
+  for (const bool nccl : {false, true}) {
+    SCOPED_TRACE(nccl ? "nccl" : "local");
+    ParallelCase given = composed_case({.tensor_parallel = 2});
+    given.microbatches = 8;
+    given.nccl = nccl;
+    const auto took = [&](Overlap chosen) {
+      given.overlap = chosen;
+      return seen_of(given, "compute=0.1,communicate=0.3").took();
+    };
+    const std::int64_t with = took(Overlap::always), without = took(Overlap::never);
+    std::cerr << "tensor parallel " << (nccl ? "nccl" : "local") << ": with " << with << " ns, without "
+              << without << "\n";
+    EXPECT_LT(static_cast<double>(with), 0.75 * static_cast<double>(without));
+  }
 }
 
 TEST(DelayedOverlap, IsOffUnlessSomebodyAsksForIt) {
