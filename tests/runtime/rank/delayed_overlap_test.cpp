@@ -40,6 +40,18 @@ ParallelCase composed_case(const Mesh& mesh, Qwen3Kind kind = Qwen3Kind::dense,
 // Within a process, by NCCL's table, and with two ranks on a device.
 enum class Joined { local, nccl, shared };
 
+// How often hosts have waited, by place. Without the waits for what experts get, of which some find it done: at most one
+// for each layer, microbatch and rank.
+HostWaits::Counts waits_of(const ParallelCase& given) {
+  HostWaits::Counts waits = HostWaits::take();
+  const auto of_experts = waits.extract({"F", "experts of tokens"});
+  const auto most = given.mesh.expert_parallel > 1
+                        ? given.model.num_hidden_layers * given.microbatches * given.mesh.stage_size()
+                        : 0;
+  if (!of_experts.empty()) EXPECT_LE(of_experts.mapped(), static_cast<std::uint64_t>(most));
+  return waits;
+}
+
 void expect_bits_of_cpu(ParallelCase given, const std::vector<Joined>& ways = {Joined::local, Joined::nccl}) {
   SCOPED_TRACE(text_of(given.mesh));
   given.overlap = Overlap::never;
@@ -54,12 +66,12 @@ void expect_bits_of_cpu(ParallelCase given, const std::vector<Joined>& ways = {J
       HostWaits::take();
       given.overlap = Overlap::never;
       expect_same_bits(train_once(given), expected);
-      const HostWaits::Counts without = HostWaits::take();
+      const HostWaits::Counts without = waits_of(given);
       given.overlap = Overlap::always;
 
       expect_same_bits(train_once(given), expected);
 
-      EXPECT_EQ(HostWaits::take(), without) << "no host waits more often";
+      EXPECT_EQ(waits_of(given), without) << "no host waits more often";
     }
   }
 }
