@@ -34,8 +34,6 @@ class StageStreams {
 
   // A stage that is not the rank's is a bug.
   StreamRole stream_of(int stage) const;
-  // Makes the thread compute on the stage's stream until the scope ends.
-  StreamScope on_stream_of(int stage) const { return {*device_, stream_of(stage)}; }
 
   // While the parts of an instruction are given. Work on `compute_beside` comes behind what `compute` was given before;
   // what `compute` is given after comes behind the parts. The host waits for nothing.

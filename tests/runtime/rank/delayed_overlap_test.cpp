@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -48,11 +47,12 @@ HostWaits::Counts waits_of(const ParallelCase& given) {
   const auto most = given.mesh.expert_parallel > 1
                         ? given.model.num_hidden_layers * given.microbatches * given.mesh.stage_size()
                         : 0;
-  if (!of_experts.empty()) EXPECT_LE(of_experts.mapped(), static_cast<std::uint64_t>(most));
+  EXPECT_LE(of_experts.empty() ? 0 : of_experts.mapped(), static_cast<std::uint64_t>(most));
   return waits;
 }
 
-void expect_bits_of_cpu(ParallelCase given, const std::vector<Joined>& ways = {Joined::local, Joined::nccl}) {
+void expect_bits_with_overlap(ParallelCase given,
+                              const std::vector<Joined>& ways = {Joined::local, Joined::nccl}) {
   SCOPED_TRACE(text_of(given.mesh));
   given.overlap = Overlap::never;
   const Trained expected = train_once(given);
@@ -77,17 +77,17 @@ void expect_bits_of_cpu(ParallelCase given, const std::vector<Joined>& ways = {J
 }
 
 TEST(DelayedOverlap, OfPipelinesHasTheBitsOfTheCpu) {
-  expect_bits_of_cpu(composed_case({}), {Joined::local});
-  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2}));
+  expect_bits_with_overlap(composed_case({}), {Joined::local});
+  expect_bits_with_overlap(composed_case({.pipeline_parallel = 2}));
   ParallelCase again = composed_case({.pipeline_parallel = 2}, Qwen3Kind::moe);
   again.enable_checkpointing = true;
-  expect_bits_of_cpu(again, {Joined::nccl});
+  expect_bits_with_overlap(again, {Joined::nccl});
   ParallelCase tied = composed_case({.pipeline_parallel = 2});
   tied.model.tie_word_embeddings = true;
-  expect_bits_of_cpu(tied, {Joined::nccl});
+  expect_bits_with_overlap(tied, {Joined::nccl});
   ParallelCase steps = composed_case({.pipeline_parallel = 2});
   steps.updates = 2;
-  expect_bits_of_cpu(steps, {Joined::local});
+  expect_bits_with_overlap(steps, {Joined::local});
 }
 
 TEST(DelayedOverlap, WithOffloadedLayersHasTheBitsOfTheCpu) {
@@ -95,53 +95,31 @@ TEST(DelayedOverlap, WithOffloadedLayersHasTheBitsOfTheCpu) {
     ParallelCase given = composed_case({.pipeline_parallel = 2});
     given.offload_layers = layers;
     given.updates = 1;
-    expect_bits_of_cpu(given, {Joined::local});
+    expect_bits_with_overlap(given, {Joined::local});
   }
 }
 
 TEST(DelayedOverlap, OfReplicasAndShardsHasTheBitsOfTheCpu) {
-  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .data_parallel_replicate = 2}),
-                     {Joined::local, Joined::nccl, Joined::shared});
+  expect_bits_with_overlap(composed_case({.pipeline_parallel = 2, .data_parallel_replicate = 2}),
+                           {Joined::local, Joined::nccl, Joined::shared});
   for (const ReshardAfterForward reshard : {ReshardAfterForward::always, ReshardAfterForward::never}) {
     ParallelCase given = composed_case({.pipeline_parallel = 2, .data_parallel_shard = 2});
     given.options.fully_shard.reshard_after_forward = reshard;
     given.updates = 1;
-    expect_bits_of_cpu(given);
+    expect_bits_with_overlap(given);
   }
 }
 
 TEST(DelayedOverlap, OfSplitLayersAndExpertsHasTheBitsOfTheCpu) {
-  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .tensor_parallel = 2}));
-  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .context_parallel_shard = 2}));
-  expect_bits_of_cpu(composed_case({.pipeline_parallel = 2, .data_parallel_shard = 2, .expert_parallel = 2},
-                                   Qwen3Kind::moe));
+  expect_bits_with_overlap(composed_case({.pipeline_parallel = 2, .tensor_parallel = 2}));
+  expect_bits_with_overlap(composed_case({.pipeline_parallel = 2, .context_parallel_shard = 2}));
+  expect_bits_with_overlap(composed_case(
+      {.pipeline_parallel = 2, .data_parallel_shard = 2, .expert_parallel = 2}, Qwen3Kind::moe));
 }
 
-// Two parts that both complete gradients: a bucket may have parameters of both stages.
-OwnSchedule backwards_together() {
-  OwnSchedule own;
-  own.name = "backwards_together";
-  own.made = std::make_shared<PipelineSchedule>(PipelineSchedule{
-      .build =
-          [](int /*ranks*/, int microbatches) {
-            RankProgram program;
-            const auto add = [&](std::vector<Action> parts) { program.push_back({std::move(parts)}); };
-            for (int i = 0; i < microbatches; ++i) {
-              add({{ActionKind::forward, 0, i}});
-              add({{ActionKind::forward, 1, i}});
-            }
-            add({{ActionKind::backward, 1, 0}});
-            for (int i = 0; i + 1 < microbatches; ++i)
-              add({{ActionKind::backward, 1, i + 1}, {ActionKind::backward, 0, i}});
-            add({{ActionKind::backward, 0, microbatches - 1}});
-            return Program{program};
-          },
-      .stages_per_rank = 2});
-  return own;
-}
-
-TEST(DelayedOverlap, OfTwoBackwardsHasTheBitsOfTheCpu) {
-  expect_bits_of_cpu(composed_case({.data_parallel_replicate = 2}, Qwen3Kind::dense, backwards_together()));
+TEST(DelayedOverlap, OfPartsThatBothCompleteGradientsHasTheBitsOfTheCpu) {
+  expect_bits_with_overlap(
+      composed_case({.data_parallel_replicate = 2}, Qwen3Kind::dense, backwards_beside_weights()));
 }
 
 // Plants costs, and sees the streams on which the work of each action runs. The host takes no time; its clock stands
@@ -212,21 +190,22 @@ std::int64_t simulated(const ParallelCase& given, std::optional<double> overlap)
   return static_cast<std::int64_t>(simulate(program.compute, program.topology, costs).makespan * 1e6);
 }
 
+// The simulator lets a part's result wait for the other part, and the first stage's I take its time, which is empty: all
+// of that backward is in its W. On two ranks neither is on the longest path.
 TEST(DelayedOverlap, TakesTheTimeThatTheSimulatorSays) {
   for (const int ranks : {1, 2}) {
+    SCOPED_TRACE(ranks);
     ParallelCase given = composed_case({.pipeline_parallel = ranks});
     given.microbatches = 8;
-    const Seen with = seen_of(given);
+    const std::int64_t with = seen_of(given).took();
     given.overlap = Overlap::never;
-    const Seen without = seen_of(given);
+    const std::int64_t without = seen_of(given).took();
 
-    EXPECT_EQ(without.took(), simulated(given, {}));
-    EXPECT_LE(with.took(), simulated(given, 1.0)) << "a part's result goes on before the other part ends";
-    EXPECT_LT(with.took(), without.took());
-    RecordProperty("with_us_" + std::to_string(ranks), static_cast<int>(with.took() / 1000));
-    RecordProperty("without_us_" + std::to_string(ranks), static_cast<int>(without.took() / 1000));
-    std::cerr << "ranks " << ranks << ": with " << with.took() << " ns, without " << without.took()
-              << ", simulated " << simulated(given, 1.0) << " and " << simulated(given, {}) << "\n";
+    EXPECT_EQ(without - with, simulated(given, {}) - simulated(given, 1.0));
+    EXPECT_GE(without - with, 20 * ms);
+    if (ranks > 1) {
+      EXPECT_EQ(with, simulated(given, 1.0));
+    }
   }
 }
 
@@ -260,9 +239,7 @@ TEST(DelayedOverlap, ComputesWhileTheOtherPartExchanges) {
       return seen_of(given, "compute=0.1,communicate=0.3").took();
     };
     const std::int64_t with = took(Overlap::always), without = took(Overlap::never);
-    std::cerr << "tensor parallel " << (nccl ? "nccl" : "local") << ": with " << with << " ns, without "
-              << without << "\n";
-    EXPECT_LT(static_cast<double>(with), 0.75 * static_cast<double>(without));
+    EXPECT_LT(static_cast<double>(with), 0.8 * static_cast<double>(without));
   }
 }
 

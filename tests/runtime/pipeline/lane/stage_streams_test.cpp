@@ -38,7 +38,7 @@ class StageStreamsTest : public testing::Test {
     {
       const StageStreams::Fork fork(streams_, both_);
       for (const Action& part : both_.parts) {
-        const StreamScope scope = streams_.on_stream_of(part.stage);
+        const StreamScope scope(*device_, streams_.stream_of(part.stage));
         const WorkName work(to_string(part));
         made[part.stage == 1 ? 1 : 0] = given.add(part.stage);
         device_->use(given, device_->current_stream());
@@ -91,7 +91,7 @@ TEST_F(StageStreamsTest, AreJoinedBehindAPartThatThrows) {
   at::Tensor made;
   try {
     const StageStreams::Fork fork(streams_, both_);
-    const StreamScope scope = streams_.on_stream_of(2);
+    const StreamScope scope(*device_, streams_.stream_of(2));
     made = at::full({8}, 2.0, on_device());
     throw std::runtime_error("a part");
   } catch (const std::runtime_error&) {
@@ -144,7 +144,7 @@ TEST_F(StageStreamsTest, KeepWhatOneStageHandsToTheOther) {
     {
       const StageStreams::Fork fork(streams_, both_);
       {
-        const StreamScope scope = streams_.on_stream_of(2);
+        const StreamScope scope(*device_, streams_.stream_of(2));
         TensorMap taken;
         if (told) {
           taken = take_over(table, ticket, *device_);
@@ -155,7 +155,7 @@ TEST_F(StageStreamsTest, KeepWhatOneStageHandsToTheOther) {
         }
         twice = taken.at("x").mul(2);
       }
-      const StreamScope scope = streams_.on_stream_of(1);
+      const StreamScope scope(*device_, streams_.stream_of(1));
       next = at::full({64}, 9.0, on_device());  // where x was, if nobody says that it is read
     }
     return twice.cpu()[0].item<float>() + next.cpu()[0].item<float>();
