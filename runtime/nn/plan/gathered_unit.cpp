@@ -94,10 +94,7 @@ void GatheredUnit::ensure() {
   std::future<void> arrival = std::move(arrival_);
   const at::Tensor memory = std::exchange(on_its_way_, {});
   if (arrival.valid()) options_.thread->wait(std::move(arrival), "wait for " + options_.name);
-  Device& device = device_of(memory.device());
-  wait_inside(device, arrived_, options_.name);
-  device.use(memory,
-             device.current_stream());  // after an update another stream has made it than that of the stage
+  wait_inside(device_of(memory.device()), arrived_, options_.name);
   values_.give(memory);
 }
 

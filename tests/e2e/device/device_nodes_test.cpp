@@ -74,7 +74,8 @@ TEST_F(DeviceNodes, OverlapActionsOfTheStagesOfAV) {
   expect_the_bits_of_the_cpu("alone", 2, mesh(2, 1) + in_a_v);
   expect_the_bits_of_the_cpu("any_order", 2,
                              mesh(2, 1) + in_a_v + set("trainer.pipelining.order", "dynamic"));
-  expect_the_bits_of_the_cpu("experts", 4, mesh(2, 2) + experts_on(2) + in_a_v);
+  expect_the_bits_of_the_cpu("experts", 4,
+                             mesh(2, 2) + experts_on(2) + in_a_v + set("debug.check_collectives", "true"));
 }
 
 TEST_F(DeviceNodes, HandTensorsOfHalfTheBytesInAnotherOrderOfWork) {

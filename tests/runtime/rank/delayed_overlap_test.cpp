@@ -1,5 +1,6 @@
 // Reference PIPE-14: composed actions whose parts are on two compute streams of a device. The bits are those
 // without, the hosts wait as often, each stage stays on its stream, and a step takes the simulator's time.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,10 +15,13 @@
 #include "runtime/devices/delayed/current.hpp"
 #include "runtime/devices/delayed/device_time.hpp"
 #include "runtime/devices/delayed/machine.hpp"
+#include "runtime/devices/delayed/nccl/emulated.hpp"
+#include "runtime/family/hugging_face_config.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulated/simulator.hpp"
 #include "runtime/rank/rank_worker.hpp"
 #include "tests/runtime/rank/delayed_case.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/meshes.hpp"
 
 namespace d9d::test {
@@ -108,10 +112,18 @@ TEST(DelayedOverlap, OfReplicasAndShardsHasTheBitsOfTheCpu) {
     given.updates = 1;
     expect_bits_with_overlap(given);
   }
+  ParallelCase updates_split = composed_case({.pipeline_parallel = 2, .data_parallel_shard = 2});
+  updates_split.options.zero1 = true;
+  updates_split.updates = 1;
+  expect_bits_with_overlap(updates_split, {Joined::nccl});
+  ParallelCase each = composed_case({.pipeline_parallel = 2, .data_parallel_shard = 2});
+  each.options.fully_shard.reduce = ReducePeriod::microbatch;
+  expect_bits_with_overlap(each, {Joined::nccl});
 }
 
 TEST(DelayedOverlap, OfSplitLayersAndExpertsHasTheBitsOfTheCpu) {
-  expect_bits_with_overlap(composed_case({.pipeline_parallel = 2, .tensor_parallel = 2}));
+  expect_bits_with_overlap(composed_case({.pipeline_parallel = 2, .tensor_parallel = 2}),
+                           {Joined::local, Joined::nccl, Joined::shared});
   expect_bits_with_overlap(composed_case({.pipeline_parallel = 2, .context_parallel_shard = 2}));
   expect_bits_with_overlap(composed_case(
       {.pipeline_parallel = 2, .data_parallel_shard = 2, .expert_parallel = 2}, Qwen3Kind::moe));
@@ -209,22 +221,35 @@ TEST(DelayedOverlap, TakesTheTimeThatTheSimulatorSays) {
   }
 }
 
-// Backward too, and what adds to gradients: autograd would give both to the stream on which their nodes were made
-// (pytorch#137483), and nothing would overlap.
-TEST(DelayedOverlap, KeepsEachStageOnItsStream) {
-  ParallelCase given = composed_case({.pipeline_parallel = 2});
-  given.enable_checkpointing = true;
+void expect_stages_on_their_streams(const ParallelCase& given) {
   const Seen seen = seen_of(given);
 
   ASSERT_FALSE(seen.streams.empty());
   for (const auto& [action, streams] : seen.streams) {
-    const bool beside = parse_action(action).stage >= 2;  // the way back up the V
+    const bool beside = parse_action(action).stage >= given.mesh.pipeline_parallel;  // the way back up the V
     EXPECT_EQ(streams,
               std::set<int>{static_cast<int>(beside ? StreamRole::compute_beside : StreamRole::compute)})
         << action;
   }
   for (const LoggedWork& work : seen.actions)
-    EXPECT_EQ(work.stream, work.stage >= 2 ? StreamRole::compute_beside : StreamRole::compute) << work.name;
+    EXPECT_EQ(work.stream,
+              work.stage >= given.mesh.pipeline_parallel ? StreamRole::compute_beside : StreamRole::compute)
+        << work.name;
+}
+
+// Backward too: autograd runs it on the stream of its forward.
+TEST(DelayedOverlap, KeepsEachStageOnItsStream) {
+  ParallelCase given = composed_case({.pipeline_parallel = 2});
+  given.enable_checkpointing = true;
+  expect_stages_on_their_streams(given);
+  for (const char* name : {"sparse_families/gpt_oss", "modernbert/modernbert", "qwen3_next/mixed",
+                           "gemma3_text/capped", "latent_families/deepseek_v3"}) {
+    SCOPED_TRACE(name);
+    ParallelCase family = composed_case({});
+    family.other = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
+    family.batch = tiny_batch(*family.other);
+    expect_stages_on_their_streams(family);
+  }
 }
 
 // Ranks that exchange in every layer: while one part does, the other computes (reference W-41).
@@ -241,6 +266,25 @@ TEST(DelayedOverlap, ComputesWhileTheOtherPartExchanges) {
     const std::int64_t with = took(Overlap::always), without = took(Overlap::never);
     EXPECT_LT(static_cast<double>(with), 0.8 * static_cast<double>(without));
   }
+}
+
+// In parts that are given in turns, in either of them.
+TEST(DelayedOverlap, EndsWhereACollectiveOfAPartDoesNot) {
+  ParallelCase given = composed_case({.tensor_parallel = 2});
+  given.delayed = given.nccl = true;
+  given.timeout = std::chrono::milliseconds(600);
+  using Kind = nccl::EmulatedFault::Kind;
+  for (const Kind kind : {Kind::hang, Kind::error}) {
+    for (const int launch : {30, 31, 60}) {
+      nccl::plant_fault(nccl::EmulatedFault{kind, 1, launch});
+
+      const std::string error = error_of([&] { train_once(given); }, ErrorKind::environment);
+
+      EXPECT_THAT(error, testing::HasSubstr("(nccl)")) << launch;
+    }
+  }
+  nccl::plant_fault({});
+  for (int rank = 0; rank < 2; ++rank) delayed::machine(rank).reseed(1);
 }
 
 TEST(DelayedOverlap, IsOffUnlessSomebodyAsksForIt) {

@@ -3,10 +3,12 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/host_waits.hpp"
@@ -17,6 +19,7 @@
 #include "runtime/devices/delayed/stream_waits.hpp"
 #include "runtime/pipeline/lane/overlap.hpp"
 #include "runtime/pipeline/stage/handed_tensors.hpp"
+#include "runtime/pipeline/stage/stage_core.hpp"
 #include "runtime/tensor/tensor_parcel.hpp"
 
 namespace d9d {
@@ -163,6 +166,55 @@ TEST_F(StageStreamsTest, KeepWhatOneStageHandsToTheOther) {
 
   EXPECT_EQ(run(true), 11);
   EXPECT_THROW(run(false), Error);
+}
+
+// A layer of torch's own ops, whose gradients torch's own nodes add up.
+class Scaled final : public StageModule {
+ public:
+  explicit Scaled(const at::TensorOptions& options) : weight_(at::full({4}, 2.0, options)) {
+    weight_.requires_grad_(true);
+    weight_.mutable_grad() = at::zeros({4}, options);
+  }
+  TensorMap forward(const TensorMap& inputs, const TensorMap& /*shared*/) override {
+    return {{"x", inputs.at("x").mul(weight_)}};
+  }
+  std::vector<StageParameter> parameters() override { return {{.name = "weight", .tensor = weight_}}; }
+  void set_training(bool) override {}
+
+ private:
+  at::Tensor weight_;
+};
+
+// Nodes that add to gradients stay on the stream on which they were made, when the core was (pytorch#137483): so the pass
+// makes each core on its stage's stream.
+TEST_F(StageStreamsTest, AddToGradientsWhereTheCoreWasMade) {
+  TensorTable table(4);
+  for (const StreamRole made_on : {StreamRole::compute_beside, StreamRole::compute}) {
+    StageCoreOptions options{.module = std::make_shared<Scaled>(on_device()), .device = device_};
+    options.compute_loss = [](const LastStageOutputs& outputs) {
+      return StageLoss{outputs.outputs.at("x").sum(), 1};
+    };
+    std::optional<StageCore> core;
+    {
+      const StreamScope scope(*device_, made_on);
+      core.emplace(options, table);
+    }
+    core->begin_step(1, {{.inputs = {{"x", at::full({4}, 3.0, on_device())}}}});
+    device_->finish();
+    device_->note_kernels(true);
+    for (const char* action : {"0F0", "0B0"}) {
+      const StageStreams::Fork fork(streams_, both_);
+      const StreamScope scope(*device_, StreamRole::compute_beside);
+      core->run(parse_action(action));
+    }
+    device_->finish();
+    device_->note_kernels(false);
+    std::set<StreamRole> seen;
+    for (const KernelRun& kernel : device_->take_kernels()) seen.insert(kernel.stream);
+
+    EXPECT_EQ(seen, (std::set<StreamRole>{made_on, StreamRole::compute_beside}));
+    EXPECT_EQ(core->finish_step().loss_sum, 24);
+  }
 }
 
 TEST(Overlap, IsOfCpusUnlessSomebodyAsksForIt) {
