@@ -240,6 +240,10 @@ TEST(JobValidation, WarnsOfAnOverlapWithoutEffect) {
   EXPECT_THAT(warnings("always", waited), ElementsAre(HasSubstr("(debug.synchronous_device)")));
   EXPECT_THAT(warnings("never", waited), IsEmpty());
   EXPECT_THAT(warnings("always", composed), IsEmpty());
+  std::vector<std::string> on_gpus = composed;
+  on_gpus.push_back("node.device=cuda");
+  EXPECT_THAT(warnings("always", on_gpus), ElementsAre(HasSubstr("no GPU has run two compute streams yet")));
+  EXPECT_THAT(warnings("auto", on_gpus), IsEmpty());
   EXPECT_EQ(load(composed).job.trainer.pipelining.overlap, Overlap::auto_);
   EXPECT_THAT(error_of({"trainer.pipelining.overlap=on"}), HasSubstr("always"));
 }
