@@ -44,8 +44,8 @@ class DeviceTracks {
   trace::Recorder* const recorder_;
   const int rank_;
   trace::NameCache names_;
-  std::array<std::uint32_t, 4> tracks_{}, kernel_tracks_{};  // by StreamRole
-  Device* device_ = nullptr;                                 // null: kernels are not recorded
+  std::array<std::uint32_t, stream_roles.size()> tracks_{}, kernel_tracks_{};  // by StreamRole
+  Device* device_ = nullptr;  // null: kernels are not recorded
   TraceWindow window_;
   bool notes_kernels_ = false;
   std::uint64_t step_ = 0;  // the step that began last

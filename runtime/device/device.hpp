@@ -3,7 +3,8 @@
 // in the order in which it was queued, work of two streams in any order that their events allow. On the CPU
 // each call has done its work when it returns, and all events are reached.
 //
-// A tensor's op is queued on the current stream of the calling thread: `compute`, or that of a StreamScope.
+// A tensor's op is queued on the current stream of the calling thread: `compute`, or that of a StreamScope. Autograd
+// runs the backward of an op on the stream that was current in its forward.
 
 #include <c10/core/Device.h>
 

@@ -71,8 +71,8 @@ void WorkTimer::end() {
 
 void wait_inside(Device& device, const Event& event, const std::string& what) {
   const StreamRole role = device.current_stream();
-  WorkLog* const log = role == StreamRole::compute ? WorkLog::current_if_detailed() : nullptr;
-  WorkTimer stall(log, device, {.kind = LoggedWork::Kind::stall, .name = what});
+  WorkLog* const log = computes(role) ? WorkLog::current_if_detailed() : nullptr;
+  WorkTimer stall(log, device, {.kind = LoggedWork::Kind::stall, .name = what, .stream = role});
   device.wait(event);
   stall.end();
 }

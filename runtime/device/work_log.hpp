@@ -23,8 +23,8 @@ struct WorkOrigin {
 };
 
 struct LoggedWork {
-  // transfer: a copy of a tensor from another rank's stage. stall: `compute` waits for another stream in the
-  // middle of an action.
+  // transfer: a copy of a tensor from another rank's stage. stall: a compute stream waits for another stream in
+  // the middle of an action.
   enum class Kind { compute, collective, transfer, stall };
   Kind kind = Kind::compute;
   std::string name;                 // "2F3", "optimizer", "all_reduce tp[0,1]"
@@ -85,7 +85,7 @@ class WorkTimer {
   LoggedWork work_;
 };
 
-// Makes the current stream wait for the event. A detailed log notes a stall if that stream is `compute`.
+// Makes the current stream wait for the event. A detailed log notes a stall if stages compute on it.
 void wait_inside(Device& device, const Event& event, const std::string& what);
 
 }  // namespace d9d

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 
+#include <array>
 #include <deque>
 #include <utility>
 
@@ -139,9 +140,8 @@ class CommunicatorWire final : public ParcelWire {
   // the receiving stage has to wait.
   Event put_on_device(const std::vector<TransferTensor>& announced, TensorMap& tensors) {
     const StreamScope scope(*device_, StreamRole::copy_in);
-    // The allocator may give this stream memory of earlier parcels that `compute`
-    // still reads: wait for that work.
-    device_->wait(computed_);
+    // The allocator may give this stream memory of earlier parcels that stages still read: wait for their work.
+    for (const Event& computed : computed_) device_->wait(computed);
     std::vector<at::Tensor> sources;
     for (const TransferTensor& tensor : announced) {
       if (tensor.on_host) continue;
@@ -153,9 +153,9 @@ class CommunicatorWire final : public ParcelWire {
       } else {
         received = upload(received, *device_);
       }
-      device_->use(received, StreamRole::compute);
+      device_->use(received, StreamRole::compute);  // and who takes it on another stream says so
     }
-    computed_ = device_->record(StreamRole::compute);
+    computed_ = {device_->record(StreamRole::compute), device_->record(StreamRole::compute_beside)};
     uploads_.push_back({std::move(sources), device_->record()});
     return uploads_.back().done;
   }
@@ -170,7 +170,8 @@ class CommunicatorWire final : public ParcelWire {
   };
   std::deque<Upload> uploads_;
   HostStretches memory_;
-  Event computed_;  // the work that was queued on `compute` when the previous parcel came
+  // The work that was queued on the compute streams when the previous parcel came.
+  std::array<Event, 2> computed_;
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ PreparedRank PipelineWorker::prepare() {
   at::set_num_threads(services_.threads);
   load_metrics();
   model_ = std::make_unique<RankModel>(services_, options_.model, options_.state, options_.order.schedule,
-                                       tracing_);
+                                       options_.order.overlap, tracing_);
   const ModelParts parts{services_, groups_, *model_, copies_, metrics_, work_log()};
   state_ = make_model_state(parts, options_.state, options_.task.inference);
   update_ = make_model_update(parts, options_.model, options_.task, options_.metrics);
@@ -95,7 +95,8 @@ void PipelineWorker::make_passes() {
                         .pipeline_rank = services_.place().pipeline,
                         .noise_seed = stable_hash(fmt::format("{}:{}", options_.model.seed, services_.rank)),
                         .counts_loss = services_.counts_loss(),
-                        .log = work_log()};
+                        .log = work_log(),
+                        .streams = model_->streams()};
   training_ =
       make_training_pass(parts, {*model_, metrics_, programs_, buckets_, times_ ? &*times_ : nullptr,
                                  options_.order, options_.model, task, options_.metrics.logs_expert_load});

@@ -3,7 +3,7 @@
 // is compared with the simulator's makespan. Sleeps overrun by themselves, the more the busier the machine,
 // so what actors and messages cost is also taken directly: how long after its inputs and its rank were there
 // an action began (pipeline_gaps.hpp). Then the static beside the dynamic order where ranks are held up, and
-// what two lanes of a rank cost and hide.
+// what two lanes of a rank cost and hide, on the host and on a device.
 //   bench_pipeline [--steps N] [--milliseconds T] [--traced]
 //                  [--only planning|lanes|schedules|orders|room] [--schedule NAME]
 // prints one JSON object; a table goes to stderr.
@@ -169,7 +169,8 @@ void print_table(const nlohmann::json& report) {
                  ms("dynamic_simulated_ms"), ms("dynamic_over_static"));
     }
   }
-  fmt::print(stderr, "\nlanes: {}\nplanning: {}\n", report["lanes"].dump(), report["planning"].dump());
+  fmt::print(stderr, "\nlanes: {}\nstreams: {}\nplanning: {}\n", report["lanes"].dump(),
+             report["streams"].dump(), report["planning"].dump());
 }
 
 std::vector<NamedSchedule> chosen_schedules(const BenchOptions& bench) {
@@ -189,11 +190,15 @@ int run(const BenchOptions& bench) {
                            {"real_time", sched_getscheduler(0) == SCHED_FIFO},
                            {"planning", nlohmann::json::object()},
                            {"lanes", nlohmann::json::object()},
+                           {"streams", nlohmann::json::object()},
                            {"schedules", nlohmann::json::array()},
                            {"orders", nlohmann::json::array()},
                            {"orders_with_room", nlohmann::json::array()}};
   if (bench.wants("planning")) report["planning"] = measure_planning(5);
-  if (bench.wants("lanes")) report["lanes"] = measure_lanes(5, 4, 5);
+  if (bench.wants("lanes")) {
+    report["lanes"] = measure_lanes(5, 4, 5);
+    report["streams"] = measure_streams(5, 4);
+  }
   for (const NamedSchedule& schedule : chosen_schedules(bench)) {
     if (bench.wants("schedules")) report["schedules"].push_back(against_theory(schedule, bench));
   }

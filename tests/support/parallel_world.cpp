@@ -305,7 +305,7 @@ std::unique_ptr<RankWorker> World::worker_of(int rank, const std::shared_ptr<Ran
                     },
                     .gradients = gradients,
                     .table = &table_},
-       .order = {.schedule = given_.schedule},
+       .order = {.schedule = given_.schedule, .overlap = given_.overlap},
        .model = {.provider = provider_,
                  .parallel = given_.options,
                  .seed = world_seed,

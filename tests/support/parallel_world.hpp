@@ -11,6 +11,7 @@
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/plan/parallel_options.hpp"
 #include "runtime/peft/peft_config.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -30,6 +31,7 @@ struct ParallelCase {
   std::vector<kernels::KeptKind> checkpoint_keeps = {};
   TensorMap batch;  // input_ids and labels, int64 [B, S]; position_ids where given
   ScheduleConfig schedule = GpipeSchedule{};
+  Overlap overlap = Overlap::auto_;     // of the parts of composed actions
   int microbatches = 1;                 // of each rank; B is divisible by data-parallel ranks times this
   TensorMap weights = {};               // global tensors by name, instead of what the seed draws
   std::optional<PeftConfig> peft = {};  // adapters begin with factors B that are not zero

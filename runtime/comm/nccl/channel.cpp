@@ -117,8 +117,9 @@ WorkTimer Channel::stall_from_here() const {
   WorkLog* const log = WorkLog::current_if_detailed();
   if (log == nullptr) return {};
   Device& device = device_of({api().device_type, static_cast<c10::DeviceIndex>(options_.device)});
-  if (device.current_stream() != StreamRole::compute) return {};
-  return {log, device, {.kind = LoggedWork::Kind::stall, .name = "wait for " + group().name}};
+  const StreamRole role = device.current_stream();
+  if (!computes(role)) return {};
+  return {log, device, {.kind = LoggedWork::Kind::stall, .name = "wait for " + group().name, .stream = role}};
 }
 
 void Channel::add_to_log(LoggedWork work) const {

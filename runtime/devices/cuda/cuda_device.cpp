@@ -175,7 +175,8 @@ class CudaDevice final : public Device {
       : index_(static_cast<c10::DeviceIndex>(index)),
         events_(std::make_shared<EventPool>(index)),
         streams_{c10::cuda::getDefaultCUDAStream(index_), c10::cuda::getStreamFromPool(true, index_),
-                 c10::cuda::getStreamFromPool(false, index_), c10::cuda::getStreamFromPool(false, index_)} {}
+                 c10::cuda::getStreamFromPool(false, index_), c10::cuda::getStreamFromPool(false, index_),
+                 c10::cuda::getStreamFromPool(false, index_)} {}
 
   c10::Device place() const override { return {c10::kCUDA, index_}; }
   Event record(StreamRole role) override {
@@ -251,8 +252,9 @@ class CudaDevice final : public Device {
   std::string note_kernels(bool on) override { return log_kernels(index_, on); }
   std::vector<KernelRun> take_kernels() override {
     const c10::cuda::CUDAGuard guard(index_);
-    return cuda::take_kernels(
-        index_, {streams_[0].stream(), streams_[1].stream(), streams_[2].stream(), streams_[3].stream()});
+    RoleStreams streams{};
+    for (std::size_t role = 0; role < streams.size(); ++role) streams[role] = streams_[role].stream();
+    return cuda::take_kernels(index_, streams);
   }
   StreamRole current_stream() const override {
     const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
@@ -268,7 +270,7 @@ class CudaDevice final : public Device {
 
   const c10::DeviceIndex index_;
   const std::shared_ptr<EventPool> events_;
-  const std::array<c10::cuda::CUDAStream, 4> streams_;
+  const std::array<c10::cuda::CUDAStream, stream_roles.size()> streams_;
 };
 
 }  // namespace

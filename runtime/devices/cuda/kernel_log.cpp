@@ -21,8 +21,6 @@ constexpr std::size_t kept_max = 1 << 18;  // of a GPU that nobody asks about
 constexpr std::array activities{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                 CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
 
-static_assert(stream_roles.size() == std::tuple_size_v<RoleStreams>);
-
 struct Seen {
   std::string name;
   std::uint32_t stream;

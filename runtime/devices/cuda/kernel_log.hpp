@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "runtime/device/kernel_run.hpp"
+#include "runtime/device/stream_role.hpp"
 
 struct CUstream_st;
 
 namespace d9d::cuda {
 
 // By StreamRole; nullptr is the default stream.
-using RoleStreams = std::array<CUstream_st*, 4>;
+using RoleStreams = std::array<CUstream_st*, stream_roles.size()>;
 
 // From here on what this GPU runs is noted, or no more. Why CUPTI cannot; "" where it does. Any thread.
 std::string log_kernels(int gpu, bool on);

@@ -6,8 +6,8 @@
 namespace d9d::delayed {
 
 // One for each StreamRole, and one for collectives that run as NCCL's do (devices/delayed/nccl/emulated.hpp).
-inline constexpr int num_streams = 5;
-inline constexpr int collective_stream = 4;
+inline constexpr int num_streams = 6;
+inline constexpr int collective_stream = 5;
 inline constexpr int max_devices = 8;
 
 struct Current {

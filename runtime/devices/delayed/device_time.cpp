@@ -66,8 +66,8 @@ std::string_view action_in(std::string_view work) {
   return is_action ? name : std::string_view();
 }
 
-// The first piece of an action on `compute` takes all of its time, so that it depends on no count of pieces. What brings
-// its inputs there comes before it.
+// The first piece of an action on its compute stream takes all of its time, so that it depends on no count of
+// pieces. What brings its inputs there comes before it.
 class CostsByName {
  public:
   explicit CostsByName(std::map<std::string, std::int64_t, std::less<>> costs) : costs_(std::move(costs)) {}
@@ -75,8 +75,8 @@ class CostsByName {
   std::int64_t operator()(const Given& given) {
     if (given.work == nullptr) return 0;  // freed memory is poisoned, in the middle of anything
     const int stream = given.place % num_streams;
-    const bool computes = stream == static_cast<int>(StreamRole::compute);
-    if (!computes)
+    const bool of_role = static_cast<std::size_t>(stream) < stream_roles.size();
+    if (!of_role || !computes(stream_roles[static_cast<std::size_t>(stream)]))
       return stream == static_cast<int>(StreamRole::communicate) || stream == collective_stream
                  ? cost("communicate")
                  : 0;

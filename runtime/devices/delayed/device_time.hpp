@@ -22,7 +22,7 @@ struct PlantedTimes {
 // costs_of(D9D_DELAYED_COSTS), if that is set.
 void plant(PlantedTimes times);
 // "F=2,B=4.5,communicate=0.1": milliseconds of each action of a kind, and of each piece of work on streams for
-// collectives, or on `compute` beside that; the rest takes no time. Input error with another text.
+// collectives, or on compute streams beside that; the rest takes no time. Input error with another text.
 std::function<std::int64_t(const Given&)> costs_of(const std::string& text);
 
 std::int64_t host_time_ns();

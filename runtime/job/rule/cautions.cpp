@@ -3,6 +3,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/job/rule/job_validation.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/train/lr/phase_texts.hpp"
 
 namespace d9d {
@@ -39,6 +40,16 @@ std::optional<JobIssue> cut_schedule(const JobConfig& job) {
                   "right for a trial; else shorten the phase, or raise trainer.schedule.total_steps"};
 }
 
+std::optional<JobIssue> untried_overlap(const JobConfig& job) {
+  const PipeliningConfig& pipelining = job.trainer.pipelining;
+  if (job.node.device != DeviceKind::cuda || pipelining.overlap != Overlap::always ||
+      !composes_actions(pipelining.schedule))
+    return std::nullopt;
+  return JobIssue{"trainer.pipelining.overlap",
+                  "always, and no GPU has run two compute streams yet; emulated devices have",
+                  "compare the losses of the first steps with those of `never`: they should be the same"};
+}
+
 }  // namespace
 
 std::vector<JobIssue> cautions(const JobConfig& job) {
@@ -48,6 +59,7 @@ std::vector<JobIssue> cautions(const JobConfig& job) {
   const auto updates = family && optimizer ? lost_updates(*optimizer, family->dtype) : std::nullopt;
   if (updates) found.push_back(*updates);
   if (const auto cut = cut_schedule(job)) found.push_back(*cut);
+  if (const auto overlap = untried_overlap(job)) found.push_back(*overlap);
   if (const auto gradients = lost_gradients(job.trainer.gradient_manager)) found.push_back(*gradients);
   return found;
 }

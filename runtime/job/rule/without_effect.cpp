@@ -1,9 +1,12 @@
 // Keys that are read and then change nothing, because of what other keys say. Keys of the mesh's parts are
 // not among them: one changes `mesh` and nothing else.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/data/config/data_parts.hpp"
 #include "runtime/job/rule/job_validation.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
 
 namespace d9d {
 namespace {
@@ -121,6 +124,19 @@ bool names_a_piece_of_a_plugin(const JobConfig& job) {
          std::ranges::any_of(job.trainer.logging.tracker.items, is_own_tracker);
 }
 
+void of_overlap(const JobConfig& job, Issues& issues) {
+  const PipeliningConfig& pipelining = job.trainer.pipelining;
+  const bool on_device = job.node.device != DeviceKind::cpu;
+  const char* const path = "trainer.pipelining.overlap";
+  if (!composes_actions(pipelining.schedule)) {
+    issues.push_back({path, fmt::format("schedule {} composes no actions", name_of(pipelining.schedule)),
+                      "leave it out, or choose dual_pipe_v"});
+  } else if (pipelining.overlap == Overlap::always && on_device && job.debug.synchronous_device) {
+    issues.push_back({path, "the host waits for the device after each action (debug.synchronous_device)",
+                      "leave one of the two out"});
+  }
+}
+
 // What only a built-in model's description can say.
 void of_plugins(const JobConfig& job, Issues& issues) {
   const bool own_model = std::holds_alternative<config::Named>(job.model_provider);
@@ -199,6 +215,7 @@ std::vector<JobIssue> without_effect(const JobConfig& job) {
   of_results(job, issues);
   of_export(job, issues);
   of_optimizer(job.optimizer, issues);
+  of_overlap(job, issues);
   of_plugins(job, issues);
   of_masters(job, issues);
   of_checkpointing(job, issues);

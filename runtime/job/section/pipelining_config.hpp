@@ -8,11 +8,13 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/job/section/pipeline_schedule_config.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
 #include "runtime/pipeline/order/cursor_order.hpp"
 
 namespace d9d {
 
 BOOST_DESCRIBE_ENUM(CursorOrder, static_, dynamic)
+BOOST_DESCRIBE_ENUM(Overlap, auto_, always, never)
 
 enum class LayerSplit { even, costs };
 BOOST_DESCRIBE_ENUM(LayerSplit, even, costs)
@@ -22,8 +24,9 @@ struct PipeliningConfig {
   CursorOrder order = CursorOrder::static_;
   int extra_activations = 0;
   LayerSplit layer_split = LayerSplit::even;
+  Overlap overlap = Overlap::auto_;
 };
-BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order, extra_activations, layer_split))
+BOOST_DESCRIBE_STRUCT(PipeliningConfig, (), (schedule, order, extra_activations, layer_split, overlap))
 constexpr auto keys_of(config::Tag<PipeliningConfig>) {
   using namespace config;
   return std::array{
@@ -37,6 +40,10 @@ constexpr auto keys_of(config::Tag<PipeliningConfig>) {
       Key{"layer_split", "",
           "layers over stages: even, with the model's virtual layers; costs: so that the stage with the most "
           "operations, head included, has as few as can be"},
+      Key{"overlap", "",
+          "the parts of composed actions (dual_pipe_v, auto on a V) at the same time: on CPUs one computes "
+          "while the other exchanges with other ranks, on devices each has a compute stream of its own; "
+          "auto: on CPUs always, on devices never, because no GPU has run it yet"},
   };
 }
 

@@ -42,8 +42,8 @@ class HostBlocks {
     free_.erase(found);
     return block;
   }
-  // Safe to reuse at once: the next user's copy is ordered after all work that is queued on `compute` now,
-  // which includes the copies of this block (settle()).
+  // Safe to reuse at once: the next user's copy is ordered after all work that is queued on the stage's stream
+  // now, which includes the copies of this block (settle()).
   void give_back(at::Tensor block) {
     if (block.defined()) free_.emplace(block.numel(), std::move(block));
   }
@@ -64,6 +64,7 @@ class SavedStorage {
  public:
   SavedStorage(std::shared_ptr<HostBlocks> blocks, const at::Tensor& tensor)
       : blocks_(std::move(blocks)),
+        computes_on_(blocks_->device().current_stream()),
         bytes_(static_cast<std::int64_t>(tensor.storage().nbytes())),
         there_(over(tensor.storage(), bytes_on(tensor.device()), 0, {bytes_}, {1})) {}
   ~SavedStorage() {
@@ -89,8 +90,8 @@ class SavedStorage {
   }
   void copy_in() { there_.copy_(here(), /*non_blocking=*/true); }
   void set_busy(const Event& until) { busy_ = until; }
-  // Makes work that is queued on `compute` from now on wait for the copy.
-  void settle() { blocks_->device().wait(StreamRole::compute, std::exchange(busy_, {})); }
+  // Makes work that is queued on the stage's stream from now on wait for the copy.
+  void settle() { blocks_->device().wait(computes_on_, std::exchange(busy_, {})); }
   void drop() {
     settle();
     there_.reset();
@@ -100,6 +101,7 @@ class SavedStorage {
   at::Tensor here() const { return block_.narrow(0, 0, bytes_); }
 
   const std::shared_ptr<HostBlocks> blocks_;
+  const StreamRole computes_on_;
   const std::int64_t bytes_;
   at::Tensor there_, block_;  // uint8, on the device and on the host
   Event busy_;                // recorded when the copy on another stream is done
@@ -183,7 +185,7 @@ std::vector<std::shared_ptr<SavedStorage>> OffloadedLayer::living() const {
 void OffloadedLayer::after_forward(bool /*recompute*/) {
   const c10::NoGradGuard no_grad;
   Device& device = blocks_->device();
-  device.wait(StreamRole::copy_out, device.record(StreamRole::compute));
+  device.wait(StreamRole::copy_out, device.record());
   {
     const StreamScope stream(device, StreamRole::copy_out);
     std::vector<std::shared_ptr<SavedStorage>> leaving;
@@ -203,7 +205,7 @@ void OffloadedLayer::let_go() {
   for (const auto& stored : living()) stored->drop();
 }
 
-// The allocator hands out memory in the order of the stream `compute`, where earlier work may still use it.
+// The allocator hands out memory in the order of the stage's stream, where earlier work may still use it.
 // So `copy_in` waits for that work before it writes.
 void OffloadedLayer::fetch() {
   const c10::NoGradGuard no_grad;
@@ -214,7 +216,7 @@ void OffloadedLayer::fetch() {
   if (wanted.empty()) return;
   for (const auto& stored : wanted) stored->make_room();
   Device& device = blocks_->device();
-  device.wait(StreamRole::copy_in, device.record(StreamRole::compute));
+  device.wait(StreamRole::copy_in, device.record());
   const StreamScope stream(device, StreamRole::copy_in);
   for (const auto& stored : wanted) stored->copy_in();
   const Event done = device.record();

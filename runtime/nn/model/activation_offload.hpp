@@ -3,8 +3,8 @@
 // saves for its backward wait in pinned memory of the host:
 //   forward   they are copied on `copy_out` while the next layer computes; then their device memory is freed
 //   backward  they are copied back on `copy_in` while the following layer computes its backward
-// The host never waits for a copy. Only tensors that ops of kernels/ save are moved. Weights, and tensors
-// that all layers share, stay on the device.
+// The host never waits for a copy. Forward and backward of a stage run on one stream, the stage's. Only
+// tensors that ops of kernels/ save are moved. Weights, and tensors that all layers share, stay on the device.
 
 #include <ATen/core/Tensor.h>
 
@@ -40,11 +40,11 @@ class OffloadedLayer final : public kernels::SavingPlace,
   void before_backward() override;
   void after_backward() override {}
 
-  // Frees the device memory of the copied tensors. Later work on `compute` waits for the copies.
+  // Frees the device memory of the copied tensors. Later work of the stage waits for the copies.
   void let_go();
   // Starts the copies back to the device.
   void fetch();
-  // Fetches, and makes later work on `compute` wait for the copies.
+  // Fetches, and makes later work of the stage wait for the copies.
   void bring();
 
  private:

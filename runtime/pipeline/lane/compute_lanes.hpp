@@ -1,7 +1,7 @@
 #pragma once
 // Runs two pieces of a rank's work on two threads. Only one computes at a time: while one waits for other
 // ranks (lane_communicator.hpp), the other computes. Lane 0 is the thread that constructs this object; lane
-// 1 is a thread of its own. For work on the CPU.
+// 1 is a thread of its own. On a device they give work in turns (stage_streams.hpp).
 
 #include <condition_variable>
 #include <exception>

@@ -29,7 +29,8 @@ at::Tensor brought(const at::Tensor& there, Device& device) {
 
 // Starts to time the copies, if some tensor is on another device.
 WorkTimer timed_copies(const TensorMap& tensors, Device& device) {
-  LoggedWork copies{.kind = LoggedWork::Kind::transfer, .name = WorkName::current()};
+  LoggedWork copies{
+      .kind = LoggedWork::Kind::transfer, .name = WorkName::current(), .stream = device.current_stream()};
   for (const auto& [name, tensor] : tensors)
     if (is_elsewhere(tensor, device)) copies.bytes += tensor.nbytes();
   if (copies.bytes == 0) return {};
@@ -37,6 +38,13 @@ WorkTimer timed_copies(const TensorMap& tensors, Device& device) {
 }
 
 }  // namespace
+
+void use_here(const TensorMap& tensors, Device& device) {
+  if (device.is_cpu()) return;
+  const StreamRole here = device.current_stream();
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.device() == device.place()) device.use(tensor, here);
+}
 
 Ticket hand_over(TensorTable& table, TensorMap tensors, Device& device) {
   if (!device.is_cpu()) {
@@ -55,6 +63,7 @@ TensorMap take_over(TensorTable& table, Ticket ticket, Device& device) {
   const auto parcel = table.take_as<TensorParcel>(ticket);
   if (device.is_cpu()) return std::move(parcel->tensors);
   device.wait(parcel->filled);
+  use_here(parcel->tensors, device);
   WorkTimer copies = timed_copies(parcel->tensors, device);
   for (auto& [name, tensor] : parcel->tensors) tensor = brought(tensor, device);
   copies.end();

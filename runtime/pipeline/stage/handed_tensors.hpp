@@ -9,6 +9,9 @@
 
 namespace d9d {
 
+// Tells the allocator that the current stream uses the tensors that are on the device: another stream may have made
+// them, whose later work gets their memory when they are freed. Costs nothing on the stream that made them.
+void use_here(const TensorMap& tensors, Device& device);
 // Puts tensors that the current stream fills into the table.
 Ticket hand_over(TensorTable& table, TensorMap tensors, Device& device);
 // Takes the tensors, for use on the current stream of `device`. Copies those that are on another device.

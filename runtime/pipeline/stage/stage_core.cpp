@@ -204,7 +204,10 @@ void StageCore::begin_work(const Action& action) {
   if (options_.device->is_cpu()) return;
   timer_ = {WorkLog::current(),
             *options_.device,
-            {.name = to_string(action), .stage = action.stage, .microbatch = action.microbatch}};
+            {.name = to_string(action),
+             .stage = action.stage,
+             .microbatch = action.microbatch,
+             .stream = options_.device->current_stream()}};
 }
 
 void StageCore::set_training(bool trains) {
@@ -222,6 +225,8 @@ ActionResult StageCore::forward(Microbatch& mb, int index) {
   }
   const WeightWork::Scope scope(mb.work);
   const MicrobatchTensors given = std::exchange(mb.given, {});
+  use_here(given.inputs, *options_.device);
+  use_here(given.shared, *options_.device);
   const TensorMap inputs = takes_activation(index) ? take_activation(mb) : given.inputs;
   begin_work({ActionKind::forward, stage(), index});
   const TensorMap outputs = options_.module->forward(inputs, given.shared);

@@ -9,14 +9,15 @@
 
 namespace d9d {
 
-OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes) {
-  return [open = std::move(open), lanes = std::move(lanes)](
+OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes,
+                                  const Device* device) {
+  return [open = std::move(open), lanes = std::move(lanes), device](
              const std::string& domain, const std::vector<std::string>& axes,
              const std::string& use) -> std::shared_ptr<Communicator> {
     std::shared_ptr<Communicator> first = open(domain, axes, use);
     if (first->size() == 1) return first;
     std::shared_ptr<Communicator> second = open(domain, axes, use + ", lane 1");
-    return make_lane_communicator({std::move(first), std::move(second)}, lanes());
+    return make_lane_communicator({std::move(first), std::move(second)}, lanes(), device);
   };
 }
 

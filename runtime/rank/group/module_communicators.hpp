@@ -10,10 +10,13 @@
 namespace d9d {
 
 class ComputeLanes;
+class Device;
 
 // Opens communicators that both compute lanes may use at the same time (lane_communicator.hpp): one for each
 // lane. `lanes` is called when the first group of more than one rank is opened, and must outlive the result.
-OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes);
+// `device`: null for the CPU.
+OpenGroup with_lane_communicators(OpenGroup open, std::function<ComputeLanes&()> lanes,
+                                  const Device* device = nullptr);
 
 // Opens communicators whose calls are measured. Calls from the thread that calls with_tracing(), or from
 // lane 1, are reported to `tracing.in_compute`, and unless both lanes run also to `tracing.stalls`: while

@@ -56,7 +56,7 @@ void require_place(StageModule& module, at::Device place) {
 }  // namespace
 
 RankModel::RankModel(const RankServices& services, const ModelOptions& options, const StateOptions& state,
-                     const ScheduleConfig& schedule, CommTracing tracing)
+                     const ScheduleConfig& schedule, Overlap overlap, CommTracing tracing)
     : services_(services),
       options_(options),
       state_(state),
@@ -66,7 +66,12 @@ RankModel::RankModel(const RankServices& services, const ModelOptions& options, 
   options_.events->tell(events::ConfigurationStart{services_.plan});
   const MeshDomains& domains = services_.plan->domains();
   const OpenGroup open = measured(services_.open_group);
-  open_groups(composes_actions(schedule), open);
+  const bool on_cpu = services_.device->is_cpu(),
+             parts_overlap = composes_actions(schedule) && overlaps(overlap, on_cpu);
+  open_groups(parts_overlap, open);
+  if (parts_overlap && !on_cpu)
+    streams_ =
+        std::make_unique<StageStreams>(services_.device, topology_.stages_of(services_.place().pipeline));
   buffers_ = std::make_unique<RankBuffers>(domains, services_.rank, open);
   experts_ = std::make_unique<RankExperts>(domains, services_.rank, open);
   const std::vector<StageParameter> parameters = build_stages();
@@ -106,8 +111,9 @@ void RankModel::tell_of_stages() const {
   options_.events->tell(event);
 }
 
-// Makes the lanes when the first module asks for a communicator. They overlap on the CPU only.
-void RankModel::open_groups(bool composes, const OpenGroup& open) {
+// Makes the lanes when the first module asks for a communicator.
+void RankModel::open_groups(bool overlaps, const OpenGroup& open) {
+  const bool on_cpu = services_.device->is_cpu();
   const auto lanes = [this]() -> ComputeLanes& {
     if (!lanes_)
       lanes_ =
@@ -116,7 +122,7 @@ void RankModel::open_groups(bool composes, const OpenGroup& open) {
   };
   groups_ = std::make_unique<StageGroups>(
       services_.plan->domains(), services_.rank,
-      composes && services_.device->is_cpu() ? with_lane_communicators(open, lanes) : open);
+      overlaps ? with_lane_communicators(open, lanes, on_cpu ? nullptr : services_.device.get()) : open);
   groups_->set_moved_in(moved_in(options_));
   groups_->communication_thread()->set_around(tracing_.background, tracing_.stalls);
 }

@@ -10,6 +10,8 @@
 
 #include "runtime/device/device.hpp"
 #include "runtime/nn/size/layer_distribution.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
+#include "runtime/pipeline/lane/stage_streams.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/pipeline/program/topology.hpp"
 #include "runtime/rank/group/comm_tracing.hpp"
@@ -38,7 +40,7 @@ class RankModel {
   // Builds the model, fills it with weights, and loads the checkpoint if the job resumes one.
   // Keeps references to services and options.
   RankModel(const RankServices& services, const ModelOptions& options, const StateOptions& state,
-            const ScheduleConfig& schedule, CommTracing tracing);
+            const ScheduleConfig& schedule, Overlap overlap, CommTracing tracing);
   ~RankModel();
   RankModel(const RankModel&) = delete;
   RankModel& operator=(const RankModel&) = delete;
@@ -54,9 +56,11 @@ class RankModel {
   const std::vector<int>& bucket_groups() const { return bucket_groups_; }  // see PreparedRank
   std::uint64_t entries_loaded() const { return entries_loaded_; }
 
-  // The lanes of composed actions. Null unless actions are composed and a module has a communicator: without
-  // one no action waits, and lanes are useless.
+  // The lanes of composed actions. Null unless actions are composed and overlap, and a module has a
+  // communicator: without one no action waits, and lanes are useless.
   ComputeLanes* lanes() const { return lanes_.get(); }
+  // The streams of the stages on a device. Null unless actions are composed and overlap.
+  const StageStreams* streams() const { return streams_.get(); }
   // Opens groups whose calls inside an action are measured.
   OpenGroup measured(OpenGroup open) const;
   // Makes the current stream of a device wait for the sums of gradients, before later work reads them.
@@ -66,7 +70,8 @@ class RankModel {
   StagePosition position(int stage) const {
     return {stage, topology_.num_stages(), services_.device->place().str()};
   }
-  void open_groups(bool composes, const OpenGroup& open);
+  // `overlaps`: composed actions do.
+  void open_groups(bool overlaps, const OpenGroup& open);
   std::vector<StageParameter> parameters_of(const Stage& built) const;
   std::vector<StageParameter> build_stages();
   void check_parameters(const OpenGroup& open) const;
@@ -82,6 +87,7 @@ class RankModel {
   const Topology topology_;
   const CommTracing tracing_;
   std::unique_ptr<ComputeLanes> lanes_;  // outlives the modules' communicators
+  std::unique_ptr<StageStreams> streams_;
   std::shared_ptr<FlatParameters> flat_;
   std::unique_ptr<GradientSync> sync_;
   std::unique_ptr<TiedGradients> tied_;

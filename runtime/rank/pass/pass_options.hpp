@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/job/step_phases.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
 #include "runtime/pipeline/order/cursor_order.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 #include "runtime/task/piece_context.hpp"
@@ -26,8 +27,9 @@ struct OrderOptions {
   ScheduleConfig schedule;
   std::shared_ptr<SharedSearch> search = {};  // for schedule `auto`; one for all ranks of the process
   CursorOrder cursor = CursorOrder::static_;
-  int extra_activations = 0;  // for the dynamic order
-  bool follows = false;       // another rank decides the order, see rank_order.hpp
+  int extra_activations = 0;         // for the dynamic order
+  bool follows = false;              // another rank decides the order, see rank_order.hpp
+  Overlap overlap = Overlap::auto_;  // of the parts of composed actions
 };
 
 struct TaskOptions {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/pipeline/lane/stage_streams.hpp"
 #include "runtime/pipeline/stage/step_observer.hpp"
 #include "runtime/rank/group/device_groups.hpp"
 #include "runtime/rank/measured/action_times.hpp"
@@ -25,6 +26,7 @@ struct PassParts {
   std::uint64_t noise_seed = 0;
   bool counts_loss = true;  // on one of the ranks that compute the same loss of the same samples
   WorkLog* log = nullptr;   // null on the CPU
+  const StageStreams* streams = nullptr;  // null: all stages compute on one stream
 };
 
 // Forwards and backwards in the order of the schedule, losses, and gradients that are summed as soon as a

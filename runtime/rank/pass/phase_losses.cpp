@@ -76,7 +76,7 @@ void PhaseLosses::count_later(const LastStageOutputs& outputs, const Loss& loss)
                   {{}, loss.weight}};
   if (loss.loss.defined()) counted.loss.loss = copy_later(loss.loss);
   later_.push_back(std::move(counted));
-  copied_ = options_.device->record(StreamRole::compute);
+  copied_ = options_.device->record();
 }
 
 void PhaseLosses::end() {

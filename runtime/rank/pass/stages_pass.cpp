@@ -1,5 +1,7 @@
 #include "runtime/rank/pass/stages_pass.hpp"
 
+#include <optional>
+
 #include "runtime/base/error.hpp"
 #include "runtime/metric/compose.hpp"
 #include "runtime/pipeline/run_instruction.hpp"
@@ -67,7 +69,13 @@ std::vector<StageTensor> StagesPass::run(const Instruction& instruction) try {
     pass_on({false, stage, microbatch, result.activation}, others);
     pass_on({true, action.stage - 1, action.microbatch, result.gradient}, others);
   };
-  const auto run_action = [this](const Action& action) {
+  const StageStreams* const streams = parts_.streams;
+  std::optional<StageStreams::Fork> fork;
+  if (streams != nullptr) fork.emplace(*streams, instruction);
+  const auto run_action = [&](const Action& action) {
+    const WorkLog::Scope log_of_lane(parts_.log);
+    std::optional<StreamScope> scope;
+    if (streams != nullptr) scope.emplace(*parts_.services.device, streams->stream_of(action.stage));
     ActionResult result = core(action.stage).run(action);
     if (action.kind != ActionKind::forward) parts_.stages.at(action.stage).units.end_action();
     return result;
@@ -78,6 +86,7 @@ std::vector<StageTensor> StagesPass::run(const Instruction& instruction) try {
     const std::vector<ActionResult> results = run_instruction(instruction, lanes(), run_action);
     for (std::size_t i = 0; i < results.size(); ++i) hand_over(actions[i], results[i]);
   }
+  fork.reset();
   parts_.groups.check();
   return others;
 } catch (const std::exception&) {

@@ -30,7 +30,7 @@ class StagesPass : public RankPass {
   virtual std::pair<int, int> after(const Action& action) const {
     return {action.stage + 1, action.microbatch};
   }
-  // Where parts of composed actions overlap. Null: they do not.
+  // The threads on which parts of composed actions take turns. Null: they run one after the other.
   virtual ComputeLanes* lanes() const { return nullptr; }
 
   StageCoreOptions core_options(int stage, std::shared_ptr<StageModule> module) const;

@@ -1,5 +1,6 @@
 // The pass that trains.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "runtime/device/host_waits.hpp"
 #include "runtime/device/work_name.hpp"
 #include "runtime/metric/expert_load.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/group/rank_gradients.hpp"
 #include "runtime/rank/measured/host_totals.hpp"
 #include "runtime/rank/measured/rank_experts.hpp"
@@ -29,8 +31,13 @@ class TrainingPass final : public StagesPass, private GradientObserver {
         losses_({training.task.task, training.task.phases, parts.counts_loss, &training.metrics.of_losses(),
                  parts.services.device, training.task.plugin_name}),
         phase_programs_(static_cast<std::size_t>(training.task.phases.num_updates())) {
-    for (const auto& [stage, built] : parts.stages)
+    for (const auto& [stage, built] : parts.stages) {
+      // The nodes that add to gradients stay on the stream on which they are made, here.
+      std::optional<StreamScope> scope;
+      if (parts.streams != nullptr) scope.emplace(*parts.services.device, parts.streams->stream_of(stage));
       cores_[stage] = std::make_unique<StageCore>(options_of(stage, built), *parts.services.table);
+    }
+    if (training.order.overlap == Overlap::always && !parts_may_overlap()) warn_of_no_overlap();
   }
 
   void begin(const PassRequest& request) override;
@@ -43,6 +50,8 @@ class TrainingPass final : public StagesPass, private GradientObserver {
 
   StageCoreOptions options_of(int stage, const RankModel::Stage& built);
   bool parts_may_overlap() const;
+  void warn_of_no_overlap() const;
+  void wait_for_all_stages(const GradientBucket& bucket);
   void name_unreached(int stage, const StageCore& core, const StageLosses& losses);
 
   const TrainingParts training_;
@@ -98,11 +107,12 @@ void TrainingPass::begin(const PassRequest& request) {
                     parts_may_overlap() ? program : parts_apart(program));
 }
 
-// False when a stage gathers units inside actions: which of two lanes asks for a unit first depends on
+// On CPUs false when a stage gathers units inside actions: which of two lanes asks for a unit first depends on
 // timing, and ranks that gather in different orders would wait for each other forever. On a device
-// collectives are queued in program order and the host waits for no rank: nothing to overlap.
+// collectives are queued in program order, whatever streams the parts are on.
 bool TrainingPass::parts_may_overlap() const {
-  return parts_.services.device->is_cpu() && lanes() != nullptr &&
+  if (!parts_.services.device->is_cpu()) return parts_.streams != nullptr;
+  return lanes() != nullptr &&
          std::none_of(parts_.stages.begin(), parts_.stages.end(),
                       [](const auto& stage) { return stage.second.units.communicate_in_actions(); });
 }
@@ -120,10 +130,36 @@ void TrainingPass::gradient_complete(int stage, std::size_t parameter, bool last
     } else if (!moves) {
       ready.grad.zero_();
     }
+    if (parts_.streams != nullptr) wait_for_all_stages(ready);
     if (!parts_.services.device->is_cpu())
       parts_.services.gradients->reductions.launch(model.bucket_groups()[static_cast<std::size_t>(bucket)],
                                                    bucket);
     training_.buckets.bucket_complete(bucket);
+  }
+}
+
+// Elsewhere than on CPUs the job file shows it (job/rule/without_effect.cpp).
+void TrainingPass::warn_of_no_overlap() const {
+  if (parts_.services.rank != 0 || !composes_actions(training_.order.schedule)) return;
+  log::warn("trainer.pipelining.overlap is always, but parts of composed actions run one after the other: {}",
+            lanes() == nullptr
+                ? "on CPUs they overlap where one waits for other ranks, and none does"
+                : "parameters are gathered in them (parallelism.fully_shard), on CPUs in an order "
+                  "that must not depend on timing");
+}
+
+// The sum comes behind the stream of the stage that completes the bucket. Parameters of other stages may be in it, too.
+void TrainingPass::wait_for_all_stages(const GradientBucket& bucket) {
+  Device& device = *parts_.services.device;
+  const WorkName work("a bucket of several stages");
+  for (const auto& [stage, built] : parts_.stages) {
+    const bool has_part =
+        std::any_of(bucket.segments.begin(), bucket.segments.end(), [&](const FlatSegment& segment) {
+          return segment.parameter >= built.first_parameter && segment.parameter < built.end_parameter;
+        });
+    const StreamRole stream = parts_.streams->stream_of(stage);
+    if (has_part && stream != device.current_stream())
+      device.wait(StreamRole::communicate, device.record(stream));
   }
 }
 

@@ -63,6 +63,21 @@ TEST_F(DeviceNodes, HandTensorsFromStageToStage) {
   expect_the_bits_of_the_cpu("tied", 2, mesh(2, 1) + set("model_provider.model.tie_word_embeddings", "true"));
 }
 
+// Reference PIPE-14: parts of composed actions on two compute streams, evaluations between the steps.
+TEST_F(DeviceNodes, OverlapActionsOfTheStagesOfAV) {
+  const Words in_a_v = schedule("dual_pipe_v") + set("model_provider.model.num_hidden_layers", "4") +
+                       set("trainer.pipelining.overlap", "always") +
+                       set("trainer.batching.global_batch_size", "16") +
+                       set("evaluation",
+                           "{period_steps: 10, data: {source: synthetic, sequence_length: 32, "
+                           "vocab_size: 512}, batches: 2}");
+  expect_the_bits_of_the_cpu("alone", 2, mesh(2, 1) + in_a_v);
+  expect_the_bits_of_the_cpu("any_order", 2,
+                             mesh(2, 1) + in_a_v + set("trainer.pipelining.order", "dynamic"));
+  expect_the_bits_of_the_cpu("experts", 4,
+                             mesh(2, 2) + experts_on(2) + in_a_v + set("debug.check_collectives", "true"));
+}
+
 TEST_F(DeviceNodes, HandTensorsOfHalfTheBytesInAnotherOrderOfWork) {
   const Words half = mesh(2, 1) + schedule("1f1b") + set("model_provider.dtype", "bfloat16") +
                      set("optimizer", "{name: stochastic_adamw, lr: 0.01, state_dtype: bfloat16}");

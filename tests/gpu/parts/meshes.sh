@@ -38,15 +38,24 @@ meshes() {
     check "$model, $degrees, NCCL in one process" mesh "${run}_nccl_1" "$model" node.collectives=nccl node.processes=1 "${words[@]}"
   done
 }
+# Composed actions whose parts are on two compute streams. The small batch of a rehearsal is enough for one rank.
+overlap() {
+  local ranks=2
+  [ "$device" = cuda ] || ranks=1
+  check "small_dense, overlapping actions" mesh small_dense_overlap small_dense node.devices=1 \
+    mesh.pipeline_parallel="$ranks" trainer.pipelining.schedule=dual_pipe_v trainer.pipelining.overlap=always
+}
 for model in small_dense small_moe; do
   [ -e "$runs/${model}_cuda/metrics.jsonl" ] || job "${model}_cuda" "$model" node.device="$device" trainer.schedule.total_steps=5
 done
 if [ "$device" != cuda ]; then
   meshes small_moe "data_parallel_shard=2 expert_parallel=2"
+  overlap
   exit 0
 fi
 meshes small_moe "data_parallel_shard=2 expert_parallel=2" "pipeline_parallel=2 data_parallel_shard=2 expert_parallel=2" &
 meshes small_dense data_parallel_replicate=2 data_parallel_shard=2 pipeline_parallel=2 tensor_parallel=2 \
   context_parallel_shard=2 "data_parallel_shard=2 tensor_parallel=2" "pipeline_parallel=2 data_parallel_replicate=2" &
+overlap &
 wait
 exit 0

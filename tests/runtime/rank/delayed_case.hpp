@@ -21,6 +21,29 @@ inline ParallelCase case_of(const DeviceMeshParameters& mesh, Qwen3Kind kind = Q
   return given;
 }
 
+// Two stages a rank, whose parts both complete gradients: a bucket may have parameters of both stages.
+inline OwnSchedule backwards_beside_weights() {
+  OwnSchedule own;
+  own.name = "backwards_beside_weights";
+  own.made = std::make_shared<PipelineSchedule>(
+      PipelineSchedule{.build =
+                           [](int /*ranks*/, int microbatches) {
+                             using Kind = ActionKind;
+                             RankProgram program;
+                             for (int i = 0; i < microbatches; ++i) {
+                               program.push_back({{{Kind::forward, 0, i}}});
+                               program.push_back({{{Kind::forward, 1, i}}});
+                             }
+                             for (int i = 0; i < microbatches; ++i) {
+                               program.push_back({{{Kind::backward_input, 1, i}}});
+                               program.push_back({{{Kind::backward, 0, i}, {Kind::backward_weight, 1, i}}});
+                             }
+                             return Program{program};
+                           },
+                       .stages_per_rank = 2});
+  return own;
+}
+
 // Whether a host that waits there (HostWaits) waits inside of an action.
 inline bool in_action(const std::string& place) {
   return place == "F" || place == "B" || place == "I" || place == "W";

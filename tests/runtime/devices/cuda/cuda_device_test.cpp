@@ -111,6 +111,27 @@ TEST_F(CudaDevice, SaysWhatIsInUseWhereMemoryIsOut) {
   EXPECT_GT(device->memory().free, 0U);
 }
 
+// The two streams of stages in a V (reference PIPE-14): forward and backward of one beside work of the other, joined by
+// events.
+TEST_F(CudaDevice, SmallBackwardsRunOnTheComputeStreamOfTheirForward) {
+  const auto device = plugin_.device(0);
+  const at::Tensor ones = at::ones({1024, 1024}, at::Device(at::kCUDA, 0));
+  const at::Tensor weight = at::full({1024, 1024}, 2.0, ones.options()).requires_grad_(true);
+  at::Tensor other = ones.mm(ones);
+  device->wait(StreamRole::compute_beside, device->record(StreamRole::compute));
+  for (int i = 0; i < 20; ++i) other = other.mm(ones).div(1024);
+  {
+    const StreamScope beside(*device, StreamRole::compute_beside);
+    ones.mm(weight).sum().backward();
+  }
+  device->wait(StreamRole::compute, device->record(StreamRole::compute_beside));
+  const at::Tensor sum = weight.grad().add(other);
+  device->use(weight.grad(), StreamRole::compute);
+
+  EXPECT_EQ(sum.min().item<float>(), 2048);
+  EXPECT_EQ(sum.max().item<float>(), 2048);
+}
+
 TEST_F(CudaDevice, SmallThreadsBeginOnTheComputeStream) {
   const auto device = plugin_.device(0);
 

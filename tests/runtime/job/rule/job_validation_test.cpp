@@ -222,6 +222,32 @@ TEST(JobValidation, WarnsOfKeysThatOtherKeysLeaveWithoutEffect) {
               ElementsAre(HasSubstr("set shuffle: true or order.sorted")));
 }
 
+// Reference PIPE-14.
+TEST(JobValidation, WarnsOfAnOverlapWithoutEffect) {
+  const auto warnings = [](const std::string& overlap, std::vector<std::string> more) {
+    more.push_back("trainer.pipelining.overlap=" + overlap);
+    return load(more).warnings;
+  };
+  const std::vector<std::string> composed{"trainer.pipelining.schedule=dual_pipe_v",
+                                          "trainer.batching.microbatch_size=1"};
+  std::vector<std::string> waited = composed;
+  waited.insert(waited.end(), {"node.device=delayed", "debug.synchronous_device=true"});
+
+  EXPECT_THAT(
+      warnings("always", {}),
+      ElementsAre(AllOf(HasSubstr("trainer.pipelining.overlap: has no effect: schedule 1f1b composes no"),
+                        HasSubstr("choose dual_pipe_v"))));
+  EXPECT_THAT(warnings("always", waited), ElementsAre(HasSubstr("(debug.synchronous_device)")));
+  EXPECT_THAT(warnings("never", waited), IsEmpty());
+  EXPECT_THAT(warnings("always", composed), IsEmpty());
+  std::vector<std::string> on_gpus = composed;
+  on_gpus.push_back("node.device=cuda");
+  EXPECT_THAT(warnings("always", on_gpus), ElementsAre(HasSubstr("no GPU has run two compute streams yet")));
+  EXPECT_THAT(warnings("auto", on_gpus), IsEmpty());
+  EXPECT_EQ(load(composed).job.trainer.pipelining.overlap, Overlap::auto_);
+  EXPECT_THAT(error_of({"trainer.pipelining.overlap=on"}), HasSubstr("always"));
+}
+
 TEST(JobValidation, WarnsOfKeysOfWhatTheJobDoesNotDo) {
   const auto warnings = [](const std::vector<std::string>& keys) { return load(keys).warnings; };
   const std::string never = "trainer.checkpointing.period_steps=disable";
