@@ -1,5 +1,5 @@
 #pragma once
-// Settings that OpenMP and NCCL read once, when they are loaded. Standard library only.
+// Settings that OpenMP, NCCL and torch read once, when they are loaded. Standard library only.
 
 #include <cstdlib>
 
@@ -23,6 +23,13 @@ inline bool set_library_settings() {
   for (const auto& [name, value] : settings) {
     missing = missing || std::getenv(name) == nullptr;
     setenv(name, value, 0);
+  }
+  // The memory of a GPU then grows in place and is mapped anew, instead of blocks that a later size does not fit: sizes
+  // change with the unit that is gathered and with what experts get. torch 2.11 and 2.15 read PYTORCH_CUDA_ALLOC_CONF
+  // before the other name (c10/cuda/CUDAAllocatorConfig.h), so ours must not stand beside it.
+  if (std::getenv("PYTORCH_CUDA_ALLOC_CONF") == nullptr && std::getenv("PYTORCH_ALLOC_CONF") == nullptr) {
+    missing = true;
+    setenv("PYTORCH_ALLOC_CONF", "expandable_segments:True", 0);
   }
   return missing;
 }
