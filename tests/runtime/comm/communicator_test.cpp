@@ -85,7 +85,9 @@ Done sum_and_gather(const Weights& weights, int ranks, at::ScalarType dtype) {
         all.gather_shards(whole, shard, map).wait();
       }
       all.barrier();
-      if (rank == 0) EXPECT_TRUE(HostWaits::take().empty());
+      if (rank == 0) {
+        EXPECT_TRUE(HostWaits::take().empty());
+      }
       all.barrier();
       device.finish();
       if (rank == 0) {
@@ -99,7 +101,8 @@ Done sum_and_gather(const Weights& weights, int ranks, at::ScalarType dtype) {
       for (const ShardPiece& piece : map.pieces) {
         const at::Tensor expected = sum.narrow(0, piece.in_whole, piece.count);
         EXPECT_TRUE(here.narrow(0, piece.in_whole, piece.count).equal(expected));
-        if (piece.rank == rank) EXPECT_TRUE(own.narrow(0, piece.in_shard, piece.count).equal(expected));
+        if (piece.rank != rank) continue;
+        EXPECT_TRUE(own.narrow(0, piece.in_shard, piece.count).equal(expected));
       }
       EXPECT_TRUE(here.narrow(0, map.whole_size - 3, 3).equal(at::full({3}, -1, dtype)));
     });

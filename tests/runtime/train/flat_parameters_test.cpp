@@ -113,7 +113,7 @@ TEST(FlatParameters, HaveGapsThatAreInNoNormNoUpdateAndNoState) {
       alone[i].tensor.mutable_grad().copy_(gradient);
       norm += share_of_norm(parts[i].buckets()[0], NormType::l2);
     }
-    EXPECT_NEAR(share_of_norm(flat.buckets()[0], NormType::l2), norm, 1e-12 * norm);
+    EXPECT_NEAR(share_of_norm(flat.buckets()[0], NormType::l2), norm, 1e-6 * norm);  // adds in fp32
     together->step({.lr_multiplier = 1, .grad = 1});
     for (const auto& optimizer : optimizers) optimizer->step({.lr_multiplier = 1, .grad = 1});
   }
