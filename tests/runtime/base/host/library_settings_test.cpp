@@ -22,6 +22,15 @@ TEST(LibrarySettings, AreSetWhereTheUserSaidNothing) {
   EXPECT_FALSE(set_library_settings()) << "nothing is missing any more";
 }
 
+TEST(LibrarySettings, MapNoMemoryWhereDriversRefuseIt) {
+  EXPECT_TRUE(may_map_memory("6.1.0-18-amd64"));
+  EXPECT_TRUE(may_map_memory("6.8.0-1021-aws"));
+  EXPECT_TRUE(may_map_memory("6.11.0-1016-nvidia"));  // DGX
+  EXPECT_FALSE(may_map_memory("5.15.153.1-microsoft-standard-WSL2"));
+  EXPECT_FALSE(may_map_memory("4.4.0-19041-Microsoft"));
+  EXPECT_FALSE(may_map_memory("5.15.148-tegra"));
+}
+
 // torch reads the older name, too, and what it says is all of the user's settings.
 TEST(LibrarySettings, LeaveTheAllocatorToTheUserUnderBothNames) {
   for (const char* const name : {"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
