@@ -1,8 +1,9 @@
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/ops.hpp"
-#include "kernels/parallel_ranges.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {
@@ -17,7 +18,7 @@ void copy_pieces(const at::Tensor& to, const at::Tensor& from, const CopiedPiece
   auto* const into = static_cast<char*>(to.data_ptr());
   const auto* const source = static_cast<const char*>(from.const_data_ptr());
   // Threads share out the bytes, because a few pieces are long and most are short.
-  parallel_ranges(begins.back(), grain_bytes, [&](int64_t begin, int64_t end) {
+  at::parallel_for(0, begins.back(), grain_bytes, [&](int64_t begin, int64_t end) {
     auto i =
         static_cast<std::size_t>(std::upper_bound(begins.begin(), begins.end(), begin) - begins.begin() - 1);
     for (int64_t at = begin; at < end; ++i) {
