@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 const std::string golden = D9D_SOURCE_DIR "/tests/golden/earlier_checkpoint/";
 
-std::string bytes_of(const std::filesystem::path& path) {
+std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -27,11 +27,12 @@ std::string bytes_of(const std::filesystem::path& path) {
 
 // The float32 tensors of a safetensors file, by name.
 std::map<std::string, std::vector<float>> tensors_of(const std::filesystem::path& path) {
-  const std::string bytes = bytes_of(path);
+  const std::string bytes = content_of(path);
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof(length));
   std::map<std::string, std::vector<float>> tensors;
-  for (const auto& [name, entry] : nlohmann::json::parse(bytes.substr(8, length)).items()) {
+  const auto header = nlohmann::json::parse(bytes.substr(8, length));
+  for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__" || entry.at("dtype") != "F32") continue;
     const std::size_t begin = entry.at("data_offsets").at(0), end = entry.at("data_offsets").at(1);
     std::vector<float>& values = tensors[name];
@@ -43,7 +44,7 @@ std::map<std::string, std::vector<float>> tensors_of(const std::filesystem::path
 
 TEST(ACheckpointOfAnEarlierProgram, GoesOnToTheSameStateOnOneRankAndOnShards) {
   TinyJob job;
-  job.folder().write("earlier.yaml", bytes_of(golden + "job.yaml"));
+  job.folder().write("earlier.yaml", content_of(golden + "job.yaml"));
   const Words words = Words{"earlier.yaml"} + set("trainer.schedule.total_steps", "4") +
                       set("optimizer.lr", "1e-30") + set("optimizer.weight_decay", "0");
   const auto expected = tensors_of(golden + "save-4.safetensors");
