@@ -198,8 +198,8 @@ class CudaDevice final : public Device {
     c10::cuda::setCurrentCUDAStream(stream(role));
     return before;
   }
-  // The allocator takes streams only: one that waits for the event stands for it. It has no other work, so nothing waits
-  // for the event that does not need it.
+  // The allocator takes streams only: one that waits for the event stands for it. It has no other work, so
+  // nothing waits for the event that does not need it.
   void use_until(const at::Tensor& tensor, const Event& event) override {
     if (tensor.device() != place() || !event.state()) return;
     const c10::cuda::CUDAGuard guard(index_);
