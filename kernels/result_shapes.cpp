@@ -174,10 +174,15 @@ void add_recurrent(OpTable& table) {
   };
 }
 
+void add_memory(OpTable& table) {
+  using T = const at::Tensor&;
+  table.copy_pieces = [](T, T, const CopiedPieces&) {};
+}
+
 OpTable make_shapes() {
   OpTable table;
   for (const auto add : {add_dense, add_attention, add_cross_entropy, add_moe, add_experts, add_optimizer,
-                         add_cache, add_recurrent}) {
+                         add_cache, add_recurrent, add_memory}) {
     add(table);
   }
   return table;

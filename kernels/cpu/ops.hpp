@@ -12,6 +12,7 @@ const OpTable& op_table();
 void add_activation(OpTable& table);
 void add_attention(OpTable& table);
 void add_block_quantization(OpTable& table);
+void add_copy_pieces(OpTable& table);
 void add_cross_entropy(OpTable& table);
 void add_decay_gate(OpTable& table);
 void add_delta_rule(OpTable& table);

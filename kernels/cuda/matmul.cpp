@@ -4,6 +4,7 @@
 #include <ATen/ops/mm.h>
 #include <c10/core/DeviceGuard.h>
 
+#include "kernels/cuda/factors.hpp"
 #include "kernels/cuda/ops.hpp"
 
 namespace d9d::cuda {
@@ -11,12 +12,8 @@ namespace {
 
 void matmul(const at::Tensor& c, const at::Tensor& left, const at::Tensor& right, double beta) {
   const c10::DeviceGuard guard(c.device());
-  at::Tensor out = c, a = left, b = right;
-  // cuBLAS takes factors of one type, and a float32 result of bfloat16 factors.
-  if (a.scalar_type() != b.scalar_type()) {
-    a = a.to(at::kFloat);
-    b = b.to(at::kFloat);
-  }
+  at::Tensor out = c;
+  const auto [a, b] = of_one_type(left, right);  // of which cuBLAS gives float32, too
   if (a.scalar_type() == out.scalar_type()) {
     beta == 0 ? at::mm_out(out, a, b) : at::addmm_out(out, out, a, b, beta);
   } else if (out.scalar_type() == at::kFloat) {

@@ -13,6 +13,7 @@ const kernels::OpTable& op_table();
 void add_activation(kernels::OpTable& table);
 void add_attention(kernels::OpTable& table);
 void add_block_quantization(kernels::OpTable& table);
+void add_copy_pieces(kernels::OpTable& table);
 void add_cross_entropy(kernels::OpTable& table);
 void add_decay_gate(kernels::OpTable& table);
 void add_delta_rule(kernels::OpTable& table);

@@ -8,6 +8,7 @@
 #include "kernels/ops/cross_entropy_ops.hpp"
 #include "kernels/ops/dense_ops.hpp"
 #include "kernels/ops/expert_ops.hpp"
+#include "kernels/ops/memory_ops.hpp"
 #include "kernels/ops/moe_ops.hpp"
 #include "kernels/ops/optimizer_ops.hpp"
 #include "kernels/ops/recurrent_ops.hpp"
@@ -22,6 +23,7 @@ struct OpTable : DenseOps,
                  MoeOps,
                  ExpertOps,
                  OptimizerOps,
-                 RecurrentOps {};
+                 RecurrentOps,
+                 MemoryOps {};
 
 }  // namespace d9d::kernels

@@ -58,7 +58,7 @@ void for_tensors(T& value, F&& f) {
                   std::is_same_v<Value, AdamWSettings> || std::is_same_v<Value, RoundingNoise> ||
                   std::is_same_v<Value, RandomKey> || std::is_same_v<Value, BlockPlace> ||
                   std::is_same_v<Value, DeltaRuleOptions> || std::is_same_v<Value, CacheStretches> ||
-                  std::is_same_v<Value, std::optional<double>>);
+                  std::is_same_v<Value, CopiedPieces> || std::is_same_v<Value, std::optional<double>>);
   }
 }
 

@@ -38,6 +38,7 @@ constexpr std::uint32_t written_arguments() {
   if (is.template operator()<&T::quantize_blocks>()) return at(3, 4);
   if (is.template operator()<&T::dequantize_blocks>()) return at(4);
   if (is.template operator()<&T::short_convolution_dw>()) return at(2);
+  if (is.template operator()<&T::copy_pieces>()) return at(0);
   return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/comm/factory.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -7,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/decorators/checked.hpp"
+#include "runtime/comm/group_use.hpp"
 #include "runtime/comm/nccl/world.hpp"
 #include "runtime/comm/processes/hybrid.hpp"
 #include "runtime/comm/shared_memory/single.hpp"
@@ -116,7 +119,7 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
   D9D_CHECK(group.one_node || transport_ != nullptr,
             "group {} spans nodes and there is no transport between them", group.name);
   const bool of_host = on_host || options_.devices.kind == DeviceCollectives::Kind::none;
-  std::unique_ptr<Communicator> communicator = of_host ? open_host(group) : open_devices(group);
+  std::unique_ptr<Communicator> communicator = of_host ? open_host(group) : open_devices(group, use);
   if (!options_.check_collectives) return communicator;
   return make_checked(std::move(communicator), group.ranks[static_cast<std::size_t>(group.index)]);
 }
@@ -125,11 +128,16 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_host(const Group& group)
   return group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group);
 }
 
-std::unique_ptr<Communicator> CommunicatorFactory::open_devices(const Group& group) const {
+std::unique_ptr<Communicator> CommunicatorFactory::open_devices(const Group& group,
+                                                                const std::string& use) const {
   if (options_.devices.kind == DeviceCollectives::Kind::nccl) {
     const int rank = group.ranks[static_cast<std::size_t>(group.index)];
     nccl::World& world = worlds_->of(rank, options_, [this](const Group& host) { return open_host(host); });
-    auto communicator = world.open(group);
+    const std::string shared =
+        is_launched_beside_compute(use)
+            ? fmt::format("beside compute[{}]@{}", fmt::join(group.ranks, ","), options_.epoch)
+            : "";
+    auto communicator = world.open(group, shared);
     if (options_.devices.call_timeout.count() > 0) communicator->set_timeout(options_.devices.call_timeout);
     return communicator;
   }

@@ -70,7 +70,7 @@ class CommunicatorFactory {
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use, bool on_host = false) const;
   Group pair_of(int rank, int sender, int receiver) const;
   std::unique_ptr<Communicator> open_host(const Group& group) const;
-  std::unique_ptr<Communicator> open_devices(const Group& group) const;
+  std::unique_ptr<Communicator> open_devices(const Group& group, const std::string& use) const;
   std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;
 
   const Plan& plan_;

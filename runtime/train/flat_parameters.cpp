@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "runtime/base/error.hpp"
+#include "runtime/tensor/flat_place.hpp"
 #include "runtime/tensor/gradient.hpp"
 #include "runtime/tensor/tied.hpp"
 #include "runtime/train/flat_buffer.hpp"
@@ -130,8 +131,12 @@ std::vector<GradientBucket> lay_out(const std::vector<StageParameter>& parameter
     bucket.tied = key.tied_copy.has_value();
     set_replicas(bucket, parameters[cut[i].front()].layout);
     end = bucket.begin = aligned(end, key);
+    const at::Tensor* previous = nullptr;
     for (const std::size_t member : cut[i]) {
       check_block(parameters[member]);
+      // Of a unit only the optimizer reads shards, and they are gathered as one stretch.
+      if (previous != nullptr && !bucket.unit) end = begin_behind(*previous, end, parameters[member].tensor);
+      previous = &parameters[member].tensor;
       bucket.segments.push_back({member, end, parameters[member].tensor.numel()});
       end += bucket.segments.back().count;
     }

@@ -6,10 +6,11 @@
 // dtype, and the same updates of a step move them. The copies of tied weights (tensor/tied.hpp) are families of their
 // own with the same layout on both stages. The shards of a unit (sharded_unit.hpp) are a bucket of their own.
 //
-// Within a family parameters are in definition order. Those of one module (q, k, v; gate, up) have
-// no gaps between them, so that kernels can use them as one matrix. Only a bucket's first parameter
-// is aligned to 64 bytes. Buckets are numbered in the order in which backward completes them: from
-// the last parameter to the first.
+// Within a family parameters are in definition order. Weights of one input (q, k, v; gate, up) have
+// no gaps between them, so that kernels can use them as one matrix. Any other parameter begins where
+// kernels can read 16 bytes at once (tensor/flat_place.hpp), a bucket's first one at 64 bytes; the gaps before it
+// are zeros in values, gradients and optimizer state, and are in no checkpoint. Shards of a unit have no gaps.
+// Buckets are numbered in the order in which backward completes them: from the last parameter to the first.
 
 #include <ATen/core/Tensor.h>
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "kernels/copy_pieces.hpp"
 #include "kernels/memory/host_values.hpp"
 #include "kernels/run_op.hpp"
 #include "runtime/comm/device_plugin.hpp"
@@ -266,6 +267,40 @@ void optimizers(Bench& bench, const at::TensorOptions& bf16) {
       [&] { at::linalg_vector_norm(grad).item(); });
 }
 
+// A layer of Qwen3-1.7B as 8 ranks gathered it, put together; torch: a copy_ for each piece.
+void shards(Bench& bench, const at::TensorOptions& bf16) {
+  constexpr int64_t ranks = 8, head = 128, inner = 6144;
+  const int64_t lengths[] = {hidden_size * hidden_size,
+                             hidden_size * hidden_size / 2,
+                             hidden_size * hidden_size / 2,
+                             hidden_size * hidden_size,
+                             head,
+                             head,
+                             hidden_size,
+                             hidden_size,
+                             hidden_size * inner,
+                             hidden_size * inner,
+                             hidden_size * inner};
+  int64_t whole = 0;
+  for (const int64_t length : lengths) whole += length;
+  d9d::kernels::CopiedPieces pieces;
+  int64_t begin = 0;
+  for (const int64_t length : lengths) {
+    const int64_t count = length / ranks;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      pieces.push_back({begin + rank * count, rank * (whole / ranks) + begin / ranks, count});
+    begin += length;
+  }
+  const at::Tensor from = at::randn({whole}, bf16), to = at::empty_like(from);
+  bench.line(
+      "copy_pieces, 88 of a layer", bytes_of({from, to}), 0,
+      [&] { d9d::kernels::copy_pieces(to, from, pieces); },
+      [&] {
+        for (const auto& piece : pieces)
+          to.narrow(0, piece.to, piece.count).copy_(from.narrow(0, piece.from, piece.count));
+      });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -274,7 +309,8 @@ int main(int argc, char** argv) try {
   const auto bf16 = at::TensorOptions(at::kBFloat16).device(device->place());
   Bench bench(*device, argc > 1 ? argv[1] : "");
   bench.measure_ceilings(bf16);
-  for (const auto part : {norms, heads, elementwise, vocabulary, attention, products, experts, optimizers})
+  for (const auto part :
+       {norms, heads, elementwise, vocabulary, attention, products, experts, optimizers, shards})
     part(bench, bf16);
   return 0;
 } catch (const std::exception& error) {

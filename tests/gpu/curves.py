@@ -27,8 +27,17 @@ def compare(expected, given, most_of_loss, most_of_norm):
     for cpu, gpu in zip(of_cpu, of_gpu):
         for key, most in ("loss", most_of_loss), ("grad_norm", most_of_norm):
             if not abs(cpu[key] - gpu[key]) <= most * abs(cpu[key]):
+                print_both(of_cpu, of_gpu)
                 sys.exit(f"step {cpu['step']}: {key} is {gpu[key]} in {given}, {cpu[key]} in {expected}")
     print(f"{given}: {len(of_gpu)} losses as those of {expected}, the last one {of_gpu[-1]['loss']:.6f}")
+
+
+# A tie of a router or the sign of a tiny gradient shows at one step and grows; a wrong kernel shows at the first.
+def print_both(of_cpu, of_gpu):
+    print("step, loss and norm of the CPU, of the GPU, their relative differences")
+    for cpu, gpu in zip(of_cpu, of_gpu):
+        apart = [abs(cpu[key] - gpu[key]) / max(abs(cpu[key]), 1e-30) for key in ("loss", "grad_norm")]
+        print(cpu["step"], cpu["loss"], cpu["grad_norm"], gpu["loss"], gpu["grad_norm"], *(f"{x:.1e}" for x in apart))
 
 
 def equal(first, second):

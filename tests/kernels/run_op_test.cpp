@@ -35,6 +35,7 @@ struct Argument {
   operator d9d::kernels::RandomKey() const { return {}; }
   operator d9d::kernels::BlockPlace() const { return {}; }
   operator d9d::kernels::CacheStretches() const { return {}; }
+  operator d9d::kernels::CopiedPieces() const { return {}; }
   operator d9d::kernels::DeltaRuleOptions() const { return {}; }
   operator d9d::kernels::RopeStyle() const { return d9d::kernels::RopeStyle::half; }
   operator d9d::kernels::CodeBook() const { return d9d::kernels::CodeBook::positive; }

@@ -63,9 +63,9 @@ DeviceCollectives device_collectives(const ParallelCase& given) {
   using Kind = DeviceCollectives::Kind;
   if (!given.delayed) return {};
   if (!given.nccl) return {.kind = Kind::local};
-  return {.kind = Kind::nccl, .nccl = &nccl::emulated_nccl(), .device_of = [given](int rank) {
-            return device_of(given, rank);
-          }};
+  const nccl::Api* const table = given.nccl_table != nullptr ? given.nccl_table : &nccl::emulated_nccl();
+  return {
+      .kind = Kind::nccl, .nccl = table, .device_of = [given](int rank) { return device_of(given, rank); }};
 }
 
 at::Tensor block_of(at::Tensor global, const Slice& slice) {

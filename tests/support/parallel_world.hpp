@@ -19,6 +19,10 @@ namespace d9d {
 class RankWorker;
 }
 
+namespace d9d::nccl {
+struct Api;
+}
+
 namespace d9d::test {
 
 struct ParallelCase {
@@ -38,6 +42,7 @@ struct ParallelCase {
   bool delayed = false;                 // rank n computes on the device delayed:n; else all on the CPU
   int devices = 0;                      // so many of them are shared by the ranks in turn; 0: one each
   bool nccl = false;  // between them by NCCL's communicators (devices/delayed/nccl/emulated.hpp)
+  const nccl::Api* nccl_table = nullptr;      // these functions; null: emulated_nccl()
   std::chrono::milliseconds timeout{60'000};  // of a collective
   int updates = 0;                            // steps before the one that is looked at, each with an update
   // A snapshot after each of those updates, whose files are written here behind the update after it, as

@@ -7,6 +7,7 @@
 #include "actors/collective.hpp"
 #include "actors/tensor_lane.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/comm/group_use.hpp"
 #include "runtime/pipeline/parcel_wire.hpp"
 #include "runtime/rank/group/group_worker.hpp"
 #include "runtime/rank/group/rank_gradients.hpp"
@@ -48,7 +49,7 @@ std::vector<CastMember> RankLinks::collectives() const {
                                   collective(metric_group, "metrics", world)};
   int index = first_gradient_group;
   for (const GradientGroup& group : process_.prepared.plan.gradient_groups)
-    members.push_back(collective(index++, "gradients", group));
+    members.push_back(collective(index++, gradients_use, group));
   return members;
 }
 

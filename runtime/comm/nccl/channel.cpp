@@ -79,7 +79,7 @@ Channel::~Channel() {
 void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Call& call) {
   std::deque<Launch> gone;  // freed without the lock
   const std::lock_guard lock(mutex_);
-  failed_.throw_if_set(what.operation, group().name, backend);
+  failed_.throw_if_set(what.operation, caller_of(what), backend);
   require_cuda(api().use_device(options_.device), what);
   drop_done(gone);
   Launch launch{what, std::move(tensors), take_event(what), take_event(what)};
@@ -105,7 +105,7 @@ void Channel::launch(const What& what, std::vector<at::Tensor> tensors, const Ca
 LoggedWork Channel::logged_from_here(const What& what, const std::vector<at::Tensor>& tensors) const {
   if (WorkLog::current_if_detailed() == nullptr || api().record_time == nullptr) return {};
   LoggedWork work{.kind = LoggedWork::Kind::collective,
-                  .name = fmt::format("{} {}", what.operation, group().name),
+                  .name = fmt::format("{} {}", what.operation, caller_of(what)),
                   .stream = StreamRole::communicate,
                   .begun = api().record_time(options_.device, stream_)};
   for (const at::Tensor& tensor : tensors) work.bytes = std::max<std::uint64_t>(work.bytes, tensor.nbytes());
@@ -113,13 +113,13 @@ LoggedWork Channel::logged_from_here(const What& what, const std::vector<at::Ten
 }
 
 // Measures how long the caller's stream waits for the launches.
-WorkTimer Channel::stall_from_here() const {
+WorkTimer Channel::stall_from_here(const std::string& caller) const {
   WorkLog* const log = WorkLog::current_if_detailed();
   if (log == nullptr) return {};
   Device& device = device_of({api().device_type, static_cast<c10::DeviceIndex>(options_.device)});
   const StreamRole role = device.current_stream();
   if (!computes(role)) return {};
-  return {log, device, {.kind = LoggedWork::Kind::stall, .name = "wait for " + group().name, .stream = role}};
+  return {log, device, {.kind = LoggedWork::Kind::stall, .name = "wait for " + caller, .stream = role}};
 }
 
 void Channel::add_to_log(LoggedWork work) const {
@@ -128,16 +128,16 @@ void Channel::add_to_log(LoggedWork work) const {
   WorkLog::current()->add(std::move(work));
 }
 
-void Channel::wait() {
-  const What what{"wait", "", ""};
+void Channel::wait(const std::string& caller) {
+  const What what{"wait", "", "", caller};
   std::deque<Launch> gone;
   const std::lock_guard lock(mutex_);
-  failed_.throw_if_set(what.operation, group().name, backend);
+  failed_.throw_if_set(what.operation, caller_of(what), backend);
   drop_done(gone);
   if (launches_.empty()) return;
   require_cuda(api().use_device(options_.device), what);
   // A stream runs in order: when the last launch is done, all are.
-  WorkTimer stall = stall_from_here();
+  WorkTimer stall = stall_from_here(caller);
   require_cuda(api().stream_waits(api().current_stream(options_.device), launches_.back().done), what);
   stall.end();
 }
@@ -166,8 +166,8 @@ void Channel::close() noexcept {
   }
 }
 
-void Channel::check() const {
-  failed_.throw_if_set("check", group().name, backend);
+void Channel::check(const std::string& caller) const {
+  failed_.throw_if_set("check", caller, backend);
 }
 
 void Channel::abort(const std::string& reason) noexcept {
@@ -226,7 +226,7 @@ int Channel::settled(int result, const What& what) {
   const auto begin = steady_clock::now(), deadline = begin + timeout_.load();
   while (result == in_progress) {
     if (options_.ended && options_.ended->is_set()) failed_.set(options_.ended->reason());
-    failed_.throw_if_set(what.operation, group().name, backend);
+    failed_.throw_if_set(what.operation, caller_of(what), backend);
     if (steady_clock::now() > deadline) {
       failed_.set(
           fmt::format("the ranks {} did not all come within {} ms", members(), timeout_.load().count()));
@@ -246,13 +246,13 @@ void Channel::require(int result, const What& what) {
   if (result == success) return;
   failed_.set(fmt::format("{}: {}: {}", launch_text(what), api().text_of(result),
                           comm_ == nullptr ? "" : api().last_error(comm_)));
-  failed_.throw_if_set(what.operation, group().name, backend);
+  failed_.throw_if_set(what.operation, caller_of(what), backend);
 }
 
 void Channel::require_cuda(int result, const What& what) {
   if (result == success) return;
   failed_.set(fmt::format("{}: CUDA: {}", launch_text(what), api().cuda_text_of(result)));
-  failed_.throw_if_set(what.operation, group().name, backend);
+  failed_.throw_if_set(what.operation, caller_of(what), backend);
 }
 
 Event Channel::take_event(const What& what) {

@@ -1,5 +1,6 @@
 #pragma once
-// One NCCL communicator with its stream. A launch keeps its tensors until the GPU is done with them.
+// One NCCL communicator with its stream, of one group or of several with the same ranks (group_use.hpp). A launch keeps
+// its tensors until the GPU is done with them.
 // After a failure all calls throw the same error, whether a call or the thread of the Watch found it.
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/comm/abort_flag.hpp"
@@ -30,6 +32,7 @@ class Channel {
     const char* operation;
     std::string shape;  // equal on all members: "(float, 1000 elements)"
     std::string with;
+    std::string group = {};  // that calls; "": the channel's
   };
 
   // Waits until `open` has made the communicator. Environment error after the timeout.
@@ -40,8 +43,8 @@ class Channel {
 
   // Queues call() behind all work of the caller's stream. Keeps `tensors` until the GPU is done with them.
   void launch(const What& what, std::vector<at::Tensor> tensors, const Call& call);
-  // Makes the caller's stream wait for all launches. The host does not wait.
-  void wait();
+  // Makes the caller's stream wait for all launches. The host does not wait. `caller`: the group, for errors.
+  void wait(const std::string& caller);
   // Makes the host wait until the GPU is done with all launches.
   void finish(const char* operation);
   // Does the same and frees the communicator. Do not launch afterwards. Does nothing after a failure.
@@ -56,7 +59,7 @@ class Channel {
   const Group& group() const { return options_.group; }
   const Api& api() const { return options_.api; }
   // Throws the environment error of a failed channel.
-  void check() const;
+  void check(const std::string& caller) const;
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -74,10 +77,13 @@ class Channel {
   Event take_event(const What& what);
   void drop_done(std::deque<Launch>& gone);
   std::optional<std::string> overdue();
+  const std::string& caller_of(const What& what) const {
+    return what.group.empty() ? group().name : what.group;
+  }
   std::string members() const;
   std::string launch_text(const What& what) const;
   LoggedWork logged_from_here(const What& what, const std::vector<at::Tensor>& tensors) const;
-  WorkTimer stall_from_here() const;
+  WorkTimer stall_from_here(const std::string& caller) const;
   void add_to_log(LoggedWork work) const;
   void fail(const What& what, const std::string& reason, std::chrono::milliseconds patience);
   void end_communicator() noexcept;

@@ -27,23 +27,15 @@ std::size_t count_of(const at::Tensor& tensor) {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(std::unique_ptr<Channel> channel, std::unique_ptr<Communicator> host,
-                   std::shared_ptr<Watch> watch)
+  NcclCommunicator(Group group, std::shared_ptr<Channel> channel, std::unique_ptr<Communicator> host)
       : Communicator(/*late=*/true),
+        group_(std::move(group)),
         host_(std::move(host)),
-        watch_(std::move(watch)),
-        channel_(std::move(channel)) {
-    watch_->add(*channel_);
-  }
-  // The Watch still looks at the channel while close() waits, so deadlines hold then, too.
-  ~NcclCommunicator() override {
-    channel_->close();
-    watch_->remove(*channel_);
-  }
+        channel_(std::move(channel)) {}
 
-  int rank() const override { return channel_->group().index; }
-  int size() const override { return channel_->group().size(); }
-  const std::string& name() const override { return channel_->group().name; }
+  int rank() const override { return group_.index; }
+  int size() const override { return group_.size(); }
+  const std::string& name() const override { return group_.name; }
   const std::string& backend() const override { return backend_; }
 
   void start_all_reduce(at::Tensor& tensor, ReduceOp op) override {
@@ -141,8 +133,8 @@ class NcclCommunicator final : public Communicator {
     wait();
   }
 
-  void wait() override { channel_->wait(); }
-  void check() const override { channel_->check(); }
+  void wait() override { channel_->wait(name()); }
+  void check() const override { channel_->check(name()); }
 
   void abort(const std::string& reason) noexcept override {
     channel_->abort(reason);
@@ -159,7 +151,7 @@ class NcclCommunicator final : public Communicator {
   bool is_of_host(const at::Tensor& tensor) const { return tensor.device().type() != api().device_type; }
   static bool goes_on(int result) { return result == success || result == in_progress; }
   std::string rank_text(int index) const {
-    return fmt::format("rank {}", channel_->group().ranks[static_cast<std::size_t>(index)]);
+    return fmt::format("rank {}", group_.ranks[static_cast<std::size_t>(index)]);
   }
 
   int send_in(const at::Tensor& tensor, int peer, Comm comm, Stream stream) const {
@@ -168,22 +160,32 @@ class NcclCommunicator final : public Communicator {
   int receive_in(at::Tensor& tensor, int peer, Comm comm, Stream stream) const {
     return api().receive(tensor.data_ptr(), count_of(tensor), tensor.scalar_type(), peer, comm, stream);
   }
-  void launch(const Channel::What& what, std::vector<at::Tensor> tensors, const Channel::Call& call) {
+  void launch(Channel::What what, std::vector<at::Tensor> tensors, const Channel::Call& call) {
+    what.group = name();
     channel_->launch(what, std::move(tensors), call);
   }
 
+  const Group group_;
   const std::unique_ptr<Communicator> host_;
-  const std::shared_ptr<Watch> watch_;
-  const std::unique_ptr<Channel> channel_;
+  const std::shared_ptr<Channel> channel_;
   const std::string backend_ = "nccl";
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_communicator(std::unique_ptr<Channel> channel,
-                                                std::unique_ptr<Communicator> host,
-                                                std::shared_ptr<Watch> watch) {
-  return std::make_unique<NcclCommunicator>(std::move(channel), std::move(host), std::move(watch));
+std::shared_ptr<Channel> watched(std::unique_ptr<Channel> channel, std::shared_ptr<Watch> watch) {
+  watch->add(*channel);
+  // The Watch still looks at the channel while close() waits, so deadlines hold then, too.
+  return {channel.release(), [watch = std::move(watch)](Channel* last) {
+            last->close();
+            watch->remove(*last);
+            delete last;
+          }};
+}
+
+std::unique_ptr<Communicator> make_communicator(Group group, std::shared_ptr<Channel> channel,
+                                                std::unique_ptr<Communicator> host) {
+  return std::make_unique<NcclCommunicator>(std::move(group), std::move(channel), std::move(host));
 }
 
 }  // namespace d9d::nccl

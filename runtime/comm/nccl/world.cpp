@@ -1,6 +1,9 @@
 #include "runtime/comm/nccl/world.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <mutex>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
@@ -32,6 +35,34 @@ UniqueId shared_id(const Api& api, Communicator& host) {
 
 }  // namespace
 
+// The channels that groups share, by name. Thread-safe.
+class SharedChannels {
+ public:
+  // Another thread of the rank that wants the same channel waits while `connect` does.
+  std::shared_ptr<Channel> of(const std::string& name,
+                              const std::function<std::shared_ptr<Channel>()>& connect) {
+    std::shared_ptr<Place> place;
+    {
+      const std::lock_guard lock(mutex_);
+      std::shared_ptr<Place>& found = places_[name];
+      if (!found) found = std::make_shared<Place>();
+      place = found;
+    }
+    const std::lock_guard lock(place->connecting);
+    std::shared_ptr<Channel> channel = place->channel.lock();
+    if (!channel) place->channel = channel = connect();
+    return channel;
+  }
+
+ private:
+  struct Place {
+    std::mutex connecting;
+    std::weak_ptr<Channel> channel;
+  };
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Place>> places_;
+};
+
 // Shared by all communicators of a rank, so that they may outlive the World.
 struct World::Shared {
   Shared(WorldOptions with, OpenHost host)
@@ -42,6 +73,7 @@ struct World::Shared {
   const WorldOptions options;
   const OpenHost open_host;
   const std::shared_ptr<Witnesses> witnesses;
+  SharedChannels channels;
   const std::shared_ptr<Watch> watch = std::make_shared<Watch>();
   const std::shared_ptr<comm::AbortFlag> ended = std::make_shared<comm::AbortFlag>();
 };
@@ -51,7 +83,7 @@ World::World(WorldOptions options, OpenHost open_host)
 
 World::~World() = default;
 
-std::unique_ptr<Communicator> World::connected(const Group& group) const {
+std::shared_ptr<Channel> World::connected(const Group& group) const {
   const WorldOptions& options = shared_->options;
   const Api& api = *options.api;
   const auto init = group.one_node || api.init_across == nullptr ? api.init : api.init_across;
@@ -66,15 +98,24 @@ std::unique_ptr<Communicator> World::connected(const Group& group) const {
                                                .witnesses = shared_->witnesses,
                                                .ended = shared_->ended},
                                 [&](Comm* comm) { return init(comm, group.size(), id, group.index); });
-  return make_communicator(std::move(channel), shared_->open_host(named(group, "/host")), shared_->watch);
+  return watched(std::move(channel), shared_->watch);
 }
 
-std::unique_ptr<Communicator> World::open(const Group& group) {
+std::unique_ptr<Communicator> World::open(const Group& group, const std::string& shared) {
   const WorldOptions& options = shared_->options;
   shared_->ended->throw_if_set("open", group.name, "nccl");
   options.openings->begin(options.rank, group.name);
   try {
-    auto communicator = connected(group);
+    std::shared_ptr<Channel> channel;
+    if (shared.empty()) {
+      channel = connected(group);
+    } else {
+      Group of_all = group;
+      of_all.name = shared;
+      channel = shared_->channels.of(shared, [&] { return connected(of_all); });
+    }
+    auto communicator =
+        make_communicator(group, std::move(channel), shared_->open_host(named(group, "/host")));
     options.openings->end(options.rank, group.name);
     return communicator;
   } catch (const Error& error) {

@@ -34,7 +34,9 @@ class World {
   // that other ranks wait to open. NCCL connects the members in their first call, which all must make
   // at the same place of their programs. Calls with CPU tensors go to a communicator of the host. The
   // communicator may outlive the World.
-  std::unique_ptr<Communicator> open(const Group& group);
+  // `shared`: groups with the same text have the same ranks, and share an NCCL communicator (group_use.hpp). The first
+  // of them that a rank opens connects it, whichever that is on the others. Empty: the group has one of its own.
+  std::unique_ptr<Communicator> open(const Group& group, const std::string& shared = "");
   // Sets the timeout of calls in all open groups. From any thread.
   void set_call_timeout(std::chrono::milliseconds timeout);
   // Fails all groups, and every open() that waits or comes later. From any thread.
@@ -42,7 +44,7 @@ class World {
 
  private:
   struct Shared;
-  std::unique_ptr<Communicator> connected(const Group& group) const;
+  std::shared_ptr<Channel> connected(const Group& group) const;
 
   const std::shared_ptr<Shared> shared_;
 };

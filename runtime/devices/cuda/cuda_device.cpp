@@ -176,7 +176,8 @@ class CudaDevice final : public Device {
         events_(std::make_shared<EventPool>(index)),
         streams_{c10::cuda::getDefaultCUDAStream(index_), c10::cuda::getStreamFromPool(true, index_),
                  c10::cuda::getStreamFromPool(false, index_), c10::cuda::getStreamFromPool(false, index_),
-                 c10::cuda::getStreamFromPool(false, index_)} {}
+                 c10::cuda::getStreamFromPool(false, index_)},
+        lifetimes_(c10::cuda::getStreamFromPool(false, index_)) {}
 
   c10::Device place() const override { return {c10::kCUDA, index_}; }
   Event record(StreamRole role) override {
@@ -185,10 +186,8 @@ class CudaDevice final : public Device {
   Event record_time(StreamRole role) override { return timed_event(index_, stream(role).stream()); }
   void wait(StreamRole role, const Event& event) override {
     if (!event.state()) return;
-    const auto* const recorded = dynamic_cast<const RecordedEvent*>(event.state().get());
-    D9D_CHECK(recorded != nullptr, "a GPU cannot wait for an event of another kind of device");
     const c10::cuda::CUDAGuard guard(index_);
-    check(cudaStreamWaitEvent(stream(role).stream(), recorded->event(), 0),
+    check(cudaStreamWaitEvent(stream(role).stream(), recorded(event).event(), 0),
           "a stream that waits for an event");
   }
   void use(const at::Tensor& tensor, StreamRole role) override {
@@ -200,11 +199,14 @@ class CudaDevice final : public Device {
     c10::cuda::setCurrentCUDAStream(stream(role));
     return before;
   }
-  // The allocator takes streams only: one that waits for the event stands for it.
+  // The allocator takes streams only: one that waits for the event stands for it. It has no other work, so
+  // nothing waits for the event that does not need it.
   void use_until(const at::Tensor& tensor, const Event& event) override {
-    if (tensor.device() != place()) return;
-    wait(StreamRole::copy_out, event);
-    use(tensor, StreamRole::copy_out);
+    if (tensor.device() != place() || !event.state()) return;
+    const c10::cuda::CUDAGuard guard(index_);
+    check(cudaStreamWaitEvent(lifetimes_.stream(), recorded(event).event(), 0),
+          "a stream that waits for an event");
+    c10::cuda::CUDACachingAllocator::recordStream(tensor.storage().data_ptr(), lifetimes_);
   }
   // Between GPUs not by copy_, which runs on the stream of the GPU it reads and makes that one wait for ours.
   void copy(const at::Tensor& into, const at::Tensor& from) override {
@@ -264,6 +266,11 @@ class CudaDevice final : public Device {
   }
 
  private:
+  static const RecordedEvent& recorded(const Event& event) {
+    const auto* const recorded = dynamic_cast<const RecordedEvent*>(event.state().get());
+    D9D_CHECK(recorded != nullptr, "a GPU cannot wait for an event of another kind of device");
+    return *recorded;
+  }
   const c10::cuda::CUDAStream& stream(StreamRole role) const {
     return streams_[static_cast<std::size_t>(role)];
   }
@@ -271,6 +278,7 @@ class CudaDevice final : public Device {
   const c10::DeviceIndex index_;
   const std::shared_ptr<EventPool> events_;
   const std::array<c10::cuda::CUDAStream, stream_roles.size()> streams_;
+  const c10::cuda::CUDAStream lifetimes_;  // use_until()
 };
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/comm/group_use.hpp"
 #include "runtime/nn/plan/gathered_unit.hpp"
+#include "runtime/tensor/flat_place.hpp"
 
 namespace d9d {
 namespace {
@@ -145,9 +147,14 @@ UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string
   ShardMap map;
   map.shard_sizes.resize(static_cast<std::size_t>(strategy.mesh.axis_size(strategy.axis)));
   std::vector<UnitWeight> weights;
+  std::vector<std::int64_t> begins;
   std::int64_t own = 0;
   for (StageParameter* const member : members) {
     member->layout = sharded(*member, strategy);
+    // Kernels read whole weights. The gaps between them are in no shard.
+    if (!begins.empty())
+      map.whole_size = begin_behind(members[begins.size() - 1]->tensor, map.whole_size, member->tensor);
+    begins.push_back(map.whole_size);
     add_to_map(member->layout, member->tensor.numel(), strategy.axis, map);
     own += member->layout.local_slice().num_elements();
   }
@@ -160,7 +167,8 @@ UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string
     at::Tensor shard = shards.narrow(0, begin, count).view(shape).detach();
     shard.requires_grad_(member->tensor.requires_grad());
     begin += count;
-    weights.push_back({std::exchange(member->tensor, shard), shard});
+    const std::int64_t in_whole = begins[weights.size()];
+    weights.push_back({std::exchange(member->tensor, shard), shard, in_whole});
   }
   GatheredUnitOptions options = strategy.options;
   options.name = name;
@@ -232,7 +240,7 @@ std::optional<Strategy> strategy_of(const std::string& domain, const std::string
   const Mesh& mesh = groups.domains().mesh_for(domain);
   if (mesh.axis_size(axis) == 1) return std::nullopt;
   options.axes = {axis};
-  options.communicator = groups.open(domain, {axis}, "gather");
+  options.communicator = groups.open(domain, {axis}, gather_use);
   options.thread = groups.communication_thread();
   return Strategy{axis, all_axes, mesh, groups, std::move(options)};
 }

@@ -32,11 +32,9 @@ GatheredUnit::GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> 
     : options_(std::move(options)), weights_(std::move(weights)), map_(std::move(map)) {
   const at::Tensor& first = weights_.front().weight;
   values_ = WholeBuffer(map_.whole_size, first.options().requires_grad(false));
-  std::int64_t begin = 0;
   for (const UnitWeight& each : weights_) {
     at::Tensor weight = each.weight;
-    weight.set_data(values_.view(begin, weight.sizes()));
-    begin += weight.numel();
+    weight.set_data(values_.view(each.begin, weight.sizes()));
   }
 }
 
@@ -58,12 +56,10 @@ void GatheredUnit::attach() {
   const at::Tensor& gradient = weights_.front().shard.grad();
   if (!is_trainable() || !gradient.defined()) return;
   gradients_ = WholeBuffer(map_.whole_size, gradient.options());
-  std::int64_t begin = 0;
   for (const UnitWeight& each : weights_) {
     at::Tensor weight = each.weight;
     // Kernels add to a defined gradient instead of replacing it. It has no memory before open_gradient().
-    set_gradient(weight, gradients_.view(begin, weight.sizes()));
-    begin += weight.numel();
+    set_gradient(weight, gradients_.view(each.begin, weight.sizes()));
   }
 }
 

@@ -34,6 +34,7 @@ struct GatheredUnitOptions {
 struct UnitWeight {
   at::Tensor weight;
   at::Tensor shard;
+  std::int64_t begin = 0;  // of the weight in the whole unit, in elements
 };
 
 class GatheredUnit final : public ShardedUnit {

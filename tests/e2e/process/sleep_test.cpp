@@ -93,6 +93,9 @@ TEST_F(Sleep, ByAnActorLeavesEveryMeshAndOptimizerAsItWas) {
   expect_unchanged("both", set("mesh.data_parallel_shard", "2") + set("mesh.pipeline_parallel", "2"));
   expect_unchanged("late", mesh(1, 2) + set("node.device", "delayed"));
   expect_unchanged("nccl", mesh(1, 2) + set("node.device", "delayed") + set("node.collectives", "nccl"));
+  // Gathers and gradients open their one communicator on several threads.
+  expect_unchanged("shared", set("mesh.data_parallel_shard", "2") + set("node.device", "delayed") +
+                                 set("node.collectives", "nccl"));
   expect_unchanged("buffers",
                    set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_events_plugin.so, " D9D_BINARY_DIR
                                   "/tests/e2e/libd9d_buffers_plugin.so]") +

@@ -2,6 +2,8 @@
 // mesh of the CPU in every order of work, and an error with the group's name where a collective does not end.
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 #include "runtime/device/host_waits.hpp"
 #include "runtime/devices/delayed/machine.hpp"
 #include "runtime/devices/delayed/nccl/emulated.hpp"
@@ -89,6 +91,42 @@ TEST(NcclMesh, PipelinesHaveTheBitsOfTheCpu) {
   ParallelCase tied = case_of({.pipeline_parallel = 2, .data_parallel_shard = 2});
   tied.model.tie_word_embeddings = true;
   expect_bits_with_nccl(tied);
+}
+
+// How many NCCL communicators the ranks of a step connect, by their ranks.
+std::atomic<int>& connected() {
+  static std::atomic<int> by_all = 0;
+  return by_all;
+}
+int communicators_of_a_rank(ParallelCase given) {
+  static const nccl::Api counting = [] {
+    nccl::Api api = nccl::emulated_nccl();
+    api.init = [](nccl::Comm* comm, int size, const nccl::UniqueId& id, int rank) {
+      ++connected();
+      return nccl::emulated_nccl().init(comm, size, id, rank);
+    };
+    return api;
+  }();
+  given.delayed = given.nccl = true;
+  given.nccl_table = &counting;
+  connected() = 0;
+  train_once(given);
+  EXPECT_EQ(connected() % given.mesh.world_size(), 0);
+  return connected() / given.mesh.world_size();
+}
+
+// Gathers and gradients of the same ranks have one; layers have their own.
+TEST(NcclMesh, ConnectsOneCommunicatorForAllThatIsBesideComputeOnTheSameRanks) {
+  EXPECT_EQ(communicators_of_a_rank(case_of({.data_parallel_replicate = 2})), 1);  // 2: dense, experts
+  EXPECT_EQ(communicators_of_a_rank(case_of({.data_parallel_shard = 2})), 1);      // 5: gather, and gradients
+  EXPECT_EQ(communicators_of_a_rank(case_of({.data_parallel_shard = 4}, Qwen3Kind::moe)), 1);
+  // Shards, their replicas, and all ranks.
+  EXPECT_EQ(communicators_of_a_rank(case_of({.data_parallel_replicate = 2, .data_parallel_shard = 2})), 3);
+  // Layers; gathers and gradients of tensor-parallel blocks; what is in no block; all ranks.
+  EXPECT_EQ(communicators_of_a_rank(case_of({.data_parallel_shard = 2, .tensor_parallel = 2})), 4);
+  // Experts are exchanged over the ranks that gather, but beside them.
+  EXPECT_EQ(
+      communicators_of_a_rank(case_of({.data_parallel_shard = 2, .expert_parallel = 2}, Qwen3Kind::moe)), 2);
 }
 
 TEST(NcclMesh, EndsAStepWhoseCollectiveDoesNot) {

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/train/gradient/gradient_norm.hpp"
+#include "runtime/train/optimizer/optimizer.hpp"
 #include "tests/runtime/train/stage_of.hpp"
 
 namespace d9d {
@@ -49,6 +51,86 @@ TEST(FlatParameters, LayParametersOfAModuleWithoutGapsEvenWhenSizesAreOdd) {
   EXPECT_EQ(end_of(stage[1].tensor), stage[2].tensor.data_ptr());
   EXPECT_EQ(end_of(stage[2].tensor), stage[3].tensor.data_ptr());
   EXPECT_EQ(end_of(stage[4].tensor.grad()), stage[5].tensor.grad().data_ptr());
+}
+
+// Odd lengths before every kind of parameter. q and k may be one matrix.
+std::vector<StageParameter> odd_stage(at::ScalarType dtype) {
+  const auto make = [&](const char* name, std::vector<std::int64_t> shape) {
+    return make_parameter(name, Layout::local(std::move(shape)), dtype);
+  };
+  return {
+      make("a.norm.weight", {7}),          make("a.q_proj.weight", {5, 3}),  make("a.k_proj.weight", {3, 3}),
+      make("a.q_proj.bias", {5}),          make("b.gate.weight", {1}),       make("b.up.weight", {4, 8}),
+      make("b.experts.weight", {2, 3, 3}), make("b.more.weight", {2, 3, 3}), make("b.scale", {1})};
+}
+
+TEST(FlatParameters, BeginWhereSixteenBytesAreReadAtOnceUnlessTheyMayBeOneMatrix) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    for (const auto grad_dtype : {std::optional<at::ScalarType>(), std::optional(at::kBFloat16)}) {
+      const auto stage = odd_stage(dtype);
+
+      const FlatParameters flat(stage, {.grad_dtype = grad_dtype});
+
+      for (const StageParameter& parameter : stage) {
+        for (const at::Tensor& tensor : {parameter.tensor.detach(), parameter.tensor.grad()}) {
+          const bool begins_at_a_pack = reinterpret_cast<std::uintptr_t>(tensor.data_ptr()) % 16 == 0;
+          EXPECT_EQ(begins_at_a_pack, parameter.name != "a.k_proj.weight") << parameter.name << " " << dtype;
+        }
+      }
+      EXPECT_EQ(end_of(stage[1].tensor), stage[2].tensor.data_ptr());
+      EXPECT_EQ(flat.num_elements(), 7 + 15 + 9 + 5 + 1 + 32 + 18 + 18 + 1);
+    }
+  }
+}
+
+// What is in no parameter, as elements of the family.
+std::int64_t not_zero_in_gaps(const FlatParameters& flat, const at::Tensor& of_family) {
+  at::Tensor left = of_family.clone();
+  for (std::size_t i = 0; i < flat.parameters().size(); ++i) {
+    const FlatSegment& segment = flat.segment_of(i);
+    left.narrow(0, segment.begin, segment.count).zero_();
+  }
+  return left.count_nonzero().item<std::int64_t>();
+}
+
+// Each parameter in buffers of its own has no gaps.
+TEST(FlatParameters, HaveGapsThatAreInNoNormNoUpdateAndNoState) {
+  const OptimizerOptions options = AdamWOptions{.lr = 0.1, .weight_decay = 0.3};
+  const auto stage = odd_stage(at::kFloat), alone = odd_stage(at::kFloat);
+  const FlatParameters flat(stage, {});
+  const auto together = make_optimizer(options, flat);
+  double norm = 0;
+  std::vector<FlatParameters> parts;
+  for (const StageParameter& parameter : alone) parts.push_back(FlatParameters({parameter}, {}));
+  std::vector<std::unique_ptr<Optimizer>> optimizers;
+  for (const FlatParameters& part : parts) optimizers.push_back(make_optimizer(options, part));
+
+  for (int step = 1; step <= 3; ++step) {
+    norm = 0;
+    for (std::size_t i = 0; i < stage.size(); ++i) {
+      const at::Tensor gradient = wave(stage[i].name, stage[i].layout.global_shape(), step);
+      stage[i].tensor.mutable_grad().copy_(gradient);
+      alone[i].tensor.mutable_grad().copy_(gradient);
+      norm += share_of_norm(parts[i].buckets()[0], NormType::l2);
+    }
+    EXPECT_NEAR(share_of_norm(flat.buckets()[0], NormType::l2), norm, 1e-6 * norm);  // adds in fp32
+    together->step({.lr_multiplier = 1, .grad = 1});
+    for (const auto& optimizer : optimizers) optimizer->step({.lr_multiplier = 1, .grad = 1});
+  }
+
+  EXPECT_GT(flat.families()[0].data.numel(), flat.num_elements());
+  EXPECT_EQ(not_zero_in_gaps(flat, flat.families()[0].data), 0);
+  EXPECT_EQ(not_zero_in_gaps(flat, flat.families()[0].grad), 0);
+  for (std::size_t i = 0; i < stage.size(); ++i)
+    EXPECT_TRUE(at::equal(stage[i].tensor, alone[i].tensor)) << stage[i].name;
+  // What a checkpoint gets: each kind of state in the parameter's shape.
+  std::int64_t saved = 0;
+  for (const StateEntry& entry : together->state_entries()) {
+    EXPECT_EQ(entry.tensor.sizes().vec(), entry.layout->local_slice().shape())
+        << entry.kind << " " << entry.name;
+    saved += saved_values(entry).numel();
+  }
+  EXPECT_EQ(saved, 3 * flat.num_elements());
 }
 
 TEST(FlatParameters, NumberBucketsFromTheLastParameterAndNeverCutAModule) {

@@ -113,6 +113,16 @@ TEST(EmulatedStep, OfExpertsOverTwoRanksIsThatOfTheCpu) {
   }
 }
 
+// Weights are gathered from both ranks' shards, and gradients summed into them, by one copy of all pieces.
+TEST(EmulatedStep, OfShardsOverTwoRanksIsThatOfTheCpu) {
+  ParallelCase given = case_of(Qwen3Kind::moe);
+  given.mesh = {.data_parallel_shard = 2};
+  given.schedule = OneFOneBSchedule{};
+  given.devices = 1;
+  expect_same_step(given);
+  EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+}
+
 // Windows, biases, sinks, tied tables, latent attention, shared experts, routing in groups, gated delta nets.
 TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
   for (const char* name :

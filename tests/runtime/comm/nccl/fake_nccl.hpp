@@ -33,6 +33,7 @@ class FakeNccl {
   void release_aborts();
   // Whether the calling thread has destroyed or aborted a communicator, which may block in NCCL.
   bool caller_has_ended_one() const;
+  int num_communicators() const;  // of all devices, that are not ended
 
   struct State;
 

@@ -242,6 +242,11 @@ void FakeNccl::resume() {
   state_->changed.notify_all();
 }
 
+int FakeNccl::num_communicators() const {
+  const std::lock_guard lock(state_->mutex);
+  return static_cast<int>(state_->comms.size());
+}
+
 bool FakeNccl::caller_has_ended_one() const {
   const std::lock_guard lock(state_->mutex);
   return state_->enders.contains(std::this_thread::get_id());

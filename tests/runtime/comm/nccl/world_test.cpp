@@ -45,6 +45,53 @@ TEST(NcclWorlds, OpensGroupsOnSeveralThreadsInAnyOrder) {
   });
 }
 
+// The first to come connects it, whichever that is on a rank; the last to go ends it.
+TEST(NcclWorlds, ConnectsOneCommunicatorForGroupsThatShare) {
+  NcclWorld world(2);
+  const int before = world.fake().num_communicators();
+
+  for (int round = 0; round < 2; ++round) {
+    world.run([&](int rank) {
+      std::unique_ptr<Communicator> gather, gradients;
+      const auto open = [&](const char* name) {
+        auto group = world.world(rank).open(NcclWorld::group(name, {0, 1}, rank), "beside compute[0,1]");
+        (std::string(name) == "gather" ? gather : gradients) = std::move(group);
+      };
+      std::thread other(open, rank == 0 ? "gather" : "gradients");
+      open(rank == 0 ? "gradients" : "gather");
+      other.join();
+      at::Tensor all = at::full({2, 3}, -1.0F), sum = at::full({5}, rank + 1.0F), again = sum.clone();
+      gather->all_gather(all, at::full({3}, rank + 1.0F)).wait();
+      gradients->all_reduce(sum, ReduceOp::sum).wait();
+      gather->barrier();
+      EXPECT_EQ(world.fake().num_communicators(), before + 2);  // one of each rank
+      gather->barrier();
+      gather.reset();
+      gradients->all_reduce(again, ReduceOp::sum).wait();
+      ASSERT_TRUE(world.fake().synchronize(rank));
+
+      EXPECT_EQ(gradients->name(), "gradients[0,1]");
+      EXPECT_EQ(all[1][2].item<float>(), 2.0F);
+      EXPECT_EQ(sum[4].item<float>(), 3.0F);
+      EXPECT_EQ(again[4].item<float>(), 3.0F);
+    });
+    EXPECT_EQ(world.fake().num_communicators(), before);
+  }
+}
+
+TEST(NcclWorlds, EndsAllGroupsThatShareWhenOneIsAborted) {
+  NcclWorld world(2);
+
+  world.run([&](int rank) {
+    const auto gather = world.world(rank).open(NcclWorld::group("gather", {0, 1}, rank), "shared");
+    const auto gradients = world.world(rank).open(NcclWorld::group("gradients", {0, 1}, rank), "shared");
+    gather->abort("the peer is gone");
+
+    EXPECT_THAT(NcclWorld::failure_of([&] { gradients->check(); }),
+                HasSubstr("check of group gradients[0,1] (nccl): aborted: the peer is gone"));
+  });
+}
+
 TEST(NcclWorlds, NamesARankThatOpensAnotherGroup) {
   NcclWorld world(2, std::chrono::seconds(20), milliseconds(300));
 

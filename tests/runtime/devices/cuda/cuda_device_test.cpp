@@ -45,6 +45,29 @@ TEST_F(CudaDevice, SmallStreamsWaitForEventsOfEachOther) {
   EXPECT_EQ(copy.max().item<float>(), 2048);
 }
 
+// A snapshot does not wait for a collective that has nothing to do with it.
+TEST_F(CudaDevice, CopiesOutDoNotWaitForTheUseOfOtherTensors) {
+  const auto device = plugin_.device(0);
+  const at::Tensor ones = at::ones({4096, 4096}, at::Device(at::kCUDA, 0)),
+                   few = at::ones({64}, ones.options());
+  const at::Tensor here = device->pinned(256).view(at::kFloat);
+  device->finish();
+
+  at::Tensor product = ones.mm(ones);
+  for (int i = 0; i < 100; ++i) product = product.mm(ones).div(4096);
+  const Event late = device->record(StreamRole::compute);
+  device->use_until(ones, late);
+  {
+    const StreamScope scope(*device, StreamRole::copy_out);
+    here.copy_(few, /*non_blocking=*/true);
+  }
+  device->record(StreamRole::copy_out).wait("test");
+
+  EXPECT_FALSE(late.done());
+  EXPECT_EQ(here.sum().item<float>(), 64);
+  device->finish();
+}
+
 // The host is far ahead when the copy is made.
 TEST_F(CudaDevice, CopiesReachPinnedMemoryBesideTheHost) {
   const auto device = plugin_.device(0);

@@ -16,6 +16,7 @@
 #include "kernels/attention/rope.hpp"
 #include "kernels/attention/short_convolution.hpp"
 #include "kernels/attention/token_cache.hpp"
+#include "kernels/copy_pieces.hpp"
 #include "kernels/cross_entropy.hpp"
 #include "kernels/embedding.hpp"
 #include "kernels/graph/split_backward.hpp"
@@ -233,6 +234,17 @@ TEST_F(DelayedOps, OfACacheGiveTheBitsOfTheCpu) {
         return {kernels::cached_attention(in[0], keys, values, stretches, 0, 0.3), stepped, state};
       },
       {numbers({5, 4, 8}, 1), numbers({5, 2, 8}, 2), numbers({5, 2, 8}, 3), numbers({5, 4}, 4)});
+}
+
+TEST_F(DelayedOps, OfMemoryGiveTheBitsOfTheCpu) {
+  expect_same_bits(
+      [](const Tensors& in) -> Tensors {
+        const at::NoGradGuard no_grad;
+        const at::Tensor to = at::zeros({11}, in[0].options());
+        kernels::copy_pieces(to, in[0].detach().view({-1}), {{7, 0, 3}, {0, 30, 5}});
+        return {to};
+      },
+      {numbers({5, 8}, 1)});
 }
 
 // In bfloat16 a device writes the gradient of all logits beside them, where the CPU rounds some columns after the other.
