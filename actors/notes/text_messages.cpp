@@ -3,8 +3,10 @@
 #include "messages/lists.hpp"
 
 namespace d9d {
+namespace {
 
-void fill_request(wire::GenerateTexts::Builder message, const TextRequest& request) {
+// What both requests have.
+void fill(auto message, const TextRequest& request) {
   auto prompts = message.initPrompts(static_cast<unsigned>(request.prompts.size()));
   for (unsigned i = 0; i < prompts.size(); ++i)
     fill_list(prompts[i].initIds(static_cast<unsigned>(request.prompts[i].size())), request.prompts[i]);
@@ -15,7 +17,7 @@ void fill_request(wire::GenerateTexts::Builder message, const TextRequest& reque
   fill_list(message.initEnds(static_cast<unsigned>(request.options.ends.size())), request.options.ends);
 }
 
-TextRequest text_request_of(wire::GenerateTexts::Reader message) {
+TextRequest read(auto message) {
   TextRequest request;
   for (const auto prompt : message.getPrompts())
     request.prompts.push_back(to_vector<std::int64_t>(prompt.getIds()));
@@ -27,10 +29,48 @@ TextRequest text_request_of(wire::GenerateTexts::Reader message) {
   return request;
 }
 
+}  // namespace
+
+void fill_request(wire::GenerateTexts::Builder message, const TextRequest& request) {
+  fill(message, request);
+}
+
+TextRequest text_request_of(wire::GenerateTexts::Reader message) {
+  return read(message);
+}
+
 void fill_texts(wire::TextsGenerated::Builder message, const Texts& texts) {
   auto list = message.initTexts(static_cast<unsigned>(texts.size()));
   for (unsigned i = 0; i < list.size(); ++i)
-    fill_list(list[i].initIds(static_cast<unsigned>(texts[i].size())), texts[i]);
+    fill_list(list[i].initIds(static_cast<unsigned>(texts[i].ids.size())), texts[i].ids);
+}
+
+void fill_rollouts(wire::WriteRollouts::Builder message, const TextRequest& request) {
+  fill(message, request);
+  message.setFirst(request.first);
+}
+
+TextRequest text_request_of(wire::WriteRollouts::Reader message) {
+  TextRequest request = read(message);
+  request.first = message.getFirst();
+  request.of_replica = true;
+  request.options.log_probs = true;
+  return request;
+}
+
+void fill_texts(wire::RolloutsWritten::Builder message, const Texts& texts) {
+  auto list = message.initTexts(static_cast<unsigned>(texts.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    fill_list(list[i].initIds(static_cast<unsigned>(texts[i].ids.size())), texts[i].ids);
+    fill_list(list[i].initLogProbs(static_cast<unsigned>(texts[i].log_probs.size())), texts[i].log_probs);
+  }
+}
+
+Texts texts_of(wire::RolloutsWritten::Reader message) {
+  Texts texts;
+  for (const auto text : message.getTexts())
+    texts.push_back({to_vector<std::int64_t>(text.getIds()), to_vector<float>(text.getLogProbs())});
+  return texts;
 }
 
 }  // namespace d9d

@@ -120,7 +120,7 @@ const std::vector<MessageKind>& every_message() {
             LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients, Sleep, Slept,
             Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
             ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState, StateRestored,
-            GenerateTexts, TextsGenerated, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
+            GenerateTexts, TextsGenerated, WriteRollouts, RolloutsWritten, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
             MetricValues, RecordValue, StepShown, MetricState, FlushTracker, TrackerFlushed, Subscribe,
             Publish, Event, AskForListeners, Listeners, FlushEvents, EventsHeard, EventsFollowed, EndJob,
             ScaleLearningRate, KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe,

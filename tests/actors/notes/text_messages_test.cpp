@@ -26,5 +26,27 @@ TEST(TextMessages, ARequestTravelsWhole) {
   EXPECT_EQ(read.options.ends, request.options.ends);
 }
 
+TEST(TextMessages, ARequestForRolloutsAsksForNumbersAndLogProbabilities) {
+  TextRequest request{.prompts = {{1, 2}, {3}}, .options = {}, .first = 12};
+  request.options.ends = {7};
+  capnp::MallocMessageBuilder message;
+  fill_rollouts(message.initRoot<wire::WriteRollouts>(), request);
+
+  const TextRequest read = text_request_of(message.getRoot<wire::WriteRollouts>().asReader());
+
+  EXPECT_EQ(read.prompts, request.prompts);
+  EXPECT_EQ(read.options.ends, request.options.ends);
+  EXPECT_EQ(read.first, 12U);
+  EXPECT_TRUE(read.of_replica && read.options.log_probs);
+}
+
+TEST(TextMessages, RolloutsTravelToTheBit) {
+  const Texts texts{{{1, 2}, {-0.1F, -2.5e-7F}}, {{3}, {-30.F}}};
+  capnp::MallocMessageBuilder message;
+  fill_texts(message.initRoot<wire::RolloutsWritten>(), texts);
+
+  EXPECT_EQ(texts_of(message.getRoot<wire::RolloutsWritten>().asReader()), texts);
+}
+
 }  // namespace
 }  // namespace d9d
