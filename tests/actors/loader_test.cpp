@@ -64,6 +64,7 @@ TEST_F(LoaderTest, OpensItsDataAndSaysReadyBeforeAnyoneAsks) {
   EXPECT_TRUE(steps().empty());
 }
 
+// LOOP-91: as many steps as data_prefetch allows, and no more.
 TEST_F(LoaderTest, LoadsAsFarAsItsCreditsGo) {
   grant(1, 2);
   EXPECT_EQ(steps(), (std::vector<std::uint64_t>{1, 2}));
@@ -111,6 +112,7 @@ TEST_F(LoaderTest, AnExceptionWhileInputsAreMadeFailsWithItsStep) {
   EXPECT_EQ(failed->getStep(), static_cast<std::int64_t>(Feed::bad_step));
 }
 
+// LOOP-91.
 TEST_F(LoaderTest, SaysWhereTheDataEndsInsteadOfABatch) {
   grant(4, 3);
 
@@ -135,7 +137,8 @@ TEST(Loader, DataThatCannotBeOpenedFailsWithItsText) {
 // Two texts a step: its number, and ten times it.
 class RolloutFeed final : public MicrobatchFeed, private RolloutNeeds {
  public:
-  RolloutFeed(std::uint64_t lag, std::uint64_t first_step, std::uint64_t here, std::vector<std::string>& calls)
+  RolloutFeed(std::uint64_t lag, std::uint64_t first_step, std::uint64_t here,
+              std::vector<std::string>& calls)
       : lag_(lag), asked_(first_step - 1 + here), written_(asked_), calls_(calls) {}
   std::optional<StepInputs> load(std::uint64_t step) override {
     EXPECT_GE(written_, step);

@@ -151,7 +151,8 @@ class TrainerRolloutsTest : public TrainerRequestsTest {
   }
   std::size_t cancelled() {
     std::size_t count = 0;
-    for (const auto& message : world.heard<wire::RolloutsWritten>(loader_id)) count += message->getCancelled();
+    for (const auto& message : world.heard<wire::RolloutsWritten>(loader_id))
+      count += message->getCancelled();
     return count;
   }
 };

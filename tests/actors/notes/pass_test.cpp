@@ -21,9 +21,8 @@ TEST(Pass, FollowsTheOthersOfItsStepInTheirOrder) {
 }
 
 TEST(Pass, IsTheSameBehindTheWire) {
-  for (const Pass& pass :
-       {Pass{}, Pass{PassKind::EVALUATE, 3}, Pass{PassKind::INFER}, Pass{PassKind::TEXTS, 7},
-        Pass{PassKind::ROLLOUTS, 8}}) {
+  for (const Pass& pass : {Pass{}, Pass{PassKind::EVALUATE, 3}, Pass{PassKind::INFER},
+                           Pass{PassKind::TEXTS, 7}, Pass{PassKind::ROLLOUTS, 8}}) {
     capnp::MallocMessageBuilder message;
     const auto builder = message.initRoot<wire::BeginStep::Pass>();
     fill_pass(builder, pass);

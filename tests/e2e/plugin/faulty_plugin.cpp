@@ -20,10 +20,7 @@ struct FaultyGame final : d9d::RolloutStream {
 
   std::int64_t sequence_length() const override { return 9; }
   d9d::RolloutOptions options() const override {
-    return {.max_new_tokens = fault == "long" ? 20 : 6,
-            .ends = {0},
-            .texts_per_sample = texts,
-            .lag = lag};
+    return {.max_new_tokens = fault == "long" ? 20 : 6, .ends = {0}, .texts_per_sample = texts, .lag = lag};
   }
   void begin(const d9d::StreamPlace& /*place*/) override {}
   std::vector<std::vector<std::int64_t>> prompts(const d9d::RolloutStep& step) override {
@@ -50,8 +47,7 @@ struct FaultyGame final : d9d::RolloutStream {
       const d9d::Rollout& best = *std::ranges::max_element(group, {}, reward);
       d9d::Sample sample = d9d::text_sample(best, sequence_length());
       const bool spoils = step.step == 3 && fault == "nan" && all.size() == 5;
-      const auto value =
-          spoils ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(reward(best));
+      const auto value = spoils ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(reward(best));
       sample.numbers = {{"advantage", {1}},
                         {"reward", {value}},
                         {"log_probs", d9d::label_log_probs(best, sequence_length())}};

@@ -29,9 +29,7 @@ class Rollouts : public testing::Test {
     return set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_rollouts_plugin.so, " D9D_BINARY_DIR
                           "/tests/e2e/libd9d_faulty_plugin.so]");
   }
-  static Words faulty(const std::string& keys) {
-    return set("data", "{source: faulty_game, " + keys + "}");
-  }
+  static Words faulty(const std::string& keys) { return set("data", "{source: faulty_game, " + keys + "}"); }
   static Words steps(int count) { return set("trainer.schedule.total_steps", std::to_string(count)); }
   static Words lag(int steps) { return set("data.lag", std::to_string(steps)); }
   static Words ahead(int steps) {
@@ -163,8 +161,8 @@ TEST_F(Rollouts, AreTheSameOnMeshesOfTwoRanksAndMore) {
 
 TEST_F(Rollouts, ALaggingRunGoesOnAndIsTheSameOnMeshes) {
   run("alone", lag(1));
-  for (const auto& [name, words] : std::vector<std::pair<std::string, Words>>{
-           {"replicas", mesh(1, 2)}, {"pipeline", mesh(2, 1)}}) {
+  for (const auto& [name, words] :
+       std::vector<std::pair<std::string, Words>>{{"replicas", mesh(1, 2)}, {"pipeline", mesh(2, 1)}}) {
     run(name, words + lag(1));
     expect_same_numbers(name, "alone");
   }
@@ -174,8 +172,8 @@ TEST_F(Rollouts, AJobThatIsStoppedEndsWellAndGoesOn) {
   for (const int late : {0, 1}) {
     const std::string name = "stopped " + std::to_string(late), game = "lag: " + std::to_string(late);
     run("through " + std::to_string(late), faulty(game));
-    const auto process = job_.spawn(Words{example_job} + plugins() + small() + named(name) +
-                                    faulty(game + ", seconds: 0.2"));
+    const auto process =
+        job_.spawn(Words{example_job} + plugins() + small() + named(name) + faulty(game + ", seconds: 0.2"));
     job_.wait_for_steps(*process, 3, name);
     process->signal(SIGTERM);
     EXPECT_EQ(process->wait(), 128 + SIGTERM) << process->err();
@@ -202,7 +200,8 @@ TEST_F(Rollouts, AreRefusedWhereTheyCannotBeWritten) {
                  "the source is a stream, whose samples come one after another: it cannot have an order");
   const Outcome peeked = job_.call(Words{"data", "peek", example_job} + plugins());
   EXPECT_EQ(peeked.code, 2);
-  EXPECT_THAT(peeked.err, HasSubstr("of texts that the model writes while it trains, so there is none to show"));
+  EXPECT_THAT(peeked.err,
+              HasSubstr("of texts that the model writes while it trains, so there is none to show"));
 }
 
 // The plugin's game with a fault in step 3.
@@ -213,8 +212,7 @@ TEST_F(Rollouts, BadInputIsASentenceAndEndsTheJob) {
     EXPECT_EQ(outcome.code, 1) << fault << ": " << outcome.err;
     return outcome.err;
   };
-  EXPECT_THAT(failure("nan"),
-              HasSubstr("made of the texts of step 3 has reward = nan; expected a number"));
+  EXPECT_THAT(failure("nan"), HasSubstr("made of the texts of step 3 has reward = nan; expected a number"));
   EXPECT_THAT(failure("nan", mesh(2, 1)), HasSubstr("has reward = nan"));
   EXPECT_THAT(failure("throws"),
               HasSubstr("the samples() of step 3 of the data source \"faulty_game\" threw: no judge"));

@@ -145,9 +145,7 @@ TEST(RolloutReader, DealsTextsOutAnewWhereTheStreamDealsItsStateOut) {
 TEST(RolloutReader, RefusesACheckpointWhoseTextsWereWrittenByOtherRules) {
   const auto refusal = [](const nlohmann::json& state, std::int64_t lag) {
     return test::error_of(
-        [&] {
-          RolloutReader(std::make_shared<Sums>(RolloutOptions{.lag = lag}), {}, 2, 2, {state});
-        },
+        [&] { RolloutReader(std::make_shared<Sums>(RolloutOptions{.lag = lag}), {}, 2, 2, {state}); },
         ErrorKind::input);
   };
   EXPECT_THAT(refusal({{"stream", 0}, {"pending", nlohmann::json::array()}}, 1),
@@ -174,7 +172,8 @@ TEST(RolloutReader, RefusesWhatAStreamGivesInWrongNumbers) {
   EXPECT_THAT(refusal([](Sums& sums) { sums.more = 1; }), HasSubstr("gave 3 prompts for step 1; expected 2"));
   EXPECT_THAT(refusal([](Sums& sums) { sums.more = -2; }), HasSubstr("gave 0 prompts for step 1"));
   EXPECT_THAT(refusal([](Sums& sums) { sums.empty = true; }), HasSubstr("prompt 0 of step 1 has no tokens"));
-  EXPECT_THAT(refusal([](Sums& sums) { sums.fewer = -1; }), HasSubstr("made 1 sample for step 1; expected 2"));
+  EXPECT_THAT(refusal([](Sums& sums) { sums.fewer = -1; }),
+              HasSubstr("made 1 sample for step 1; expected 2"));
 }
 
 }  // namespace

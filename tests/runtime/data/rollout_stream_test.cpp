@@ -25,8 +25,9 @@ TEST(TextSample, LearnsTheTokensOfTheTextWithTheOneThatEndsIt) {
 
 TEST(TextSample, IsFullWhereNothingIsLeft) {
   EXPECT_THAT(text_sample(rollout, 4).labels, ElementsAre(-100, 8, 9, 1));
-  EXPECT_THAT(test::error_of([] { text_sample(rollout, 3); }, ErrorKind::input),
-              HasSubstr("rollout 7 has a prompt of 2 and a text of 3 tokens, which is no sample of 3 tokens"));
+  EXPECT_THAT(
+      test::error_of([] { text_sample(rollout, 3); }, ErrorKind::input),
+      HasSubstr("rollout 7 has a prompt of 2 and a text of 3 tokens, which is no sample of 3 tokens"));
 }
 
 TEST(TextSample, NeedsAPromptAndAText) {
@@ -34,7 +35,11 @@ TEST(TextSample, NeedsAPromptAndAText) {
               HasSubstr("a text of 0 tokens"));
   EXPECT_THAT(test::error_of([] { text_sample({.text = {1}}, 3); }, ErrorKind::input),
               HasSubstr("a prompt of 0"));
-  EXPECT_THAT(test::error_of([] { label_log_probs({.prompt = {1}, .text = {2, 3}}, 3); }, ErrorKind::input),
+  EXPECT_THAT(test::error_of(
+                  [] {
+                    label_log_probs({.prompt = {1}, .text = {2, 3}}, 3);
+                  },
+                  ErrorKind::input),
               HasSubstr("0 log-probabilities for 2 tokens"));
 }
 

@@ -173,8 +173,8 @@ class AnyRollouts final : public RolloutStream {
 std::shared_ptr<RolloutStream> rollouts_of(const std::vector<std::int64_t>& prompt,
                                            const std::function<Sample()>& make = {}) {
   const PluginSource source(
-      "mine",
-      std::make_shared<RolloutSource>([=] { return std::make_shared<AnyRollouts>(prompt, make); }), 10);
+      "mine", std::make_shared<RolloutSource>([=] { return std::make_shared<AnyRollouts>(prompt, make); }),
+      10);
   EXPECT_TRUE(source.is_rollouts() && source.is_stream());
   EXPECT_EQ(source.open_stream(), nullptr);
   return source.open_rollouts();
@@ -186,8 +186,9 @@ TEST(PluginSource, LooksAtWhatAStreamOfRolloutsGivesAndNamesIt) {
   };
   EXPECT_EQ(rollouts_of({1})->options().ends, std::vector<std::int64_t>{3});
   EXPECT_EQ(rollouts_of({1})->state(), 5);
-  EXPECT_THAT(test::error_of([] { rollouts_of({10})->prompts({}); }),
-              HasSubstr("prompt 0 of the data source \"mine\" holds the token 10, expected at least 0 and less"));
+  EXPECT_THAT(
+      test::error_of([] { rollouts_of({10})->prompts({}); }),
+      HasSubstr("prompt 0 of the data source \"mine\" holds the token 10, expected at least 0 and less"));
   EXPECT_THAT(error([]() -> Sample { throw std::runtime_error("no judge"); }),
               HasSubstr("the samples() of step 4 of the data source \"mine\" threw: no judge"));
   EXPECT_THAT(error([] {
@@ -195,10 +196,11 @@ TEST(PluginSource, LooksAtWhatAStreamOfRolloutsGivesAndNamesIt) {
               }),
               HasSubstr("sample 0 of the data source \"mine\" holds the label 10"));
   for (const float bad : {NAN, INFINITY})
-    EXPECT_THAT(error([&] {
-                  return Sample{.input_ids = {1, 2}, .labels = {2, 3}, .numbers = {{"reward", {1, bad}}}};
-                }),
-                HasSubstr("sample 0 that the data source \"mine\" made of the texts of step 4 has reward = "));
+    EXPECT_THAT(
+        error([&] {
+          return Sample{.input_ids = {1, 2}, .labels = {2, 3}, .numbers = {{"reward", {1, bad}}}};
+        }),
+        HasSubstr("sample 0 that the data source \"mine\" made of the texts of step 4 has reward = "));
   EXPECT_THAT(test::error_of([] { rollouts_of({1})->load_states({1}, {}); }),
               HasSubstr("the load_states() of the data source \"mine\" threw: old state"));
 }

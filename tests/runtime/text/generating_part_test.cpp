@@ -129,9 +129,10 @@ TEST(GeneratingPart, SaysTheLogProbabilitiesThatAWholeForwardPassHas) {
           EXPECT_EQ(log_probs[row][i].item<float>(), 0);
           continue;
         }
-        const at::Tensor logits = whole->forward({{"input_ids", at::tensor(ids).unsqueeze(0)}}, {}).at("logits");
-        EXPECT_NEAR(log_probs[row][i].item<double>(),
-                    at::log_softmax(logits[0][-1], 0)[token].item<double>(), 1e-5);
+        const at::Tensor logits =
+            whole->forward({{"input_ids", at::tensor(ids).unsqueeze(0)}}, {}).at("logits");
+        EXPECT_NEAR(log_probs[row][i].item<double>(), at::log_softmax(logits[0][-1], 0)[token].item<double>(),
+                    1e-5);
         ids.push_back(token);
       }
     }

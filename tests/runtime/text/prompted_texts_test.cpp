@@ -29,8 +29,7 @@ TEST(PromptedTexts, AreDealtOutOverTheStagesAndComeBackInTheirOrder) {
   EXPECT_THAT(PromptedTexts(request_of({{1}}), 2).take(), IsEmpty()) << "nothing came here";
   texts.process_outputs({1, 0, {{"tokens", at::tensor({5L, 6L, 8L, 9L}).view({2, 2})}}, {}, {0, 2}});
 
-  EXPECT_THAT(texts.take(),
-              ElementsAre(WrittenText{{5, 6}}, WrittenText{{7}}, WrittenText{{8, 9}}));
+  EXPECT_THAT(texts.take(), ElementsAre(WrittenText{{5, 6}}, WrittenText{{7}}, WrittenText{{8, 9}}));
 }
 
 TEST(PromptedTexts, HaveNumbersFromTheFirstOnAndLogProbabilitiesWhereTheyAreAskedFor) {

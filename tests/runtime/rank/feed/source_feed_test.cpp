@@ -193,6 +193,7 @@ TEST_F(SourceFeedTest, MakesTheInputsOfAStepOnTheThreadThatAsks) {
   EXPECT_EQ(task->thread, std::this_thread::get_id());
 }
 
+// LOOP-94: each data replica reads its part, in microbatches, and goes on where the checkpoint was.
 TEST_F(SourceFeedTest, GoesOnAtTheSampleOfTheCheckpoint) {
   options.first_step = 11;
   options.first_sample = 100;
@@ -361,7 +362,8 @@ class Echoes final : public RolloutStream {
     return {.max_new_tokens = 4, .ends = {9}, .temperature = 0.5, .top_p = 0.75, .lag = 1};
   }
   std::vector<Rows> prompts(const RolloutStep& step) override {
-    return std::vector<Rows>(static_cast<std::size_t>(step.samples), Rows{static_cast<std::int64_t>(step.first)});
+    return std::vector<Rows>(static_cast<std::size_t>(step.samples),
+                             Rows{static_cast<std::int64_t>(step.first)});
   }
   std::vector<Sample> samples(const RolloutStep& /*step*/, std::span<const Rollout> texts) override {
     std::vector<Sample> all;
