@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/rng.hpp"
+#include "runtime/device/upload.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/plugin/own_pieces.hpp"
 #include "runtime/task/token_inputs.hpp"
@@ -97,14 +98,18 @@ struct Grpo final : d9d::TrainTask {
       made.state[name] = context.batch.at(name);
     return made;
   }
+  // A tensor of the microbatch where the outputs are.
+  static at::Tensor here(const d9d::LossContext& context, const char* name) {
+    return d9d::upload(context.state.at(name), d9d::device_of(context.outputs.at("cross_entropy").device()));
+  }
   // Of each token of a text [B, S], and which tokens these are.
   static std::pair<at::Tensor, at::Tensor> log_ratio(const d9d::LossContext& context) {
-    const at::Tensor counts = context.state.at("labels").ne(d9d::ignored_label);
-    return {-context.outputs.at("cross_entropy") - context.state.at("log_probs"), counts};
+    return {-context.outputs.at("cross_entropy") - here(context, "log_probs"),
+            here(context, "labels").ne(d9d::ignored_label)};
   }
   d9d::Loss compute_loss(const d9d::LossContext& context) const override {
     const auto [log_ratios, counts] = log_ratio(context);
-    const at::Tensor ratio = log_ratios.exp(), advantage = context.state.at("advantage");  // [B, S], [B, 1]
+    const at::Tensor ratio = log_ratios.exp(), advantage = here(context, "advantage");  // [B, S], [B, 1]
     const at::Tensor gain = at::minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage);
     const at::Tensor of_texts = (gain * counts).sum(1) / counts.sum(1);
     return {-of_texts.mean(), static_cast<double>(of_texts.size(0))};

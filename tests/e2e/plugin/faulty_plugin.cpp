@@ -20,7 +20,7 @@ struct FaultyGame final : d9d::RolloutStream {
 
   std::int64_t sequence_length() const override { return 9; }
   d9d::RolloutOptions options() const override {
-    return {.max_new_tokens = fault == "long" ? 20 : 6, .ends = {0}, .texts_per_sample = texts, .lag = lag};
+    return {.max_new_tokens = fault == "long" ? 20 : 6, .ends = {0, 5}, .texts_per_sample = texts, .lag = lag};
   }
   void begin(const d9d::StreamPlace& /*place*/) override {}
   std::vector<std::vector<std::int64_t>> prompts(const d9d::RolloutStep& step) override {

@@ -1,9 +1,15 @@
 // Texts that the model writes between steps, a reward, and training on them: the pieces of examples/rollouts.
 //
-// How the like has broken elsewhere, and which test has it as a small input: the weights that write are older than
-// anybody thinks (FarAhead, golden curves by lag), log-probabilities of generation and training differ (OnPolicy), the token that ends a text
-// is not learnt or the filling is (text_sample's tests), filling on the wrong side (prompts of several lengths), a group whose rewards
-// are all alike divides by zero (AGroup...), a reward that is no number spoils the weights (BadInput), a resumed run forgets texts under way (GoesOn).
+// How the like has broken elsewhere, and where it is a small input here:
+//   WithAdapters...: verl #7495, AsyncGRPO: those who write keep the first weights, or those without the adapter
+//   WokenUp...: TRL #5312: after a sleep the old weights write
+//   FarAhead..., golden curves by lag: slime #1800: nobody knows how old the weights are
+//   tests/runtime/text/token_choice: TRL #4159, verl #6240: log-probabilities of another temperature
+//   OnPolicy..., golden values: verl #2996, #6280: generation and training compute other probabilities
+//   TextSample's tests: TRL #6357, #4970: the id that fills rows up is the one that ends a text, and is masked
+//   OfPromptsOf...: TRL #7039: a text ends behind one of several tokens
+//   AGroup..., golden values: TRL #3857, grpo-flat #2: groups whose rewards are alike; deviations of the batch instead
+//   BadInput...: a reward that is no number
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -153,6 +159,7 @@ TEST_F(Rollouts, AreTheSameOnMeshesOfTwoRanksAndMore) {
            {"matrices", matrices_on(2)},
            {"pipeline and replicas", mesh(2, 2)},
            {"sharded pipeline", set("mesh", "{pipeline_parallel: 2, data_parallel_shard: 2}")},
+           {"late device", set("node.device", "delayed")},
            {"two processes", mesh(2, 1) + set("node.processes", "2")}}) {
     run(name, words);
     expect_same_numbers(name, "alone");
@@ -182,6 +189,31 @@ TEST_F(Rollouts, AJobThatIsStoppedEndsWellAndGoesOn) {
     run(name, faulty(game));
 
     expect_same_bits(name, "through " + std::to_string(late));
+  }
+}
+
+TEST_F(Rollouts, WithAdaptersAreWrittenByWhatTheAdaptersHaveLearnt) {
+  const Words adapters =
+      set("model_provider.peft", "{kind: lora, module_name_pattern: '.*_proj', params: {r: 4, alpha: 8}}");
+  run("lag 0", adapters);
+  run("lag 1", adapters + lag(1));
+
+  EXPECT_THAT(off_policy("lag 0"), Each(Le(1e-5)));
+  EXPECT_GT(off_policy("lag 1").back(), 1e-4) << "the adapters have moved";
+}
+
+TEST_F(Rollouts, WokenUpTheModelWritesAsIfItHadNotSlept) {
+  for (const int late : {0, 1}) {
+    const std::string name = "lag " + std::to_string(late);
+    run(name, lag(late));
+    const Outcome slept =
+        job_.call(Words{example_job} + small() + named(name + " slept") + lag(late) +
+                  set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_rollouts_plugin.so, " D9D_BINARY_DIR
+                                 "/tests/e2e/libd9d_events_plugin.so]") +
+                  set("actors", "[{name: nap, after: 5}]"));
+    ASSERT_EQ(slept.code, 0) << slept.err;
+    EXPECT_THAT(slept.err, HasSubstr("awake after step"));
+    expect_same_bits(name + " slept", name);
   }
 }
 
