@@ -6,6 +6,7 @@
 #include <ATen/ops/exp.h>
 #include <ATen/ops/minimum.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -24,10 +25,10 @@ constexpr std::int64_t letters = 4, numbers = 4;
 
 // Data: prompts for the model, and samples of what it writes.
 struct LetterGame final : d9d::RolloutStream {
-  d9d::Count group = 16, max_new_tokens = 6, seed = 1;
+  d9d::Count group = 16, max_new_tokens = 6, length = 8, seed = 1;
   std::int64_t lag = 0;  // of the weights that write, in steps
 
-  std::int64_t sequence_length() const override { return 2 + max_new_tokens - 1; }
+  std::int64_t sequence_length() const override { return length; }  // filled up: prompt and text have fewer
   d9d::RolloutOptions options() const override {
     return {.max_new_tokens = max_new_tokens, .ends = {text_end}, .lag = lag};
   }
@@ -58,7 +59,8 @@ struct LetterGame final : d9d::RolloutStream {
     return right / static_cast<double>(number + 1);
   }
 
-  // Each text's advantage is its reward beside those of its group (section 4.1.2). All alike: nothing to learn.
+  // Each text's advantage is its reward beside those of its group (section 4.1.2). Where all are alike there is nothing
+  // to learn; their deviation would be that of rounding, and no number to divide by.
   std::vector<d9d::Sample> samples(const d9d::RolloutStep& /*step*/,
                                    std::span<const d9d::Rollout> texts) override {
     std::vector<d9d::Sample> all;
@@ -68,14 +70,15 @@ struct LetterGame final : d9d::RolloutStream {
       const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / static_cast<double>(group);
       double square = 0;
       for (const double each : rewards) square += (each - mean) * (each - mean);
+      const bool alike = std::ranges::max(rewards) == std::ranges::min(rewards);
       const double deviation = std::sqrt(square / static_cast<double>(group));
       for (std::size_t i = 0; i < rewards.size(); ++i) {
         const d9d::Rollout& text = texts[begin + i];
-        const double advantage = deviation > 0 ? (rewards[i] - mean) / deviation : 0;
-        d9d::Sample sample = d9d::text_sample(text, sequence_length());
+        const double advantage = alike ? 0 : (rewards[i] - mean) / deviation;
+        d9d::Sample sample = d9d::text_sample(text, length);
         sample.numbers = {{"advantage", {static_cast<float>(advantage)}},
                           {"reward", {static_cast<float>(rewards[i])}},
-                          {"log_probs", d9d::label_log_probs(text, sequence_length())}};
+                          {"log_probs", d9d::label_log_probs(text, length)}};
         all.push_back(std::move(sample));
       }
     }
@@ -85,7 +88,7 @@ struct LetterGame final : d9d::RolloutStream {
   nlohmann::json state() const override { return nullptr; }
   void load_state(const nlohmann::json& /*state*/) override {}
 };
-BOOST_DESCRIBE_STRUCT(LetterGame, (), (group, max_new_tokens, seed, lag))
+BOOST_DESCRIBE_STRUCT(LetterGame, (), (group, max_new_tokens, length, seed, lag))
 
 // Task: the loss is minus equation 3, whose gradient is that of the policy.
 struct Grpo final : d9d::TrainTask {

@@ -43,7 +43,8 @@ class Rollouts : public testing::Test {
   }
   static Words small() {
     return steps(12) + set("trainer.batching", "{global_batch_size: 64, microbatch_size: 16}") +
-           set("trainer.logging.period_steps", "1") + set("trainer.checkpointing.period_steps", "6") +
+           set("optimizer.lr", "0.005") + set("trainer.logging.period_steps", "1") +
+           set("trainer.checkpointing.period_steps", "6") +
            set("node", "{threads_per_rank: 1, heartbeat_ms: 10000}");
   }
   Outcome run_job(const std::string& name, const Words& words) {
@@ -117,6 +118,23 @@ TEST_F(Rollouts, OnPolicyTheWeightsThatLearnAreThoseThatWrote) {
   const auto late = off_policy("lag 1");
   EXPECT_LT(late[0], 1e-5) << "the weights that the run begins with";
   EXPECT_GT(*std::min_element(late.begin() + 1, late.end()), 1e-3);
+}
+
+// The whole example, in seconds: with weights that write two steps late the ratio corrects for them.
+TEST_F(Rollouts, TeachTheGame) {
+  for (const int late : {0, 2}) {
+    const std::string name = "lag " + std::to_string(late);
+    const Outcome outcome = job_.call(Words{example_job} + plugins() + named(name) + lag(late));
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+
+    EXPECT_LT(rewards(name).front(), 0.2);
+    EXPECT_GT(rewards(name).back(), 0.95);
+    if (late == 0) {
+      for (const double loss : job_.losses(name))
+        EXPECT_NEAR(loss, 0, 1e-5)
+            << "advantages of a group add up to 0, also of one whose rewards are alike";
+    }
+  }
 }
 
 // However far the Loader reads ahead, and whoever is slow.

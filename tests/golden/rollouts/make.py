@@ -80,7 +80,8 @@ def step(model, rollouts):
     """DeepSeekMath (arXiv 2402.03300), equation 3 with the advantage of section 4.1.2, without the KL term."""
     rewards = torch.tensor([reward(each) for each in rollouts], dtype=torch.float64).view(-1, GROUP)
     deviation = rewards.std(1, unbiased=False, keepdim=True)
-    advantages = torch.where(deviation > 0, (rewards - rewards.mean(1, keepdim=True)) / deviation, 0.0).flatten()
+    alike = rewards.amax(1, keepdim=True) == rewards.amin(1, keepdim=True)
+    advantages = torch.where(~alike, (rewards - rewards.mean(1, keepdim=True)) / deviation, 0.0).flatten()
     gains = []
     for rollout, advantage in zip(rollouts, advantages):
         prompt, text = rollout["prompt"], rollout["text"]
