@@ -1,10 +1,12 @@
 // A game of rollouts with a fault in step 3, for rollouts_test, which takes the task of examples/rollouts.
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
-#include <chrono>
+#include <csignal>
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "runtime/plugin/own_pieces.hpp"
 
@@ -15,12 +17,13 @@ struct FaultyGame final : d9d::RolloutStream {
   std::string fault;
   d9d::Count texts = 1;
   std::int64_t lag = 0;
-  double seconds = 0;     // that the rewards of a step take
-  std::int64_t seen = 0;  // texts so far: the state
+  std::uint64_t stops_at = 0;  // SIGTERM comes while the rewards of this step are computed
+  std::int64_t seen = 0;       // texts so far: the state
 
   std::int64_t sequence_length() const override { return 9; }
   d9d::RolloutOptions options() const override {
-    return {.max_new_tokens = fault == "long" ? 20 : 6, .ends = {0, 5}, .texts_per_sample = texts, .lag = lag};
+    return {
+        .max_new_tokens = fault == "long" ? 20 : 6, .ends = {0, 5}, .texts_per_sample = texts, .lag = lag};
   }
   void begin(const d9d::StreamPlace& /*place*/) override {}
   std::vector<std::vector<std::int64_t>> prompts(const d9d::RolloutStep& step) override {
@@ -39,7 +42,7 @@ struct FaultyGame final : d9d::RolloutStream {
   }
   std::vector<d9d::Sample> samples(const d9d::RolloutStep& step,
                                    std::span<const d9d::Rollout> given) override {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    if (step.step == stops_at) kill(getpid(), SIGTERM);
     if (step.step == 3 && fault == "throws") throw std::runtime_error("no judge");
     std::vector<d9d::Sample> all;
     for (std::size_t begin = 0; begin < given.size(); begin += texts) {
@@ -60,7 +63,7 @@ struct FaultyGame final : d9d::RolloutStream {
   nlohmann::json state() const override { return seen; }
   void load_state(const nlohmann::json& state) override { seen = state; }
 };
-BOOST_DESCRIBE_STRUCT(FaultyGame, (), (fault, texts, lag, seconds))
+BOOST_DESCRIBE_STRUCT(FaultyGame, (), (fault, texts, lag, stops_at))
 
 }  // namespace
 

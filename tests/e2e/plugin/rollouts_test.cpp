@@ -184,6 +184,18 @@ TEST_F(Rollouts, AreTheSameOnMeshesOfTwoRanksAndMore) {
   }
 }
 
+// Tokens go to experts on both ranks, whose replicas have prompts of their own.
+TEST_F(Rollouts, OfAMixtureAreTheSameWithExpertsOverRanks) {
+  const Words mixture =
+      set("model_provider",
+          "{name: qwen3_moe, model: {vocab_size: 16, hidden_size: 32, num_hidden_layers: 2, "
+          "num_attention_heads: 4, num_key_value_heads: 2, head_dim: 8, moe_intermediate_size: 24, "
+          "num_experts: 4, num_experts_per_tok: 2, norm_topk_prob: true}}");
+  run("alone", mixture);
+  run("experts", mixture + set("mesh", "{data_parallel_shard: 2, expert_parallel: 2}"));
+  expect_same_numbers("experts", "alone");
+}
+
 TEST_F(Rollouts, ALaggingRunGoesOnAndIsTheSameOnMeshes) {
   run("alone", lag(1));
   for (const auto& [name, words] :
@@ -197,11 +209,8 @@ TEST_F(Rollouts, AJobThatIsStoppedEndsWellAndGoesOn) {
   for (const int late : {0, 1}) {
     const std::string name = "stopped " + std::to_string(late), game = "lag: " + std::to_string(late);
     run("through " + std::to_string(late), faulty(game));
-    const auto process =
-        job_.spawn(Words{example_job} + plugins() + small() + named(name) + faulty(game + ", seconds: 0.2"));
-    job_.wait_for_steps(*process, 3, name);
-    process->signal(SIGTERM);
-    EXPECT_EQ(process->wait(), 128 + SIGTERM) << process->err();
+    const Outcome stopped = run_job(name, faulty(game + ", stops_at: 4"));
+    EXPECT_EQ(stopped.code, 128 + SIGTERM) << stopped.err;
     EXPECT_LT(job_.losses(name).size(), 12U);
 
     run(name, faulty(game));
