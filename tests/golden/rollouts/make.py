@@ -96,8 +96,7 @@ def step(model, rollouts):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter -= LR * parameter.grad
-    return dict(loss=loss.item(), grad_norm=float(norm), reward=float(rewards.mean()),
-                texts=[each["text"] for each in rollouts])
+    return dict(loss=loss.item(), grad_norm=float(norm), reward=float(rewards.mean()))
 
 
 def run(lag):
