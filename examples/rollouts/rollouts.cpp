@@ -84,9 +84,12 @@ struct LetterGame final : d9d::RolloutStream {
     }
     return all;
   }
-  // Prompts and rewards depend on numbers and texts alone; d9d keeps the texts.
+  // Prompts and rewards depend on numbers and texts alone, and d9d keeps the texts: so a run may go on with any number of
+  // data replicas.
   nlohmann::json state() const override { return nullptr; }
   void load_state(const nlohmann::json& /*state*/) override {}
+  void load_states(const std::vector<nlohmann::json>& /*states*/,
+                   const d9d::StreamPlace& /*place*/) override {}
 };
 BOOST_DESCRIBE_STRUCT(LetterGame, (), (group, max_new_tokens, length, seed, lag))
 

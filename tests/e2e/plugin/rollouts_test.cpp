@@ -152,9 +152,10 @@ TEST_F(Rollouts, FarAheadAreWrittenByTheSameWeights) {
 }
 
 TEST_F(Rollouts, GoOnToTheBitAfterACheckpoint) {
-  for (const Words& mesh_of : {Words{}, mesh(1, 2)}) {
+  for (const auto& [where, mesh_of] : std::vector<std::pair<std::string, Words>>{
+           {"alone", {}}, {"replicas", mesh(1, 2)}, {"pipeline", mesh(2, 1)}}) {
     for (const int late : {0, 2}) {
-      const std::string name = "lag " + std::to_string(late) + (mesh_of.empty() ? "" : " of two");
+      const std::string name = where + " lag " + std::to_string(late);
       run(name, mesh_of + lag(late) + ahead(3));
       const std::string halves = name + " in halves";
       run(halves, mesh_of + lag(late) + ahead(3));
@@ -165,6 +166,25 @@ TEST_F(Rollouts, GoOnToTheBitAfterACheckpoint) {
       expect_same_bits(halves, name);
     }
   }
+}
+
+// Texts under way are dealt out anew.
+TEST_F(Rollouts, GoOnWithOtherReplicas) {
+  run("alone", lag(1));
+  for (const auto& [first, second] :
+       std::vector<std::pair<Words, Words>>{{mesh(1, 2), {}}, {{}, mesh(1, 2)}, {mesh(1, 2), mesh(2, 1)}}) {
+    std::filesystem::remove_all(job_.run_folder("moved"));
+    run("moved", first + lag(1));
+    std::filesystem::remove_all(job_.run_folder("moved") / "checkpoints/save-12");
+    run("moved", second + lag(1));
+    expect_same_numbers("moved", "alone");
+  }
+  const Outcome stateful = run_job("stateful", mesh(1, 2) + faulty("lag: 1") + steps(6));
+  ASSERT_EQ(stateful.code, 0) << stateful.err;
+  EXPECT_THAT(run_job("stateful", faulty("lag: 1")).err,
+              HasSubstr("has the states of 2 data replicas, and this job has 1"));
+  EXPECT_THAT(run_job("stateful", mesh(1, 2) + faulty("lag: 0")).err,
+              HasSubstr("the run has rollouts with a lag of 1 step, and this job has a lag of 0 steps"));
 }
 
 TEST_F(Rollouts, AreTheSameOnMeshesOfTwoRanksAndMore) {
@@ -292,6 +312,8 @@ TEST_F(Rollouts, OfPromptsOfSeveralLengthsAreChosenAmongSeveralTexts) {
   }
 
   expect_same_numbers("pipeline", "alone");
+  EXPECT_LT(off_policy("alone")[0], 1e-5)
+      << "the weights that the run begins with: tokens stand in their places";
 }
 
 }  // namespace
