@@ -40,7 +40,7 @@ void Loader::rollouts_written(wire::RolloutsWritten::Reader message) {
     RolloutNeeds* const needs = feed_->rollouts();
     D9D_CHECK(needs != nullptr && message.getStep() == needs->written() + 1,
               "the texts of step {} came, and nobody waits for them", message.getStep());
-    needs->write(texts_of(message));
+    if (auto texts = joined(texts_, message)) needs->write(*std::move(texts));
   }
   advance();
 }
@@ -83,10 +83,13 @@ bool Loader::load_next(RolloutNeeds& needs) {
 void Loader::ask_for_texts(RolloutNeeds& needs) {
   const TextRequest request = needs.ask();
   const std::uint64_t step = needs.asked();
-  tell<wire::WriteRollouts>(trainer_, [&](wire::WriteRollouts::Builder write) {
-    fill_rollouts(write, request);
-    write.setStep(step);
-    write.setAfter(std::max(first_step_, step - std::min(step, needs.lag())) - 1);
+  in_parts(request, [&](auto prompts, bool more) {
+    tell<wire::WriteRollouts>(trainer_, [&](wire::WriteRollouts::Builder write) {
+      fill_rollouts(write, request, prompts);
+      write.setStep(step);
+      write.setAfter(std::max(first_step_, step - std::min(step, needs.lag())) - 1);
+      write.setMore(more);
+    });
   });
 }
 

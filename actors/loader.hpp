@@ -42,6 +42,7 @@ class Loader final : public Actor {
   std::uint64_t first_step_ = 0;    // of this start
   std::uint32_t credits_ = 0;       // for steps from next_step_ on
   std::optional<StepInputs> made_;  // of next_step_, while texts of later steps are missing
+  Texts texts_;                     // of a step, while further ones of it come
   bool cancelled_ = false;          // no texts come any more
 };
 

@@ -243,12 +243,16 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
 
 void RankExecutor::tell_texts(const Texts& texts) {
   if (pass_.kind == PassKind::ROLLOUTS) {
-    for (const int rank : options_.same_samples)
-      tell<wire::RolloutsWritten>({Role::loader, static_cast<std::uint64_t>(rank)},
-                                  [&](wire::RolloutsWritten::Builder written) {
-                                    written.setStep(rollouts_for_);
-                                    fill_texts(written, texts);
-                                  });
+    for (const int rank : options_.same_samples) {
+      in_parts(texts, [&](std::span<const WrittenText> part, bool more) {
+        tell<wire::RolloutsWritten>({Role::loader, static_cast<std::uint64_t>(rank)},
+                                    [&](wire::RolloutsWritten::Builder written) {
+                                      written.setStep(rollouts_for_);
+                                      fill_texts(written, part);
+                                      written.setMore(more);
+                                    });
+      });
+    }
     return;
   }
   tell<wire::TextsGenerated>(asker_, [&](wire::TextsGenerated::Builder generated) {

@@ -66,6 +66,7 @@ class Trainer final : public StepLoop {
   std::optional<EvaluationRun> evaluation_;  // set if the job evaluates
   std::optional<std::pair<std::uint64_t, double>> compared_;  // step and metric of the last evaluation
   double lr_factor_kept_ = 1;                                 // for the checkpoint in flight
+  std::optional<TextRequest> rollouts_part_;                  // while further prompts of a step come
   std::deque<WantedRollouts> rollouts_;                       // that the Loader waits for
   bool rollouts_progress_ = false;                            // some were written since the last look
 };

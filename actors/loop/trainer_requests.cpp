@@ -113,7 +113,9 @@ void Trainer::texts_computed() {
 void Trainer::write_rollouts(wire::WriteRollouts::Reader message) {
   D9D_CHECK(message.getAfter() + 1 >= current_, "rollouts after step {} are asked for in step {}",
             message.getAfter(), current_);
-  rollouts_.push_back({message.getStep(), message.getAfter(), text_request_of(message)});
+  auto request = joined(rollouts_part_, message);
+  if (!request) return;
+  rollouts_.push_back({message.getStep(), message.getAfter(), *std::move(request)});
   state_ >= StepState::finishing ? cancel_rollouts() : advance();
 }
 
@@ -122,10 +124,13 @@ bool Trainer::begin_rollouts() {
   if (rollouts_.empty() || rollouts_.front().after + 1 != current_) return false;
   state_.become(StepState::writing_rollouts);
   const WantedRollouts& wanted = rollouts_.front();
-  tell<wire::WriteRollouts>({Role::rank_executor, self().index}, [&](wire::WriteRollouts::Builder write) {
-    fill_rollouts(write, wanted.request);
-    write.setStep(wanted.step);
-    write.setAfter(wanted.after);
+  in_parts(wanted.request, [&](auto prompts, bool more) {
+    tell<wire::WriteRollouts>({Role::rank_executor, self().index}, [&](wire::WriteRollouts::Builder write) {
+      fill_rollouts(write, wanted.request, prompts);
+      write.setStep(wanted.step);
+      write.setAfter(wanted.after);
+      write.setMore(more);
+    });
   });
   return true;
 }

@@ -1,5 +1,6 @@
 #include "runtime/data/rollout_reader.hpp"
 
+#include <bit>
 #include <iterator>
 #include <utility>
 
@@ -9,16 +10,28 @@
 namespace d9d {
 namespace {
 
+// Log-probabilities by their bits, which are shorter in digits and exact.
 nlohmann::json to_json(const Rollout& rollout) {
+  std::vector<std::uint32_t> bits;
+  for (const float value : rollout.log_probs) bits.push_back(std::bit_cast<std::uint32_t>(value));
   return {{"number", rollout.number},
           {"prompt", rollout.prompt},
           {"text", rollout.text},
-          {"log_probs", rollout.log_probs}};
+          {"log_prob_bits", std::move(bits)}};
 }
 
 Rollout rollout_of(const nlohmann::json& json) {
+  std::vector<float> log_probs;
+  for (const nlohmann::json& bits : json.at("log_prob_bits"))
+    log_probs.push_back(std::bit_cast<float>(bits.get<std::uint32_t>()));
   return {json.at("number").get<std::uint64_t>(), json.at("prompt").get<std::vector<std::int64_t>>(),
-          json.at("text").get<std::vector<std::int64_t>>(), json.at("log_probs").get<std::vector<float>>()};
+          json.at("text").get<std::vector<std::int64_t>>(), std::move(log_probs)};
+}
+
+std::size_t tokens_of(std::span<const Rollout> texts) {
+  std::size_t tokens = 0;
+  for (const Rollout& each : texts) tokens += each.prompt.size() + each.text.size();
+  return tokens;
 }
 
 RolloutOptions options_of(const RolloutStream& stream) {
@@ -133,7 +146,14 @@ std::string RolloutReader::state() const {
   D9D_CHECK(std::ssize(steps_) == options_.lag && written_ == steps_.size(),
             "{} of {} steps have texts, the lag is {}", written_, steps_.size(), options_.lag);
   nlohmann::json pending = nlohmann::json::array();
+  std::size_t tokens = 0;
   for (const Pending& step : steps_) {
+    tokens += tokens_of(step.texts);
+    D9D_REQUIRE(tokens <= waiting_tokens_max,
+                "the rollouts that wait for later steps have more than {} tokens, which a checkpoint's state "
+                "does not "
+                "hold; set the lag to 0, or give each data replica fewer texts in a step",
+                waiting_tokens_max);
     nlohmann::json texts = nlohmann::json::array();
     for (const Rollout& text : step.texts) texts.push_back(to_json(text));
     const auto before = static_cast<std::uint64_t>(place_.replica * samples_);

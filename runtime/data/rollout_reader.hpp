@@ -14,6 +14,7 @@ namespace d9d {
 
 class RolloutReader {
  public:
+  static constexpr std::size_t waiting_tokens_max = std::size_t{1} << 19;
   // `first_step`: of this start. `states`: of all data replicas of a checkpoint; empty: begins anew. Texts that are not
   // used up are dealt out anew, where the number of replicas is another. Input errors: a checkpoint of another lag, or
   // whose texts are for another number of samples.
@@ -33,7 +34,7 @@ class RolloutReader {
   // Returns the next samples of the step that was read last.
   std::vector<Sample> take(std::size_t count);
   // JSON for states_of_streams(): to go on after the step that was read last. Complete when the texts of `lag` steps
-  // after it are here.
+  // after it are here. Input error for more than waiting_tokens_max tokens in them.
   std::string state() const;
 
  private:

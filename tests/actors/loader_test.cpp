@@ -187,7 +187,7 @@ class RolloutLoaderTest : public LoaderTest {
   void written(std::uint64_t step) {
     world.say<wire::RolloutsWritten>(id_, [&](wire::RolloutsWritten::Builder message) {
       message.setStep(step);
-      fill_texts(message, {{{5}, {-1}}, {{6}, {-2}}});
+      fill_texts(message, Texts{{{5}, {-1}}, {{6}, {-2}}});
     });
   }
   // "step after", of each request.

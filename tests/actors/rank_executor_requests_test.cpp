@@ -104,7 +104,8 @@ TEST_F(StageTest, SendsItsRolloutsToTheLoadersOfItsReplica) {
   same_samples = {0, 2};
   play();
   world->say<wire::WriteRollouts>(executor_id, [](wire::WriteRollouts::Builder write) {
-    fill_rollouts(write, {.prompts = {{5}, {6}}, .options = {}, .first = 64});
+    const TextRequest request{.prompts = {{5}, {6}}, .options = {}, .first = 64};
+    fill_rollouts(write, request, request.prompts);
     write.setStep(9);
     write.setAfter(8);
   });

@@ -129,7 +129,8 @@ class TrainerRolloutsTest : public TrainerRequestsTest {
     world.say<wire::WriteRollouts>(
         trainer_id,
         [&](wire::WriteRollouts::Builder message) {
-          fill_rollouts(message, {.prompts = {{5, 9}}, .options = {}, .first = step});
+          const TextRequest request{.prompts = {{5, 9}}, .options = {}, .first = step};
+          fill_rollouts(message, request, request.prompts);
           message.setStep(step);
           message.setAfter(after);
         },

@@ -151,9 +151,27 @@ TEST(RolloutReader, RefusesACheckpointWhoseTextsWereWrittenByOtherRules) {
   EXPECT_THAT(refusal({{"stream", 0}, {"pending", nlohmann::json::array()}}, 1),
               HasSubstr("the run has rollouts with a lag of 0 steps, and this job has a lag of 1 step"));
   EXPECT_THAT(refusal(30, 0), HasSubstr("a stream that is none of rollouts"));
-  const nlohmann::json text{{"number", 0}, {"prompt", {1}}, {"text", {2}}, {"log_probs", {-1}}};
+  const nlohmann::json text{{"number", 0}, {"prompt", {1}}, {"text", {2}}, {"log_prob_bits", {0}}};
   EXPECT_THAT(refusal({{"stream", 0}, {"pending", {{{"first", 2}, {"texts", {text}}}}}}, 1),
               HasSubstr("the checkpoint has 1 rollout for a step that needs 2"));
+}
+
+TEST(RolloutReader, RefusesMoreTextsThanACheckpointHolds) {
+  const auto state_with = [](std::size_t tokens, std::int64_t lag) {
+    RolloutReader reader(std::make_shared<Sums>(RolloutOptions{.lag = lag}), {}, 1, 1, {});
+    for (std::int64_t step = 0; step <= lag; ++step) {
+      reader.ask(static_cast<std::uint64_t>(step));
+      reader.write({{std::vector<std::int64_t>(tokens, 7), std::vector<float>(tokens, -1)}});
+    }
+    reader.read_step();
+    return reader.state();
+  };
+  const std::size_t most = RolloutReader::waiting_tokens_max - 2;  // a prompt has two tokens
+  EXPECT_GT(state_with(most, 1).size(), most);
+  EXPECT_LT(state_with(most + 1, 0).size(), 100U) << "no text waits";
+  EXPECT_THAT(
+      test::error_of([&] { state_with(most + 1, 1); }, ErrorKind::input),
+      HasSubstr("more than 524288 tokens, which a checkpoint's state does not hold; set the lag to 0"));
 }
 
 TEST(RolloutReader, RefusesWhatAStreamGivesInWrongNumbers) {
