@@ -58,6 +58,10 @@ void require_metric(const std::string& metric, TrainTask& task) {
               fmt::format("evaluation.metric: the task counts no \"{}\"; there is loss{}", metric, names));
 }
 
+bool has_rollouts(const PreparedJob& prepared) {
+  return prepared.source && prepared.source->is_rollouts();  // tests of casts have no source
+}
+
 // Lets the model subscribe to events, and then the task.
 std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, const Plan& plan, TrainTask& task,
                                             int rank) {
@@ -211,7 +215,7 @@ CastMember RankCast::rank_executor() const {
       .events = events,
       .communicators = communicators,
       .a_step_has_ended = [&epoch = epoch, rank = rank] { epoch.a_step_has_ended(rank); }};
-  if (process.prepared.source->is_rollouts()) options.same_samples = same_samples();
+  if (has_rollouts(process.prepared)) options.same_samples = same_samples();
   if (own.same_order.front() == rank)
     options.followers.assign(own.same_order.begin() + 1, own.same_order.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
@@ -342,7 +346,7 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
     call_user("the task's load_state", ErrorInside::is_named, [&] { task->load_state(*state); });
   // A text goes around: the last stage's tokens are the first one's next inputs.
   const bool writes_texts =
-      (inference && inference->passes() > 1) || !job.actors.empty() || prepared.source->is_rollouts();
+      (inference && inference->passes() > 1) || !job.actors.empty() || has_rollouts(prepared);
   std::vector<CastMember> links = cast.links().all(writes_texts);
   std::vector<ActorId> ids;
   for (const CastMember& link : links) ids.push_back(link.id);
