@@ -32,7 +32,8 @@ void add_stream(Registry& registry, const std::string& name) {
 template <class Stream>
 void add_rollouts(Registry& registry, const std::string& name) {
   registry.add_source(name, [](const config::Section& section, const SourceContext& context) {
-    return std::make_shared<RolloutSource>([section, context] { return own::make<Stream>(section, context); });
+    return std::make_shared<RolloutSource>(
+        [section, context] { return own::make<Stream>(section, context); });
   });
 }
 

@@ -85,18 +85,20 @@ TEST_F(FirstModel, HasNoEvaluationWhereTheTextIsOneLine) {
 
 // An encoder learns the words that are left out of the text.
 TEST_F(FirstModel, OfAnEncodersFolderIsTunedOnAText) {
-  ASSERT_EQ(job_.call({"tokenizer", "train", "text.txt", "--out", "tokenizer.json", "--vocab-size", "300", "--special",
-                       "<|endoftext|>", "--special", "[MASK]"})
+  ASSERT_EQ(job_.call({"tokenizer", "train", "text.txt", "--out", "tokenizer.json", "--vocab-size", "300",
+                       "--special", "<|endoftext|>", "--special", "[MASK]"})
                 .code,
             0);
   const Outcome made = run(
       "job.yaml",
       set("model_provider",
-          "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2, "
+          "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, "
+          "num_hidden_layers: 2, "
           "num_attention_heads: 2}}") +
           set("task", "{name: masked_lm, mask_token_id: 1}") +
-          set("data", "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, eos_token: "
-                      "\"<|endoftext|>\", epochs: as_needed}") +
+          set("data",
+              "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, eos_token: "
+              "\"<|endoftext|>\", epochs: as_needed}") +
           steps(1) + set("export_to", "encoder"));
   ASSERT_EQ(made.code, 0) << made.err;
 

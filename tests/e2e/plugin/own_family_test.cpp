@@ -72,7 +72,10 @@ TEST_F(OwnFamily, IsTunedByTheJobFileThatInitWrites) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "Paragraph " + std::to_string(i) + " of a small text.\n\n";
   job_.folder().write("text.txt", text);
-  ASSERT_EQ(job_.call({"tokenizer", "train", "text.txt", "--out", "folder/tokenizer.json", "--vocab-size", "300"}).code, 0);
+  ASSERT_EQ(
+      job_.call({"tokenizer", "train", "text.txt", "--out", "folder/tokenizer.json", "--vocab-size", "300"})
+          .code,
+      0);
   const Words init{"init", "tuned", "--model", "folder", "--text", "text.txt"};
   EXPECT_THAT(job_.call(init).err, HasSubstr("parallel_moe"));
 
