@@ -4,7 +4,8 @@
 //
 // Which weights wrote: those after step n - 1 - lag write the texts of step n, never others, however far the job loads
 // ahead; the first lag + 1 steps of a run have texts of the weights that it begins with. So with lag 0 training is on
-// policy. With lag 1 samples() of a step is called while the step before trains, which hides the time of a slow reward.
+// policy. With lag 1 samples() of a step is called while the step before trains (unless trainer.data_prefetch is 0), which
+// hides the time of a slow reward. After a roll back the texts that wait are those of the undone weights.
 // What is drawn depends on trainer.determinism.base_seed, the number of the text and the place of the token: it is the
 // same on every mesh, as far as the sums of the logits are, and after a resume.
 
