@@ -5,11 +5,11 @@
 // The next step begins without waiting for the optimizer. The events after an update do wait for it,
 // and keep their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
-//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts WriteRollouts MetricValues EndJob
-//       ScaleLearningRate EventsFollowed StepShown StateKept Tick
+//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts WriteRollouts MetricValues
+//       EndJob ScaleLearningRate EventsFollowed StepShown StateKept Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot
-//      CollectMetrics CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts WriteRollouts
-//      RolloutsWritten RecordValue KeepState EndJob Publish RankFinished
+//      CollectMetrics CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts
+//      WriteRollouts RolloutsWritten RecordValue KeepState EndJob Publish RankFinished
 
 #include "actors/loop/step_loop.hpp"
 #include "actors/loop/trainer_options.hpp"

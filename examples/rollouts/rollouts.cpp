@@ -1,5 +1,5 @@
-// A model learns to write by trying: it writes several texts for each prompt, a reward says how good each one is, and what
-// was better than the others of its group becomes more likely. GRPO (Shao and others 2024, DeepSeekMath,
+// A model learns to write by trying: it writes several texts for each prompt, a reward says how good each one is, and
+// what was better than the others of its group becomes more likely. GRPO (Shao and others 2024, DeepSeekMath,
 // arXiv 2402.03300, equation 3 and section 4.1.2) without its term against a reference model.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/clamp.h>
@@ -84,8 +84,8 @@ struct LetterGame final : d9d::RolloutStream {
     }
     return all;
   }
-  // Prompts and rewards depend on numbers and texts alone, and d9d keeps the texts: so a run may go on with any number of
-  // data replicas.
+  // Prompts and rewards depend on numbers and texts alone, and d9d keeps the texts: so a run may go on with any number
+  // of data replicas.
   nlohmann::json state() const override { return nullptr; }
   void load_state(const nlohmann::json& /*state*/) override {}
   void load_states(const std::vector<nlohmann::json>& /*states*/,

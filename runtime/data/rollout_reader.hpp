@@ -1,6 +1,6 @@
 #pragma once
-// Reads a stream of rollouts for the steps of one rank: asks for the prompts of each step, keeps the texts that came and
-// are not used up, and has the stream make samples of them.
+// Reads a stream of rollouts for the steps of one rank: asks for the prompts of each step, keeps the texts that came
+// and are not used up, and has the stream make samples of them.
 
 #include <cstdint>
 #include <deque>

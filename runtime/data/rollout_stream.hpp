@@ -1,11 +1,11 @@
 #pragma once
-// Samples that are made of texts which the model being trained has just written (rollouts): the stream gives prompts, the
-// model goes on with them between two steps, and the stream makes the step's samples of the texts.
+// Samples that are made of texts which the model being trained has just written (rollouts): the stream gives prompts,
+// the model goes on with them between two steps, and the stream makes the step's samples of the texts.
 //
 // Which weights wrote: those after step n - 1 - lag write the texts of step n, never others, however far the job loads
 // ahead; the first lag + 1 steps of a run have texts of the weights that it begins with. So with lag 0 training is on
-// policy. With lag 1 samples() of a step is called while the step before trains (unless trainer.data_prefetch is 0), which
-// hides the time of a slow reward. After a roll back the texts that wait are those of the undone weights.
+// policy. With lag 1 samples() of a step is called while the step before trains (unless trainer.data_prefetch is 0),
+// which hides the time of a slow reward. After a roll back the texts that wait are those of the undone weights.
 // What is drawn depends on trainer.determinism.base_seed, the number of the text and the place of the token: it is the
 // same on every mesh, as far as the sums of the logits are, and after a resume.
 
@@ -52,8 +52,8 @@ struct Rollout {
 };
 
 // As any ReplicaStream; the texts that are not used up yet are a part of the checkpoint, too, so that state() is what
-// the stream itself keeps. Calls come in this order, with n = 1, 2, ...: prompts(n + lag), samples(n), state(). Those of
-// the first steps, prompts(1) to prompts(lag), come before.
+// the stream itself keeps. Calls come in this order, with n = 1, 2, ...: prompts(n + lag), samples(n), state().
+// Before all of them come prompts(1) to prompts(lag).
 class RolloutStream : public ReplicaStream {
  public:
   virtual RolloutOptions options() const = 0;

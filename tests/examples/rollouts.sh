@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# examples/rollouts as an installed d9d-node loads it: the mean reward rises to its bound on one rank, and two ranks begin
-# with the same texts.
+# examples/rollouts as an installed d9d-node loads it: the mean reward rises to its bound on one rank, and two ranks
+# begin with the same texts.
 #   rollouts.sh D9D_NODE BUILD_FOLDER
 set -euo pipefail
 node="$1" folder="$2"
@@ -30,5 +30,5 @@ for mesh in '{data_parallel_replicate: 2}' '{pipeline_parallel: 2}'; do
   train "$folder/two" "${short[@]}" --set "mesh=$mesh"
   paste <(rewards "$folder/alone") <(rewards "$folder/two") | awk '
     { bad += ($1 - $2) ^ 2 > 1e-12 } END { exit bad > 0 || NR != 5 }' ||
-    { echo "mesh $mesh has other rewards than one rank:"; paste <(rewards "$folder/alone") <(rewards "$folder/two"); exit 1; }
+    { echo "mesh $mesh has other rewards:"; paste <(rewards "$folder/alone") <(rewards "$folder/two"); exit 1; }
 done

@@ -108,7 +108,8 @@ std::int64_t parameters_of(const std::string& folder, const nlohmann::json& conf
   return static_cast<std::int64_t>(bytes / (dtype == "float32" ? 4 : 2));
 }
 
-// Reads the folder's config.json as the model's family does; input error for a family that neither d9d nor a plugin has.
+// Reads the folder's config.json as the model's family does; input error for a family that neither d9d nor a plugin
+// has.
 std::shared_ptr<FamilyModel> model_of(const std::string& folder) {
   std::error_code ignored;
   D9D_REQUIRE(fs::exists(join_path(folder, "config.json"), ignored),

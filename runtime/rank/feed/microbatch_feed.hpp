@@ -27,7 +27,7 @@ class RolloutNeeds {
  public:
   virtual ~RolloutNeeds() = default;
   virtual std::uint64_t lag() const = 0;
-  // The last step whose prompts were asked for, and the last one whose texts are here: at first those of the checkpoint.
+  // The last step whose prompts were asked for, and the last one whose texts are here: at first of the checkpoint.
   virtual std::uint64_t asked() const = 0;
   virtual std::uint64_t written() const = 0;
   // The prompts of the step after asked(), of this rank's data replica.

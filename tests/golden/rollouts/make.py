@@ -1,5 +1,5 @@
-"""Writes the golden files of tests/golden/rollouts: the first steps of examples/rollouts by Hugging Face transformers and
-torch's autograd. Texts, rewards, advantages, loss, gradient and update are computed here, from the papers' equations and
+"""Writes the golden files of tests/golden/rollouts: the first steps of examples/rollouts by Hugging Face transformers
+and torch's autograd. Texts, rewards, advantages, loss, gradient and update are computed here, from the papers' equations and
 the published generator; nothing comes from d9d.
 
 Usage: python make.py   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
