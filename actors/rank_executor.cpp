@@ -25,7 +25,7 @@ bool is_of_this_process(const StageTensor& tensor, const RankExecutorOptions& op
 
 RankPass::Kind kind_of(const Pass& pass) {
   using enum RankPass::Kind;
-  static constexpr std::array kinds{train, evaluate, infer, texts};  // in the order of the schema
+  static constexpr std::array kinds{train, evaluate, infer, texts, texts};  // in the order of the schema
   return kinds.at(static_cast<std::size_t>(pass.kind));
 }
 
@@ -50,6 +50,7 @@ void RankExecutor::behavior(Handlers& handlers) {
   handlers.on(this, &RankExecutor::sleep);
   handlers.on(this, &RankExecutor::wake);
   handlers.on(this, &RankExecutor::generate_texts);
+  handlers.on(this, &RankExecutor::write_rollouts);
   handlers.on(this, &RankExecutor::restore_state);
 }
 
@@ -241,7 +242,19 @@ void RankExecutor::send_tensor(const StageTensor& tensor) {
 }
 
 void RankExecutor::tell_texts(const Texts& texts) {
-  if (texts.empty()) return;
+  if (pass_.kind == PassKind::ROLLOUTS) {
+    for (const int rank : options_.same_samples) {
+      in_parts(texts, [&](std::span<const WrittenText> part, bool more) {
+        tell<wire::RolloutsWritten>({Role::loader, static_cast<std::uint64_t>(rank)},
+                                    [&](wire::RolloutsWritten::Builder written) {
+                                      written.setStep(rollouts_for_);
+                                      fill_texts(written, part);
+                                      written.setMore(more);
+                                    });
+      });
+    }
+    return;
+  }
   tell<wire::TextsGenerated>(asker_, [&](wire::TextsGenerated::Builder generated) {
     generated.setStep(step());
     fill_texts(generated, texts);
@@ -276,7 +289,7 @@ void RankExecutor::finish_pass_when_done() {
   compute_seconds_ += device_->record_done();
   if (pass_.is_step()) options_.events->tell(events::ForwardPost{step()});
   if (pass_.kind == PassKind::INFER) options_.events->tell(events::StepPost{.step = step()});
-  if (pass_.kind == PassKind::TEXTS) tell_texts(result.texts);
+  if (!result.texts.empty()) tell_texts(result.texts);
   tell<wire::StepComputed>({Role::trainer, self().index}, [&](wire::StepComputed::Builder computed) {
     computed.setStep(step());
     fill_pass(computed.initPass(), pass_);

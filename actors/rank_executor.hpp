@@ -4,9 +4,9 @@
 // in the order that the worker's RankOrder decides. A handler records the fact and calls advance(); no
 // handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep
-//   Snapshot Sleep Wake GenerateTexts RestoreState
+//   Snapshot Sleep Wake GenerateTexts WriteRollouts RestoreState
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
-//   GradientsHooked StepApplied WriteShard MetricState Sleep Slept Awake TextsGenerated StateRestored
+//   GradientsHooked StepApplied WriteShard MetricState Sleep Slept Awake TextsGenerated RolloutsWritten StateRestored
 
 #include <memory>
 #include <vector>
@@ -43,6 +43,7 @@ class RankExecutor final : public Actor, private BucketObserver {
   void sleep(wire::Sleep::Reader message);
   void wake(wire::Wake::Reader message);
   void generate_texts(wire::GenerateTexts::Reader message);
+  void write_rollouts(wire::WriteRollouts::Reader message);
   void restore_state(wire::RestoreState::Reader message);
 
  private:
@@ -72,10 +73,12 @@ class RankExecutor final : public Actor, private BucketObserver {
   using Begun = std::pair<std::uint64_t, Pass>;       // a pass of a step
   std::vector<std::pair<Begun, StageTensor>> early_;  // tensors of a pass that only a neighbour has begun
   enum class Links { fresh, in_use, proved } links_ = Links::fresh;
-  RankPass* running_ = nullptr;  // the pass in work; null between two
-  Pass pass_;                    // the same, or the last one
-  ActorId asker_;                // who asked for the texts in work
-  bool nothing_moved_ = false;   // by the step's updates so far
+  RankPass* running_ = nullptr;               // the pass in work; null between two
+  Pass pass_;                                 // the same, or the last one
+  ActorId asker_;                             // who asked for the texts in work
+  std::optional<TextRequest> rollouts_part_;  // while further prompts come
+  std::uint64_t rollouts_for_ = 0;            // or for which step they are
+  bool nothing_moved_ = false;                // by the step's updates so far
   int reductions_pending_ = 0;
   double norm_share_ = 0, compute_seconds_ = 0;
 };

@@ -31,7 +31,8 @@ struct RankExecutorOptions {
   std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
   // Called after the first step, and after the first step that follows a sleep.
   std::function<void()> a_step_has_ended = [] {};
-  std::vector<int> followers;  // ranks that follow the order of this one (rank_order.hpp)
+  std::vector<int> same_samples = {};  // ranks of this one's data replica, whose Loaders get its rollouts
+  std::vector<int> followers;          // ranks that follow the order of this one (rank_order.hpp)
 };
 
 }  // namespace d9d

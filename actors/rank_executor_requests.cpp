@@ -108,6 +108,16 @@ void RankExecutor::generate_texts(wire::GenerateTexts::Reader message) {
   begin_pass({.step = step(), .texts = text_request_of(message)});
 }
 
+void RankExecutor::write_rollouts(wire::WriteRollouts::Reader message) {
+  D9D_CHECK(!running_, "rollouts are asked for while step {} is running", step());
+  auto request = joined(rollouts_part_, message);
+  if (!request) return;
+  set_step(message.getAfter());
+  rollouts_for_ = message.getStep();
+  pass_ = {PassKind::ROLLOUTS, static_cast<std::uint32_t>(rollouts_for_)};
+  begin_pass({.step = step(), .texts = *std::move(request)});
+}
+
 void RankExecutor::restore_state(wire::RestoreState::Reader message) {
   D9D_CHECK(!running_, "a checkpoint is restored while step {} is running", step());
   worker_->state().restore(message.getDirectory(), to_vector<std::uint64_t>(message.getSkipped()));

@@ -12,12 +12,13 @@ struct BeginStep {
   pass @2 :Pass;                  # of any kind but texts
   struct Pass {
     kind @0 :Kind;
-    number @1 :UInt32;  # of a step's updates from 0, of an evaluation's batches or texts asked for from 1; else 0
+    number @1 :UInt32;  # of a step's updates from 0, of batches or texts from 1, of rollouts their step; else 0
     enum Kind {
       train @0;     # an update of a step of training: forward and backward
       evaluate @1;  # one batch of the evaluation that follows a step, forward alone
       infer @2;     # a step of an inference job, forward alone
       texts @3;     # the model goes on with prompts
+      rollouts @4;  # the same, for the samples of a step that follows
     }
   }
 }

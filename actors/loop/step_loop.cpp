@@ -135,7 +135,7 @@ void StepLoop::data_ended(wire::DataEnded::Reader message) {
 }
 
 void StepLoop::advance() {
-  if (state_ != StepState::waiting || snapshot_wanted_ || batches_.empty()) return;
+  if (state_ != StepState::waiting || snapshot_wanted_ || begin_rollouts() || batches_.empty()) return;
   const LoadedBatch batch = std::move(batches_.front());
   batches_.pop_front();
   begin(batch);
@@ -237,7 +237,7 @@ void StepLoop::end_step() {
   }
   const bool goes_on = done < last_step_;
   state_.become(goes_on ? StepState::waiting : StepState::finishing);
-  if (goes_on) ask_for_batches();
+  goes_on ? ask_for_batches() : cancel_rollouts();
   take_snapshot_when_due();
   if (std::exchange(sleep_due_, false) && goes_on) return fall_asleep(done);
   finish_when_done();

@@ -58,6 +58,9 @@ class StepLoop : public Actor {
   virtual std::vector<StepReduction> reductions_of(
       const StepTotals& mine) const = 0;                  // over all ranks, a sum first
   virtual bool begin_work_after_step() { return false; }  // true: it has, and conclude_step() follows
+  // Before a step begins. True: the model writes texts that the Loader needs, and advance() follows.
+  virtual bool begin_rollouts() { return false; }
+  virtual void cancel_rollouts() {}  // no step follows
   virtual bool is_loading() const { return loaded_ < asked_for_; }
   virtual bool take_progress() { return false; }  // of work between two steps, since the last call
   virtual std::vector<std::uint64_t> skipped_updates() const { return {0}; }  // of each update of a step
@@ -79,6 +82,7 @@ class StepLoop : public Actor {
   void agree(const RankWishes& summed);
   void end_here();
   void conclude_step();
+  void advance();
   void finish_when_done();
   void tell_events();
   // An event without a name does not occur in this kind of job.
@@ -103,7 +107,6 @@ class StepLoop : public Actor {
 
  private:
   void ask_for_batches();
-  void advance();
   void begin(const LoadedBatch& batch);
   bool is_followed();
   bool waits_for_trackers() const;

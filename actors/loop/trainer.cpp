@@ -57,6 +57,7 @@ void Trainer::behavior(Handlers& handlers) {
   handlers.on(this, &Trainer::roll_back);
   handlers.on(this, &Trainer::state_restored);
   handlers.on(this, &Trainer::generate_texts);
+  handlers.on(this, &Trainer::write_rollouts);
   handlers.on(this, &Trainer::metric_values);
   handlers.on(this, &Trainer::scale_learning_rate);
 }
@@ -64,6 +65,7 @@ void Trainer::behavior(Handlers& handlers) {
 void Trainer::step_computed(wire::StepComputed::Reader message) {
   const PassKind kind = message.getPass().getKind();
   if (kind == PassKind::TEXTS) return texts_computed();
+  if (kind == PassKind::ROLLOUTS) return rollouts_computed();
   if (kind == PassKind::EVALUATE) return evaluated(message);
   StepLoop::step_computed(message);
 }

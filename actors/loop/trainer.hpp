@@ -5,11 +5,11 @@
 // The next step begins without waiting for the optimizer. The events after an update do wait for it,
 // and keep their order.
 // hears Listeners StartTraining BatchReady DataEnded StepComputed ValuesReduced GradientsHooked StepApplied MetricState
-//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts MetricValues EndJob
-//       ScaleLearningRate EventsFollowed StepShown StateKept Tick
+//       CheckpointCommitted Signalled Slept Wake Awake RollBack StateRestored GenerateTexts WriteRollouts MetricValues
+//       EndJob ScaleLearningRate EventsFollowed StepShown StateKept Tick
 // says Ready AskForListeners LoadBatches BeginStep ReduceValues HookGradients ApplyStep Sleep Wake Snapshot
-//      CollectMetrics CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts RecordValue
-//      KeepState EndJob Publish RankFinished
+//      CollectMetrics CheckpointState FlushTrace StepFinished EvaluationFinished RestoreState GenerateTexts
+//      WriteRollouts RolloutsWritten RecordValue KeepState EndJob Publish RankFinished
 
 #include "actors/loop/step_loop.hpp"
 #include "actors/loop/trainer_options.hpp"
@@ -29,6 +29,7 @@ class Trainer final : public StepLoop {
   void roll_back(wire::RollBack::Reader message);
   void state_restored(wire::StateRestored::Reader message);
   void generate_texts(wire::GenerateTexts::Reader message);
+  void write_rollouts(wire::WriteRollouts::Reader message);
   void metric_values(wire::MetricValues::Reader message);
   void scale_learning_rate(wire::ScaleLearningRate::Reader message);
 
@@ -54,6 +55,9 @@ class Trainer final : public StepLoop {
   void restore();
   void make_texts();
   void texts_computed();
+  bool begin_rollouts() override;
+  void cancel_rollouts() override;
+  void rollouts_computed();
 
   TrainingOptions training_;
   StepEnd step_end_;
@@ -62,6 +66,9 @@ class Trainer final : public StepLoop {
   std::optional<EvaluationRun> evaluation_;  // set if the job evaluates
   std::optional<std::pair<std::uint64_t, double>> compared_;  // step and metric of the last evaluation
   double lr_factor_kept_ = 1;                                 // for the checkpoint in flight
+  std::optional<TextRequest> rollouts_part_;                  // while further prompts of a step come
+  std::deque<WantedRollouts> rollouts_;                       // that the Loader waits for
+  bool rollouts_progress_ = false;                            // some were written since the last look
 };
 
 }  // namespace d9d

@@ -54,6 +54,7 @@ bool Trainer::is_loading() const {
 }
 
 bool Trainer::take_progress() {
+  if (std::exchange(rollouts_progress_, false)) return true;
   return is_evaluating(state_) && evaluation_->take_progress();
 }
 

@@ -1,5 +1,6 @@
 // Serves the requests of actors between a step's update and its checkpoint: restore an earlier checkpoint,
-// make texts with the model that trains, end the job, change the learning rate.
+// make texts with the model that trains, end the job, change the learning rate. And those of the Loader before a step
+// begins: rollouts.
 #include <algorithm>
 
 #include "actors/loop/trainer.hpp"
@@ -107,6 +108,49 @@ void Trainer::texts_computed() {
   requests_.texts_made();
   step_begin_ns_ = world().clock.now_ns();  // the next step's time does not count it
   conclude_step();
+}
+
+void Trainer::write_rollouts(wire::WriteRollouts::Reader message) {
+  D9D_CHECK(message.getAfter() + 1 >= current_, "rollouts after step {} are asked for in step {}",
+            message.getAfter(), current_);
+  auto request = joined(rollouts_part_, message);
+  if (!request) return;
+  rollouts_.push_back({message.getStep(), message.getAfter(), *std::move(request)});
+  state_ >= StepState::finishing ? cancel_rollouts() : advance();
+}
+
+// All ranks get here after the same step with the same requests, because no batch of a later step comes before.
+bool Trainer::begin_rollouts() {
+  if (rollouts_.empty() || rollouts_.front().after + 1 != current_) return false;
+  state_.become(StepState::writing_rollouts);
+  const WantedRollouts& wanted = rollouts_.front();
+  in_parts(wanted.request, [&](auto prompts, bool more) {
+    tell<wire::WriteRollouts>({Role::rank_executor, self().index}, [&](wire::WriteRollouts::Builder write) {
+      fill_rollouts(write, wanted.request, prompts);
+      write.setStep(wanted.step);
+      write.setAfter(wanted.after);
+      write.setMore(more);
+    });
+  });
+  return true;
+}
+
+void Trainer::rollouts_computed() {
+  D9D_CHECK(state_ == StepState::writing_rollouts, "rollouts were written that nobody asked for");
+  rollouts_.pop_front();
+  rollouts_progress_ = true;
+  state_.become(StepState::waiting);
+  advance();
+}
+
+void Trainer::cancel_rollouts() {
+  if (rollouts_.empty()) return;
+  const std::uint64_t step = rollouts_.front().step;
+  rollouts_.clear();
+  tell<wire::RolloutsWritten>({Role::loader, self().index}, [&](wire::RolloutsWritten::Builder cancelled) {
+    cancelled.setStep(step);
+    cancelled.setCancelled(true);
+  });
 }
 
 }  // namespace d9d

@@ -22,6 +22,8 @@ std::string to_string(const Pass& pass) {
       return fmt::format("batch {} of the evaluation", pass.number);
     case PassKind::TEXTS:
       return fmt::format("texts {}", pass.number);
+    case PassKind::ROLLOUTS:
+      return fmt::format("the rollouts for step {}", pass.number);
   }
   return fmt::format("pass of kind {}", static_cast<int>(pass.kind));
 }

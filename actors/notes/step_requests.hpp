@@ -28,6 +28,13 @@ struct RequestedTexts {
   TextRequest request;
 };
 
+// Texts that the Loader of this rank waits for.
+struct WantedRollouts {
+  std::uint64_t step = 0;   // that trains on them
+  std::uint64_t after = 0;  // steps done when they are written
+  TextRequest request;
+};
+
 struct RollBackLimits {
   std::uint64_t count_max = 0;  // in the whole job
   std::uint64_t before = 0;     // how many of them came before the resumed checkpoint

@@ -15,6 +15,7 @@
 
 namespace d9d {
 
+class RolloutStream;
 class SampleStream;
 
 constexpr std::int64_t ignored_label = -100;
@@ -73,6 +74,10 @@ class SampleSource {
   // Opens the samples of a source that gives them one after another and refuses at(), as is_stream() says.
   virtual std::shared_ptr<SampleStream> open_stream() const { return nullptr; }
   virtual bool is_stream() const { return false; }
+  // The same of one whose samples are made of what the model writes between steps. It is a stream, too, but gives
+  // its samples to nothing but a job that trains.
+  virtual std::shared_ptr<RolloutStream> open_rollouts() const { return nullptr; }
+  virtual bool is_rollouts() const { return false; }
 };
 
 }  // namespace d9d

@@ -5,7 +5,7 @@
 
 namespace d9d {
 
-void SampleStream::load_states(const std::vector<nlohmann::json>& states, const StreamPlace& place) {
+void ReplicaStream::load_states(const std::vector<nlohmann::json>& states, const StreamPlace& place) {
   D9D_REQUIRE(
       std::ssize(states) == place.replicas,
       "the checkpoint has the states of {}, and this job has {}: this stream cannot be dealt out anew. "

@@ -1,9 +1,10 @@
 #pragma once
 // Data of a plugin: add_source<Repeats>(registry, "repeats"), add_stream<Packs>(registry, "packs"),
-// add_collation(registry, "masked", masked).
+// add_rollouts<Game>(registry, "game"), add_collation(registry, "masked", masked).
 
 #include "runtime/data/padding.hpp"
 #include "runtime/data/read_microbatch.hpp"
+#include "runtime/data/source/rollout_source.hpp"
 #include "runtime/data/source/stream_source.hpp"
 #include "runtime/data/token_pooling.hpp"
 #include "runtime/plugin/own_piece.hpp"
@@ -24,6 +25,15 @@ template <class Stream>
 void add_stream(Registry& registry, const std::string& name) {
   registry.add_source(name, [](const config::Section& section, const SourceContext& context) {
     return std::make_shared<StreamSource>([section, context] { return own::make<Stream>(section, context); });
+  });
+}
+
+// The same of a RolloutStream, whose texts the model writes between steps.
+template <class Stream>
+void add_rollouts(Registry& registry, const std::string& name) {
+  registry.add_source(name, [](const config::Section& section, const SourceContext& context) {
+    return std::make_shared<RolloutSource>(
+        [section, context] { return own::make<Stream>(section, context); });
   });
 }
 

@@ -1,9 +1,11 @@
 #include "runtime/plugin/plugin_source.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/rollout_stream.hpp"
 #include "runtime/data/sample_stream.hpp"
 #include "runtime/task/user_call.hpp"
 
@@ -38,26 +40,22 @@ std::optional<std::int64_t> PluginSource::sort_key(std::uint64_t index) const {
 namespace {
 
 template <class Call>
-auto call_source(const std::string& name, const char* what, Call&& call) {
+auto call_source(const std::string& name, std::string_view what, Call&& call) {
   return call_user(fmt::format("{} of the data source \"{}\"", what, name), ErrorInside::is_named,
                    std::forward<Call>(call));
 }
 
-// Names the stream in what it throws, and looks at its samples.
-class WatchedStream final : public SampleStream {
+// Names the stream in what it throws. `Stream`: a ReplicaStream.
+template <class Stream>
+class Watched : public Stream {
  public:
-  WatchedStream(std::shared_ptr<SampleStream> inner, PluginSource::Rule rule)
+  Watched(std::shared_ptr<Stream> inner, PluginSource::Rule rule)
       : inner_(std::move(inner)), rule_(std::move(rule)) {
     D9D_REQUIRE(inner_ != nullptr, "data: the source \"{}\" opened no stream", rule_.name);
   }
   std::int64_t sequence_length() const override { return rule_.sequence_length; }
   void begin(const StreamPlace& place) override {
     call_source(rule_.name, "the begin()", [&] { inner_->begin(place); });
-  }
-  std::optional<Sample> next() override {
-    std::optional<Sample> sample = call_source(rule_.name, "the next sample", [&] { return inner_->next(); });
-    if (sample) rule_.check(*sample, given_++);
-    return sample;
   }
   nlohmann::json state() const override {
     return call_source(rule_.name, "the state()", [&] { return inner_->state(); });
@@ -69,20 +67,89 @@ class WatchedStream final : public SampleStream {
     call_source(rule_.name, "the load_states()", [&] { inner_->load_states(states, place); });
   }
 
- private:
-  const std::shared_ptr<SampleStream> inner_;
+ protected:
+  const std::shared_ptr<Stream> inner_;
   const PluginSource::Rule rule_;
   std::uint64_t given_ = 0;  // samples in this start
+};
+
+// Looks at its samples.
+class WatchedStream final : public Watched<SampleStream> {
+ public:
+  using Watched::Watched;
+  std::optional<Sample> next() override {
+    std::optional<Sample> sample = call_source(rule_.name, "the next sample", [&] { return inner_->next(); });
+    if (sample) rule_.check(*sample, given_++);
+    return sample;
+  }
+};
+
+// A reward that is no number would make the step's loss none, and with it all weights.
+void require_numbers(const Sample& sample, std::size_t place, const RolloutStep& step,
+                     const std::string& source) {
+  for (const auto& [name, numbers] : sample.numbers) {
+    const auto bad = std::ranges::find_if_not(numbers, [](float number) { return std::isfinite(number); });
+    D9D_REQUIRE(
+        bad == numbers.end(),
+        "sample {} that the data source \"{}\" made of the texts of step {} has {} = {}; expected a number "
+        "(is a reward divided by zero?)",
+        place, source, step.step, name, *bad);
+  }
+}
+
+// Looks at prompts, too.
+class WatchedRollouts final : public Watched<RolloutStream> {
+ public:
+  using Watched::Watched;
+  RolloutOptions options() const override {
+    return call_source(rule_.name, "the options()", [&] { return inner_->options(); });
+  }
+  std::vector<std::vector<std::int64_t>> prompts(const RolloutStep& step) override {
+    auto prompts =
+        call_source(rule_.name, of_step("the prompts()", step), [&] { return inner_->prompts(step); });
+    for (std::size_t i = 0; i < prompts.size(); ++i) rule_.check_ids(prompts[i], i, "prompt");
+    return prompts;
+  }
+  std::vector<Sample> samples(const RolloutStep& step, std::span<const Rollout> texts) override {
+    auto samples =
+        call_source(rule_.name, of_step("the samples()", step), [&] { return inner_->samples(step, texts); });
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      rule_.check(samples[i], given_++);
+      require_numbers(samples[i], i, step, rule_.name);
+    }
+    return samples;
+  }
+
+ private:
+  static std::string of_step(const char* what, const RolloutStep& step) {
+    return fmt::format("{} of step {}", what, step.step);
+  }
 };
 
 }  // namespace
 
 std::shared_ptr<SampleStream> PluginSource::open_stream() const {
-  if (!is_stream()) return nullptr;
+  if (!is_stream() || is_rollouts()) return nullptr;
   return std::make_shared<WatchedStream>(
       call_user(fmt::format("the data source \"{}\"", rule_.name), ErrorInside::is_named,
                 [&] { return inner_->open_stream(); }),
       rule_);
+}
+
+std::shared_ptr<RolloutStream> PluginSource::open_rollouts() const {
+  if (!is_rollouts()) return nullptr;
+  return std::make_shared<WatchedRollouts>(
+      call_user(fmt::format("the data source \"{}\"", rule_.name), ErrorInside::is_named,
+                [&] { return inner_->open_rollouts(); }),
+      rule_);
+}
+
+void PluginSource::Rule::check_ids(std::span<const std::int64_t> ids, std::uint64_t index,
+                                   const char* whose) const {
+  const auto bad =
+      std::ranges::find_if(ids, [&](std::int64_t id) { return id < 0 || (ids_below && id >= *ids_below); });
+  D9D_REQUIRE(bad == ids.end(), "{} {} of the data source \"{}\" holds the token {}, expected at least 0{}",
+              whose, index, name, *bad, ids_below ? fmt::format(" and less than {}", *ids_below) : "");
 }
 
 void PluginSource::Rule::check(const Sample& sample, std::uint64_t index) const {
@@ -97,10 +164,7 @@ void PluginSource::Rule::check(const Sample& sample, std::uint64_t index) const 
   const auto is_id = [&](std::int64_t id) { return id >= 0 && (!ids_below || id < *ids_below); };
   const auto is_label = [&](std::int64_t label) { return label == ignored_label || is_id(label); };
   const std::string limit = ids_below ? fmt::format(" and less than {}", *ids_below) : "";
-  const auto id = std::ranges::find_if_not(sample.input_ids, is_id);
-  D9D_REQUIRE(id == sample.input_ids.end(),
-              "sample {} of the data source \"{}\" holds the token {}, expected at least 0{}", index, name,
-              *id, limit);
+  check_ids(sample.input_ids, index, "sample");
   const auto label = std::ranges::find_if_not(sample.labels, is_label);
   D9D_REQUIRE(label == sample.labels.end(),
               "sample {} of the data source \"{}\" holds the label {}, expected {} or at least 0{}", index,

@@ -2,6 +2,7 @@
 // A plugin's data source, watched: its samples are what they are said to be, and its exceptions name it.
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "runtime/data/sample_source.hpp"
@@ -23,7 +24,10 @@ class PluginSource final : public SampleSource {
   Sample at(std::uint64_t index) const override;
   std::optional<std::int64_t> sort_key(std::uint64_t index) const override;
   bool is_stream() const override { return inner_->is_stream(); }
-  std::shared_ptr<SampleStream> open_stream() const override;  // watched in the same way
+  bool is_rollouts() const override { return inner_->is_rollouts(); }
+  // Both watched in the same way. Of rollouts prompts are looked at, too, and numbers, which must be finite.
+  std::shared_ptr<SampleStream> open_stream() const override;
+  std::shared_ptr<RolloutStream> open_rollouts() const override;
 
   // What every sample has to be.
   struct Rule {
@@ -32,6 +36,7 @@ class PluginSource final : public SampleSource {
     std::optional<std::int64_t> ids_below;
     bool lengths_vary = false;
     void check(const Sample& sample, std::uint64_t index) const;
+    void check_ids(std::span<const std::int64_t> ids, std::uint64_t index, const char* whose) const;
   };
 
  private:

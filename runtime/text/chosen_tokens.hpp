@@ -19,8 +19,8 @@ struct TokenPlace {
   std::span<const std::int64_t> prompt = {}, made = {};
 };
 
-// logits [R, V], a row for each place. On the calling thread and torch's.
+// logits [R, V], a row for each place. On the calling thread and torch's. `log_probs`: gets one for each place.
 std::vector<std::int64_t> chosen_tokens(const at::Tensor& logits, const std::vector<TokenPlace>& places,
-                                        const TokenChoice& choice);
+                                        const TokenChoice& choice, std::vector<float>* log_probs = nullptr);
 
 }  // namespace d9d

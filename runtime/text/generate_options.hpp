@@ -19,6 +19,7 @@ struct GenerateOptions : TokenChoice {
   // Ranks compute together, so that each has to make as many passes as the others: max_new_tokens for each
   // generate(), whose prompts are all computed at once.
   bool in_step = false;
+  bool log_probs = false;  // say those of the chosen tokens, too, before top_k and top_p
 };
 
 }  // namespace d9d

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 
 #include <utility>
 
@@ -26,10 +27,11 @@ std::int64_t number_in(const TensorMap& shared, const char* name) {
 
 struct GeneratingPart::Batch {
   std::unique_ptr<StageCache> cache;
-  Numbers samples, lengths;       // by row
-  std::vector<Numbers> made;      // by row; on the last stage
-  std::vector<std::size_t> ends;  // of these texts, 0: not yet
-  std::vector<Numbers> prompts;   // by row; on the last stage, where repetitions are penalised
+  Numbers samples, lengths;                   // by row
+  std::vector<Numbers> made;                  // by row; on the last stage
+  std::vector<std::vector<float>> log_probs;  // of these tokens, where they are asked for
+  std::vector<std::size_t> ends;              // of these texts, 0: not yet
+  std::vector<Numbers> prompts;               // by row; on the last stage, where repetitions are penalised
 };
 
 GeneratingPart::GeneratingPart(std::shared_ptr<StageModule> stage, StagePosition position,
@@ -66,6 +68,7 @@ GeneratingPart::Batch& GeneratingPart::begin(std::int64_t microbatch, const Tens
   batch->samples = host_integers(tensor_at(shared, "sample_numbers", shared_inputs));
   batch->lengths = host_integers(tensor_at(shared, "prompt_lengths", shared_inputs));
   batch->made.assign(batch->samples.size(), {});
+  batch->log_probs.assign(batch->samples.size(), {});
   batch->ends.assign(batch->samples.size(), 0);
   batch->prompts.assign(batch->samples.size(), {});
   if (position_.is_last() && options_.repetition_penalty != 1) {
@@ -133,12 +136,14 @@ TensorMap GeneratingPart::choose(Batch& batch, const TensorMap& outputs, const N
       places.push_back({static_cast<std::uint64_t>(batch.samples[at]), static_cast<std::uint64_t>(pass),
                         batch.prompts[at], batch.made[at]});
     }
-    const Numbers chosen =
-        chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places, options_);
+    std::vector<float> log_probs;
+    const Numbers chosen = chosen_tokens(tensor_at(outputs, "logits", "the model's outputs")[0], places,
+                                         options_, options_.log_probs ? &log_probs : nullptr);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto at = static_cast<std::size_t>(rows[i]);
       Numbers& text = batch.made[at];
       text.push_back(chosen[i]);
+      if (options_.log_probs) batch.log_probs[at].push_back(log_probs[i]);
       if (batch.ends[at] == 0 && ends_text(options_, text)) batch.ends[at] = text.size();
       if (!options_.in_step && batch.ends[at] > 0) continue;
       on.push_back(rows[i]);
@@ -153,7 +158,12 @@ TensorMap GeneratingPart::choose(Batch& batch, const TensorMap& outputs, const N
     std::copy(batch.made[row].begin(), batch.made[row].end(),
               made.data_ptr<std::int64_t>() + static_cast<std::int64_t>(row) * options_.max_new_tokens);
   }
-  return {{"tokens", made}};
+  if (!options_.log_probs) return {{"tokens", made}};
+  const at::Tensor log_probs = at::zeros(made.sizes(), at::kFloat);
+  for (std::size_t row = 0; row < batch.made.size(); ++row)
+    std::copy_n(batch.log_probs[row].begin(), batch.made[row].size(),
+                log_probs.data_ptr<float>() + static_cast<std::int64_t>(row) * options_.max_new_tokens);
+  return {{"tokens", made}, {"log_probs", log_probs}};
 }
 
 }  // namespace d9d

@@ -38,7 +38,7 @@ std::vector<ForwardInputs> PromptedTexts::microbatches() const {
       const auto& prompt = request_.prompts[at];
       std::ranges::copy(prompt, ids[row].mutable_data_ptr<std::int64_t>());
       lengths[row] = static_cast<std::int64_t>(prompt.size());
-      numbers[row] = static_cast<std::int64_t>(at);
+      numbers[row] = static_cast<std::int64_t>(request_.first + at);
     }
     made[i].inputs["input_ids"] = ids;
     made[i].shared = {{"sample_numbers", numbers},
@@ -66,10 +66,18 @@ int PromptedTexts::passes() const {
 void PromptedTexts::process_outputs(const InferenceContext& context) {
   const at::Tensor tokens =
       tensor_at(context.outputs, "tokens", "the last stage's output").cpu().contiguous();
+  at::Tensor log_probs;
+  if (request_.options.log_probs)
+    log_probs = tensor_at(context.outputs, "log_probs", "the last stage's output").cpu().contiguous();
   for (std::int64_t row = 0; row < tokens.size(0); ++row) {
-    auto& text = texts_.at(static_cast<std::size_t>(context.samples[static_cast<std::size_t>(row)]));
+    const auto number = static_cast<std::uint64_t>(context.samples[static_cast<std::size_t>(row)]);
+    WrittenText& text = texts_.at(number - request_.first);
     const auto* const ids = tokens[row].const_data_ptr<std::int64_t>();
-    text.assign(ids, std::find(ids, ids + tokens.size(1), -1));
+    text.ids.assign(ids, std::find(ids, ids + tokens.size(1), -1));
+    if (request_.options.log_probs) {
+      const auto* const row_of = log_probs[row].const_data_ptr<float>();
+      text.log_probs.assign(row_of, row_of + text.ids.size());
+    }
     ++made_;
   }
 }

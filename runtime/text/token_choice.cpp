@@ -28,9 +28,10 @@ class Weights {
       : logits_(logits),
         largest_(*std::max_element(logits.begin(), logits.end())),
         temperature_(temperature) {}
-  double of(std::int64_t id) const {
-    return std::exp((static_cast<double>(logits_[static_cast<std::size_t>(id)]) - largest_) / temperature_);
+  double scaled(std::int64_t id) const {
+    return (static_cast<double>(logits_[static_cast<std::size_t>(id)]) - largest_) / temperature_;
   }
+  double of(std::int64_t id) const { return std::exp(scaled(id)); }
   double sum(const Ids& ids) const {
     return std::accumulate(ids.begin(), ids.end(), 0.0,
                            [this](double total, std::int64_t id) { return total + of(id); });
@@ -109,6 +110,13 @@ std::int64_t choose_token(std::span<const float> logits, const TokenChoice& choi
     if (left < 0) return id;
   }
   return ids.back();
+}
+
+float log_prob_of(std::span<const float> logits, std::int64_t token, double temperature) {
+  const Weights weights(logits, temperature > 0 ? temperature : 1);
+  double sum = 0;
+  for (std::int64_t id = 0; id < std::ssize(logits); ++id) sum += weights.of(id);
+  return static_cast<float>(weights.scaled(token) - std::log(sum));
 }
 
 }  // namespace d9d

@@ -31,4 +31,8 @@ void penalise(std::span<float> logits, std::span<const std::int64_t> prompt,
 // The index of a logit, of those that the penalty has left. `uniform` decides among the tokens in the order of their ids.
 std::int64_t choose_token(std::span<const float> logits, const TokenChoice& choice, double uniform);
 
+// log softmax(logits / temperature) of a token, summed in double; without the choice's penalty, top_k and top_p. At the
+// temperature 0, which leaves no choice, that of 1.
+float log_prob_of(std::span<const float> logits, std::int64_t token, double temperature);
+
 }  // namespace d9d

@@ -36,6 +36,8 @@ struct Script {
   std::vector<std::string> applied;
   Ticket snapshot;
   int times_a_step_had_ended = 0;
+  Texts texts;  // of a pass that does not train
+  TextRequest asked_for;
 };
 
 // Runs a program as data: an action needs its input.
@@ -55,6 +57,7 @@ class ScriptedWorker final : public IdleRankWorker {
     script_.ran.push_back(trains() ? fmt::format("begin {} of {}", request.step, request.microbatches.size())
                                    : fmt::format("evaluate after {}", request.step));
     inputs_.clear();
+    script_.asked_for = request.texts;
     IdleRankWorker::begin(request);
   }
   void put(const StageTensor& tensor) override {
@@ -68,7 +71,7 @@ class ScriptedWorker final : public IdleRankWorker {
     return script_.outputs[name];
   }
   PassResult finish() override {
-    if (!trains()) return {{.loss_sum = 8, .weight_sum = 2}};
+    if (!trains()) return {{.loss_sum = 8, .weight_sum = 2}, script_.texts};
     return {{.loss_sum = 6, .weight_sum = 3, .norm_share = 0.5}};
   }
   void apply(double scale, double lr, int update) override {
@@ -114,6 +117,7 @@ class StageTest : public ::testing::Test {
                                 .collectives = {gradients_id},
                                 .checkpoint_writer = {Role::checkpoint_writer, 0},
                                 .a_step_has_ended = [this] { ++script.times_a_step_had_ended; },
+                                .same_samples = same_samples,
                                 .followers = followers};
     if (script_events) options.events = script_events;
     world->play<RankExecutor>(executor_id, options);
@@ -170,7 +174,7 @@ class StageTest : public ::testing::Test {
 
   Script script{.program = {"1F0", "1F1", "1B0", "1B1"}};
   bool follows = false;
-  std::vector<int> followers;
+  std::vector<int> followers, same_samples;
   std::shared_ptr<const RankEvents> script_events;
   std::unique_ptr<ActorWorld> world;
 };

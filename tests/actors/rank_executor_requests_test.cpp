@@ -1,4 +1,5 @@
 // What others ask of a stage between its steps.
+#include "actors/notes/text_messages.hpp"
 #include "tests/actors/rank_executor_fixture.hpp"
 
 namespace d9d {
@@ -95,6 +96,30 @@ TEST_F(StageTest, SleepsAndWakesWhenToldTo) {
 
   EXPECT_EQ(world->last<wire::Awake>(trainer_id)->getStep(), 3U);
   EXPECT_THAT(script.applied, ElementsAre("sleeps in asleep/rank-0", "awake"));
+}
+
+TEST_F(StageTest, SendsItsRolloutsToTheLoadersOfItsReplica) {
+  script.program = {};
+  script.texts = {{{7, 1}, {-0.5F, -1}}, {{1}, {-2}}};
+  same_samples = {0, 2};
+  play();
+  world->say<wire::WriteRollouts>(executor_id, [](wire::WriteRollouts::Builder write) {
+    const TextRequest request{.prompts = {{5}, {6}}, .options = {}, .first = 64};
+    fill_rollouts(write, request, request.prompts);
+    write.setStep(9);
+    write.setAfter(8);
+  });
+
+  for (const std::uint64_t rank : {0, 2}) {
+    const auto written = world->last<wire::RolloutsWritten>(ActorId{Role::loader, rank});
+    EXPECT_EQ(written->getStep(), 9U);
+    EXPECT_EQ(texts_of(written.operator->().reader), script.texts);
+  }
+  EXPECT_EQ(script.asked_for.first, 64U);
+  EXPECT_TRUE(script.asked_for.of_replica && script.asked_for.options.log_probs);
+  const auto computed = world->last<wire::StepComputed>(trainer_id);
+  EXPECT_EQ(computed->getStep(), 8U);
+  EXPECT_EQ(pass_of(computed->getPass()), (Pass{PassKind::ROLLOUTS, 9}));
 }
 
 }  // namespace

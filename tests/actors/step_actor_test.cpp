@@ -91,7 +91,7 @@ TEST_F(PlayedFollower, SubscribesAndAsksForWhatItWants) {
 TEST_F(PlayedFollower, ShowsTheTextsThatCome) {
   world.say<wire::TextsGenerated>(follower_id, [](wire::TextsGenerated::Builder message) {
     message.setStep(7);
-    fill_texts(message, {{1, 2, 3}});
+    fill_texts(message, Texts{WrittenText{{1, 2, 3}}});
   });
 
   const auto shown = world.heard<wire::RecordValue>(the_tracker);

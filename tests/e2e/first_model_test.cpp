@@ -83,5 +83,37 @@ TEST_F(FirstModel, HasNoEvaluationWhereTheTextIsOneLine) {
   EXPECT_EQ(run("line/job.yaml", steps(2)).code, 0);
 }
 
+// An encoder learns the words that are left out of the text.
+TEST_F(FirstModel, OfAnEncodersFolderIsTunedOnAText) {
+  ASSERT_EQ(job_.call({"tokenizer", "train", "text.txt", "--out", "tokenizer.json", "--vocab-size", "300",
+                       "--special", "<|endoftext|>", "--special", "[MASK]"})
+                .code,
+            0);
+  const Outcome made = run(
+      "job.yaml",
+      set("model_provider",
+          "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, "
+          "num_hidden_layers: 2, "
+          "num_attention_heads: 2}}") +
+          set("task", "{name: masked_lm, mask_token_id: 1}") +
+          set("data",
+              "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, eos_token: "
+              "\"<|endoftext|>\", epochs: as_needed}") +
+          steps(1) + set("export_to", "encoder"));
+  ASSERT_EQ(made.code, 0) << made.err;
+
+  const Outcome init = job_.call({"init", "tuned", "--model", "encoder", "--text", "text.txt"});
+
+  ASSERT_EQ(init.code, 0) << init.err;
+  EXPECT_THAT(init.out, AllOf(HasSubstr("task: {name: masked_lm, mask_token_id: 1}"), HasSubstr("kind: lora"),
+                              HasSubstr("use it:  model_provider.from: runs/tuned/export")));
+  const Outcome trained = run("tuned/job.yaml", steps(2));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(exists("runs/tuned/export/model.safetensors"));
+  const Outcome chat = job_.call({"init", "answers", "--model", "encoder", "--data", "chat.jsonl"});
+  EXPECT_EQ(chat.code, 2);
+  EXPECT_THAT(chat.err, HasSubstr("encoder is an encoder, which writes no answers"));
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -115,16 +115,16 @@ const std::vector<MessageKind>& every_message() {
   using namespace wire;
   static const std::vector<MessageKind> all =
       kinds<Failed, Ready, Stop, Join, wire::Refused, Welcome, NodeReady, StartTraining, RankFinished,
-            Signalled, StopNode, Dialed, Greeting, PeerDown, Tick, LoadBatches, BatchReady, DataEnded, BeginStep,
-            ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed, StepApplied,
-            LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients, Sleep, Slept,
-            Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot, WriteShard,
-            ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState, StateRestored,
-            GenerateTexts, TextsGenerated, ExportModel, ModelExported, CollectMetrics, MetricsTaken,
-            MetricValues, RecordValue, StepShown, MetricState, FlushTracker, TrackerFlushed, Subscribe,
-            Publish, Event, AskForListeners, Listeners, FlushEvents, EventsHeard, EventsFollowed, EndJob,
-            ScaleLearningRate, KeepState, StateKept, FlushTrace, Spans, TraceWritten, ClockProbe,
-            ClockReply>();
+            Signalled, StopNode, Dialed, Greeting, PeerDown, Tick, LoadBatches, BatchReady, DataEnded,
+            BeginStep, ActivationReady, GradientReady, SendTensors, TensorsAnnounced, StepComputed,
+            StepApplied, LeadAction, ReduceBucket, BucketReduced, ReduceValues, ValuesReduced, HookGradients,
+            Sleep, Slept, Wake, Awake, GradientsHooked, ApplyStep, StepFinished, EvaluationFinished, Snapshot,
+            WriteShard, ShardWritten, CheckpointState, CheckpointCommitted, RollBack, RestoreState,
+            StateRestored, GenerateTexts, TextsGenerated, WriteRollouts, RolloutsWritten, ExportModel,
+            ModelExported, CollectMetrics, MetricsTaken, MetricValues, RecordValue, StepShown, MetricState,
+            FlushTracker, TrackerFlushed, Subscribe, Publish, Event, AskForListeners, Listeners, FlushEvents,
+            EventsHeard, EventsFollowed, EndJob, ScaleLearningRate, KeepState, StateKept, FlushTrace, Spans,
+            TraceWritten, ClockProbe, ClockReply>();
   return all;
 }
 

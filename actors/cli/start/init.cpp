@@ -9,6 +9,7 @@
 
 #include "actors/cli/start/starter_job.hpp"
 #include "actors/cli/start/tokenizer.hpp"
+#include "actors/cli/work_options.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -16,6 +17,7 @@
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/source/text/records.hpp"
 #include "runtime/family/families.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/job/job_load.hpp"
 #include "runtime/launch/host_cores.hpp"
@@ -41,7 +43,7 @@ struct InitWish {
 // The command as a shell takes it: words with blanks are quoted.
 std::string shown(const Arguments& arguments, const InitWish& wish) {
   std::string text = fmt::format("d9d-node init {}", wish.folder);
-  for (const char* option : {"--model", "--text", "--data"}) {
+  for (const char* option : {"--plugin", "--model", "--text", "--data"}) {
     for (const std::string& value : arguments.values(option)) {
       const bool is_plain = value.find_first_of(" \t\n'\"\\$") == std::string::npos;
       text += fmt::format(" {} {}", option, is_plain ? value : nlohmann::json(value).dump());
@@ -106,12 +108,43 @@ std::int64_t parameters_of(const std::string& folder, const nlohmann::json& conf
   return static_cast<std::int64_t>(bytes / (dtype == "float32" ? 4 : 2));
 }
 
-// Reads the folder's config.json as the model's family does; input error for a family that d9d does not have.
-nlohmann::json config_of(const std::string& folder) {
+// Reads the folder's config.json as the model's family does; input error for a family that neither d9d nor a plugin
+// has.
+std::shared_ptr<FamilyModel> model_of(const std::string& folder) {
   std::error_code ignored;
   D9D_REQUIRE(fs::exists(join_path(folder, "config.json"), ignored),
               "{} has no config.json; give the folder of a Hugging Face model", folder);
-  return nlohmann::json::parse(read_hugging_face_config(folder)->config_json());
+  return read_hugging_face_config(folder);
+}
+
+// The token that stands for a word that is left out.
+std::int64_t mask_of(const std::string& tokenizer) {
+  const Tokenizer words = Tokenizer::from_file(tokenizer);
+  const auto named = token_settings_beside(tokenizer).mask;
+  for (const std::string& mask : {named.value_or("[MASK]"), std::string("<mask>")}) {
+    if (const auto id = words.token_id(mask)) return *id;
+  }
+  throw Error(ErrorKind::input,
+              fmt::format("{} has no token for words that are left out, which an encoder learns; name it as "
+                          "mask_token in tokenizer_config.json beside it",
+                          tokenizer));
+}
+
+// Adapters that peft reads, if the model's linears can have them and its folders hold them; else what is left. Throws
+// what is wrong with the first, if nothing helps.
+void choose_what_trains(StarterJob& job) {
+  using enum StarterModel::Trains;
+  std::exception_ptr first;
+  for (const auto trains : {peft_adapters, adapters, all}) {
+    job.model->trains = trains;
+    try {
+      load_job(config::parse(yaml_of(job), "job.yaml"), {});
+      return;
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  std::rethrow_exception(first);
 }
 
 // The first family whose models need no keys beyond those of this job.
@@ -131,13 +164,21 @@ std::string family_for(StarterJob job) {
 Written tuning(const Arguments& arguments, const InitWish& wish, const std::string& folder,
                const HostRoom& host) {
   Written made;
-  const nlohmann::json config = config_of(folder);
+  const std::shared_ptr<FamilyModel> model = model_of(folder);
+  const nlohmann::json config = nlohmann::json::parse(model->config_json());
   const auto tokenizer = find_tokenizer_file(folder);
   D9D_REQUIRE(tokenizer, "{} has no tokenizer.json and no tokenizer.model; put the model's tokenizer there",
               folder);
   made.job.family = config.value("model_type", std::string());
-  made.job.model = StarterModel{folder, parameters_of(folder, config)};
+  made.job.model = StarterModel{.folder = folder, .parameters = parameters_of(folder, config)};
   made.job.is_chat = arguments.has("--data");
+  if (!model->causal) {
+    D9D_REQUIRE(
+        !made.job.is_chat,
+        "init: {} is an encoder, which writes no answers, so conversations teach it nothing; give --text",
+        folder);
+    made.job.model->mask_token_id = mask_of(tokenizer->string());
+  }
   DataAmount amount;
   bool can_hold_out = false;
   if (made.job.is_chat) {
@@ -163,6 +204,15 @@ Written tuning(const Arguments& arguments, const InitWish& wish, const std::stri
   return made;
 }
 
+// An encoder is a beginning of other jobs.
+std::string use_of(const StarterJob& job) {
+  if (job.model && job.model->mask_token_id)
+    return fmt::format("use it:  model_provider.from: runs/{}/export, in a job of your own\n", job.name);
+  std::string families;
+  for (const std::string& plugin : job.plugins) families += fmt::format(" --plugin {}", plugin);
+  return fmt::format("use it:  d9d-node generate runs/{}/export{} --prompt \"...\"\n", job.name, families);
+}
+
 // Reads the job as `run` will read it before any file is written, so that nothing is left half-written.
 void write(const Written& made, const InitWish& wish, Console& console) {
   const std::string job = join_path(wish.folder, "job.yaml"), yaml = yaml_of(made.job);
@@ -179,7 +229,7 @@ void write(const Written& made, const InitWish& wish, Console& console) {
   console.out << yaml
               << fmt::format("\nwritten: {}{}\ntrain:   d9d-node {}\n", job,
                              made.tokenizer ? " and " + made.job.tokenizer : "", job)
-              << fmt::format("use it:  d9d-node generate runs/{}/export --prompt \"...\"\n", made.job.name);
+              << use_of(made.job);
   if (made.job.plan.validation == 0)
     console.err << "warning: the text has too few parts to hold some out, so there is no evaluation; give "
                    "more files\n";
@@ -198,6 +248,7 @@ std::string without_last_slash(const std::string& folder) {
 }
 
 int init(const Arguments& arguments, Console& console, const HostRoom& host) {
+  load_families_given(arguments);
   InitWish wish{.folder = without_last_slash(arguments.positional().front()),
                 .files = arguments.values("--text")};
   const auto more = arguments.positional();
@@ -224,7 +275,12 @@ int init(const Arguments& arguments, Console& console, const HostRoom& host) {
   made.job.name = name;
   made.job.command = shown(arguments, wish);
   made.job.files = wish.files;
-  if (!folder) made.job.family = family_for(made.job);
+  made.job.plugins = arguments.values("--plugin");
+  if (folder) {
+    choose_what_trains(made.job);
+  } else {
+    made.job.family = family_for(made.job);
+  }
   write(made, wish, console);
   return 0;
 }
@@ -246,6 +302,7 @@ Command init_command(const HostRoom& host) {
                   {"--model", "FOLDER",
                    "fine-tune this Hugging Face folder; without it a model is trained from scratch"},
                   {"--data", "FILE", "with --model: conversations, as data.source: chat takes them", true},
+                  families_option(),
                   {"--minutes", "N", "how long the training may take, about (default 4)"},
                   {"--vocab-size", "N",
                    "of the tokenizer that is trained from the text; left out: by its size"},

@@ -9,6 +9,8 @@
 namespace d9d {
 namespace {
 
+constexpr double whole_learning_rate = 2e-5;  // of all weights of a model that has learnt already
+
 // Quotes any text for YAML as JSON, because JSON is YAML.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump();
@@ -35,13 +37,16 @@ std::string head(const StarterJob& job) {
       what, job.command);
 }
 
+bool trains_all(const StarterJob& job) {
+  return job.model && job.model->trains == StarterModel::Trains::all;
+}
+
 std::string trainer(const StarterJob& job) {
   const StartPlan& plan = job.plan;
   std::string text = fmt::format("trainer:\n  run: {{name: {}}}\n", quoted(job.name));
   if (job.model) {
-    text += fmt::format(
-        "  model_stage_factory: {{source_checkpoint: {}, checkpoint_only_trainable_parameters: true}}\n",
-        quoted(job.model->folder));
+    text += fmt::format("  model_stage_factory: {{source_checkpoint: {}{}}}\n", quoted(job.model->folder),
+                        trains_all(job) ? "" : ", checkpoint_only_trainable_parameters: true");
   }
   return text +
          fmt::format(
@@ -59,6 +64,9 @@ std::string trainer(const StarterJob& job) {
 }
 
 std::string model(const StarterJob& job) {
+  if (trains_all(job))
+    return fmt::format("model_provider: {{name: {}, from: {}}}  # all weights train\n", job.family,
+                       quoted(job.model->folder));
   if (job.model) {
     return fmt::format(
         "model_provider:\n  name: {}\n  from: {}\n"
@@ -106,18 +114,22 @@ std::string data(const StarterJob& job) {
 std::string rest(const StarterJob& job) {
   const StartPlan& plan = job.plan;
   std::string text;
+  if (job.model && job.model->mask_token_id)
+    text +=
+        fmt::format("task: {{name: masked_lm, mask_token_id: {}}}  # words that are left out of the text\n",
+                    *job.model->mask_token_id);
   if (plan.validation > 0)
     text += fmt::format("evaluation: {{period_steps: {}, keep_best: true}}\n", plan.period);
-  text += job.model
-              ? fmt::format("optimizer: {{name: adamw, lr: {}, weight_decay: 0.0}}\n", plan.learning_rate)
-              : fmt::format(
-                    "optimizer: {{name: adamw, lr: {}, betas: [0.9, 0.95], weight_decay: 0.1, rules: "
-                    "[{{match: norms_and_biases, weight_decay: 0}}]}}\n",
-                    plan.learning_rate);
+  text += job.model ? fmt::format("optimizer: {{name: adamw, lr: {}, weight_decay: 0.0}}\n",
+                                  trains_all(job) ? whole_learning_rate : plan.learning_rate)
+                    : fmt::format(
+                          "optimizer: {{name: adamw, lr: {}, betas: [0.9, 0.95], weight_decay: 0.1, rules: "
+                          "[{{match: norms_and_biases, weight_decay: 0}}]}}\n",
+                          plan.learning_rate);
   text += fmt::format("lr_scheduler: {{name: cosine, warmup_steps: {}, min_ratio: 0.1}}\n", plan.warmup);
   text += fmt::format("export_to: {}  # a Hugging Face folder, for transformers too\n",
                       quoted("runs/" + job.name + "/export"));
-  if (job.model)
+  if (job.model && job.model->trains == StarterModel::Trains::peft_adapters)
     text += fmt::format("export_adapter_to: {}  # the adapter alone, for peft\n",
                         quoted("runs/" + job.name + "/adapter"));
   if (plan.validation > 0) text += "export: best  # the checkpoint with the lowest evaluation loss\n";
@@ -131,6 +143,8 @@ std::string yaml_of(const StarterJob& job) {
   if (job.plan.replicas > 1)
     text +=
         fmt::format("mesh: {{data_parallel_replicate: {}}}  # a replica for each core\n", job.plan.replicas);
+  if (!job.plugins.empty())
+    text += fmt::format("plugins: {}  # of the model's family\n", quoted(job.plugins));
   return text + trainer(job) + model(job) + data(job) + rest(job);
 }
 

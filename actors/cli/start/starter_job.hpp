@@ -13,12 +13,16 @@ namespace d9d {
 struct StarterModel {  // the model to fine-tune
   std::string folder;
   std::int64_t parameters = 0;
+  // What of it trains: adapters that peft reads, too; adapters; all weights.
+  enum class Trains { peft_adapters, adapters, all } trains = Trains::peft_adapters;
+  std::optional<std::int64_t> mask_token_id = {};  // of an encoder, which learns words that are left out
 };
 
 struct StarterJob {
-  std::string name;     // of the run, and of its folder
-  std::string command;  // the command line that asked for the file
-  std::string family;   // model_provider.name
+  std::string name;                       // of the run, and of its folder
+  std::string command;                    // the command line that asked for the file
+  std::string family;                     // model_provider.name
+  std::vector<std::string> plugins = {};  // that bring the family
   std::vector<std::string> files;
   StartPlan plan;
   double minutes = 0;                 // about how long it takes

@@ -8,6 +8,7 @@
 #include "actors/rank_executor.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
+#include "runtime/data/sample_source.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/job/job_paths.hpp"
@@ -55,6 +56,10 @@ void require_metric(const std::string& metric, TrainTask& task) {
   }
   throw Error(ErrorKind::input,
               fmt::format("evaluation.metric: the task counts no \"{}\"; there is loss{}", metric, names));
+}
+
+bool has_rollouts(const PreparedJob& prepared) {
+  return prepared.source && prepared.source->is_rollouts();  // tests of casts have no source
 }
 
 // Lets the model subscribe to events, and then the task.
@@ -186,6 +191,14 @@ PipelineWorkerOptions RankCast::worker_options() const {
                       .logs_expert_load = logs_expert_load(job(), process.loaded.model.get())}};
 }
 
+std::vector<int> RankCast::same_samples() const {
+  std::vector<int> ranks;
+  for (int other = 0; other < plan().world_size(); ++other) {
+    if (plan().placement(other).data == own.place.data) ranks.push_back(other);
+  }
+  return ranks;
+}
+
 CastMember RankCast::rank_executor() const {
   RankExecutorOptions options{
       .rank = rank,
@@ -203,6 +216,7 @@ CastMember RankCast::rank_executor() const {
       .events = events,
       .communicators = communicators,
       .a_step_has_ended = [&epoch = epoch, rank = rank] { epoch.a_step_has_ended(rank); }};
+  if (has_rollouts(process.prepared)) options.same_samples = same_samples();
   if (own.same_order.front() == rank)
     options.followers.assign(own.same_order.begin() + 1, own.same_order.end());
   return {at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(options)), true};
@@ -332,7 +346,8 @@ std::vector<CastMember> make_rank_cast(ProcessServices& process, EpochServices& 
   if (const auto state = resumed.find("task"))
     call_user("the task's load_state", ErrorInside::is_named, [&] { task->load_state(*state); });
   // A text goes around: the last stage's tokens are the first one's next inputs.
-  const bool writes_texts = (inference && inference->passes() > 1) || !job.actors.empty();
+  const bool writes_texts =
+      (inference && inference->passes() > 1) || !job.actors.empty() || has_rollouts(prepared);
   std::vector<CastMember> links = cast.links().all(writes_texts);
   std::vector<ActorId> ids;
   for (const CastMember& link : links) ids.push_back(link.id);

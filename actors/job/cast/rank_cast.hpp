@@ -61,6 +61,7 @@ struct RankCast {
   std::uint64_t total_steps() const;
 
   CastMember rank_executor() const;
+  std::vector<int> same_samples() const;  // the ranks of its data replica, with this one
   PipelineWorkerOptions worker_options() const;
   RankServices services() const;
   ModelOptions model_options() const;

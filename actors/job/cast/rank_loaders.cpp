@@ -47,6 +47,7 @@ CastMember RankCast::loader() const {
     log::warn("the checkpoint has no state of the stream that data.source names: the stream begins anew");
   if (is_stream && rank == 0 && training.readers > 0)
     log::warn("data_loading.num_workers has no effect: samples of a stream come one after another");
+  training.text_seed = static_cast<std::uint64_t>(job().trainer.determinism.base_seed);
   training.end_sample = process.prepared.end_sample;
   training.numbers_samples = inference != nullptr;
   training.fills_last = !inference && !job().trainer.batching.drop_last;

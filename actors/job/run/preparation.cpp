@@ -129,6 +129,20 @@ void require_lengths(const JobConfig& job, const SampleSource& source) {
                   job.inference ? "inference" : "trainer"));
 }
 
+// Texts are written between steps of training, token after token.
+void require_rollouts(const LoadedJob& loaded, const SampleSource& source) {
+  if (!source.is_rollouts()) return;
+  static constexpr const char* writes = "data: the model writes the source's texts while it trains";
+  D9D_REQUIRE(!loaded.job.inference,
+              "{}, and this job infers; take the task generation and a source of prompts", writes);
+  D9D_REQUIRE(!loaded.model || loaded.model->causal,
+              "{}, and this model, whose tokens see those after them, writes none; take a causal one",
+              writes);
+  D9D_REQUIRE(loaded.job.mesh.context_parallel() == 1,
+              "{}, and ranks that share sequences cannot; set the mesh's context_parallel degrees to 1",
+              writes);
+}
+
 // Where a start goes on. A guess by the sizes of the newest checkpoint's files: the start itself reads
 // their contents, and computes the length of the job again.
 struct Beginning {
@@ -157,6 +171,7 @@ void open_data(const LoadedJob& loaded, const Beginning& beginning,
   if (!open) return;
   const SampleSource& source = *prepared.source;
   findings.attempt("", [&] { require_sequence(loaded.job, loaded.model.get(), source.sequence_length()); });
+  findings.attempt("", [&] { require_rollouts(loaded, source); });
   findings.attempt("", [&] { require_lengths(loaded.job, source); });
   findings.attempt("", [&] { look_through_ids(source, prepared); });
   findings.attempt("", [&] {
@@ -183,6 +198,10 @@ void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpor
     const auto source =
         make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation, share);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
+    D9D_REQUIRE(!source->is_rollouts(),
+                "data: the model writes the source's texts between steps of training, of which an evaluation "
+                "has none; "
+                "take another source, or count what you want to see as metrics of the task");
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
     prepared.evaluation_end = end_of_data(loaded.job.evaluation->data, source->num_samples());

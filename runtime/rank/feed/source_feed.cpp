@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/next_tokens.hpp"
 #include "runtime/data/read_microbatch.hpp"
+#include "runtime/data/rollout_reader.hpp"
 #include "runtime/data/stream_reader.hpp"
 #include "runtime/rank/feed/context_split.hpp"
 #include "runtime/rank/feed/filled_rows.hpp"
@@ -42,12 +43,19 @@ void hand_on_token_mask(const TensorMap& batch, ForwardInputs& made) {
   if (ids->second.sizes() == mask->second.sizes()) made.shared.try_emplace("token_mask", mask->second);
 }
 
-class SourceFeed final : public MicrobatchFeed {
+class SourceFeed final : public MicrobatchFeed, private RolloutNeeds {
  public:
   explicit SourceFeed(SourceFeedOptions options) : options_(std::move(options)) {
     at::set_num_threads(options_.threads);
     if (options_.declare_metrics) options_.declare_metrics(metrics_);
-    if (options_.source->is_stream()) {
+    if (options_.source->is_rollouts()) {
+      D9D_REQUIRE(
+          options_.cycle_steps == 0 && !options_.numbers_samples,
+          "data: the model writes the source's texts while it trains; a job that infers, or an evaluation, "
+          "needs another source");
+      rollouts_.emplace(options_.source->open_rollouts(), place(), samples_of_step(), options_.first_step,
+                        options_.stream_states);
+    } else if (options_.source->is_stream()) {
       open_stream();
     } else if (options_.readers > 0) {
       ahead_ = std::make_unique<ReadAhead>(options_.source, options_.readers, options_.sample_timeout);
@@ -68,9 +76,9 @@ class SourceFeed final : public MicrobatchFeed {
     const bool may_be_short = options_.numbers_samples || options_.shortens_last || options_.fills_last;
     const std::uint64_t needed = may_be_short ? begin + 1 : inputs.next_sample;
     if (options_.end_sample && needed > *options_.end_sample) return std::nullopt;
+    if (rollouts_) rollouts_->read_step();
     if (stream_) {
-      const auto count = options_.maths.samples_per_rank() * phases.num_batches();
-      if (!stream_->read_step(static_cast<std::size_t>(count))) return std::nullopt;
+      if (!stream_->read_step(static_cast<std::size_t>(samples_of_step()))) return std::nullopt;
       inputs.is_last = stream_->is_last();
       if (options_.counts) inputs.stream_state = stream_->state();
     }
@@ -83,11 +91,38 @@ class SourceFeed final : public MicrobatchFeed {
     return inputs;
   }
 
+  RolloutNeeds* rollouts() override { return rollouts_ ? this : nullptr; }
+
  private:
-  void open_stream() {
-    stream_.emplace(options_.source->open_stream(),
-                    StreamPlace{options_.data_rank, static_cast<int>(options_.maths.num_data_ranks)},
-                    options_.stream_states);
+  StreamPlace place() const { return {options_.data_rank, static_cast<int>(options_.maths.num_data_ranks)}; }
+  // Of this data replica.
+  std::int64_t samples_of_step() const {
+    return options_.maths.samples_per_rank() * options_.phases.num_batches();
+  }
+  void open_stream() { stream_.emplace(options_.source->open_stream(), place(), options_.stream_states); }
+
+  std::uint64_t lag() const override { return static_cast<std::uint64_t>(rollouts_->options().lag); }
+  std::uint64_t asked() const override { return rollouts_->asked(); }
+  std::uint64_t written() const override { return rollouts_->written(); }
+  void write(Texts texts) override { rollouts_->write(std::move(texts)); }
+  std::string stream_state() const override { return options_.counts ? rollouts_->state() : ""; }
+  TextRequest ask() override {
+    const RolloutOptions& rollouts = rollouts_->options();
+    const auto of_replica = static_cast<std::uint64_t>(samples_of_step());
+    const std::uint64_t before = options_.first_sample + (asked() + 1 - options_.first_step) * of_replica *
+                                                             static_cast<std::uint64_t>(place().replicas);
+    TextRequest request;
+    for (Rollout& rollout :
+         rollouts_->ask(before + of_replica * static_cast<std::uint64_t>(place().replica))) {
+      if (request.prompts.empty()) request.first = rollout.number;
+      request.prompts.push_back(std::move(rollout.prompt));
+    }
+    request.options.max_new_tokens = rollouts.max_new_tokens;
+    request.options.temperature = rollouts.temperature;
+    request.options.top_p = rollouts.top_p;
+    request.options.ends = rollouts.ends;
+    request.options.seed = options_.text_seed;
+    return request;
   }
 
   // The samples of this rank in a batch that begins with `begin`.
@@ -155,11 +190,13 @@ class SourceFeed final : public MicrobatchFeed {
 
   TensorMap read_whole(std::uint64_t begin, int index) {
     const Collation* const collation = options_.collation.get();
+    const auto rows = static_cast<std::size_t>(options_.maths.microbatch_size);
+    if (rollouts_) return collate(rollouts_->take(rows), collation);
     if (!stream_)
       return read_microbatch(ahead_ ? *ahead_ : *options_.source, options_.maths, options_.data_rank, begin,
                              index, collation, options_.fills_last ? options_.end_sample : short_end(),
                              options_.fills_last ? RestOfBatch::filled_up : RestOfBatch::left_out);
-    return collate(stream_->take(static_cast<std::size_t>(options_.maths.microbatch_size)), collation);
+    return collate(stream_->take(rows), collation);
   }
 
   Read read(std::uint64_t begin, int index) {
@@ -217,8 +254,9 @@ class SourceFeed final : public MicrobatchFeed {
 
   const SourceFeedOptions options_;
   std::optional<StreamReader> stream_;  // of a source of streams
-  std::unique_ptr<ReadAhead> ahead_;    // null: the calling thread reads
-  Compose metrics_;                     // empty between two microbatches
+  std::optional<RolloutReader> rollouts_;
+  std::unique_ptr<ReadAhead> ahead_;  // null: the calling thread reads
+  Compose metrics_;                   // empty between two microbatches
 };
 
 }  // namespace

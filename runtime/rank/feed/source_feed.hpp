@@ -30,8 +30,9 @@ struct SourceFeedOptions {
   // The first step that this process computes and its first sample, of all data ranks: from the checkpoint.
   std::uint64_t first_step = 1;
   std::uint64_t first_sample = 0;
-  // Of a source of streams: the states of the checkpoint's data replicas; none: it begins anew.
+  // Of a source of streams or rollouts: the states of the checkpoint's data replicas; none: it begins anew.
   std::vector<nlohmann::json> stream_states{};
+  std::uint64_t text_seed = 0;  // of rollouts
   // The samples before this one are used; nothing: the data has no end.
   std::optional<std::uint64_t> end_sample{};
   // The phase number that the task gets, in a feed with one phase (of an evaluation).

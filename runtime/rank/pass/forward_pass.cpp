@@ -97,6 +97,7 @@ class TextsPass final : public ForwardPass {
   PassResult end() override;
 
   std::shared_ptr<PromptedTexts> prompted_;
+  bool of_replica_ = false;
 };
 
 void ForwardPass::make_cores(std::shared_ptr<InferenceTask> inference) {
@@ -186,9 +187,10 @@ void TextsPass::begin(const PassRequest& request) {
   parts_.copies.before_buffers_change();
   const DeviceMeshParameters& mesh = parts_.services.plan->parameters();
   D9D_REQUIRE(mesh.context_parallel() == 1,
-              "an actor asks for texts, and ranks that share sequences cannot generate; set the job's "
+              "the model is asked for texts, and ranks that share sequences cannot generate; set the job's "
               "context_parallel degrees to 1");
   TextRequest texts = request.texts;
+  of_replica_ = texts.of_replica;
   texts.options.in_step = mesh.data_parallel_shard > 1 || mesh.expert_parallel > 1;
   prompted_ = std::make_shared<PromptedTexts>(std::move(texts), parts_.topology.num_stages());
   make_cores(prompted_);
@@ -200,7 +202,7 @@ void TextsPass::begin(const PassRequest& request) {
 
 PassResult TextsPass::end() {
   PassResult result = ForwardPass::end();
-  if (parts_.services.place().data == 0) result.texts = prompted_->take();
+  if (of_replica_ || parts_.services.place().data == 0) result.texts = prompted_->take();
   drop_cores();
   prompted_ = nullptr;
   return result;

@@ -25,14 +25,15 @@ struct PassRequest {
   std::uint64_t step = 0;
   int update = 0;                         // of the step, of the kind `train`
   std::vector<Ticket> microbatches = {};  // MicrobatchParcel
-  TextRequest texts = {};  // of the kind `texts`, in place of microbatches; the same on all ranks
+  TextRequest texts =
+      {};  // of the kind `texts`, in place of microbatches; the same on all ranks of a replica
 };
 
 struct PassResult {
   // Loss, weight, costs, and the share of the norm that no CollectiveWorker has (tied weights, buckets of one
   // rank). Without training loss and weight alone.
   StepTotals totals;
-  Texts texts = {};  // of the kind `texts`, on one rank of the job
+  Texts texts = {};  // of the kind `texts`, on one rank of the job, or of each replica
 };
 
 class RankPass {

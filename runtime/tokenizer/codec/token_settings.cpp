@@ -143,6 +143,7 @@ class SettingsReader {
     note("bos_token", settings_.bos);
     note("eos_token", settings_.eos);
     note("pad_token", settings_.pad);
+    note("mask_token", settings_.mask);
   }
 
   void read_flags(const OrderedJson& config, const std::string& path) {

@@ -27,6 +27,7 @@ struct TokenSettings {
   std::optional<std::string> bos;
   std::optional<std::string> eos;
   std::optional<std::string> pad;
+  std::optional<std::string> mask;
   bool legacy = false;  // .model: a text after a special token begins as a text of its own
   std::optional<bool> adds_prefix_space;
 

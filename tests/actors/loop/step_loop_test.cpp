@@ -72,6 +72,7 @@ TEST_F(TrainerTest, WithoutPrefetchABatchIsAskedForWhenItsStepIsNext) {
   EXPECT_EQ(asked_for(), (Steps{1, 2}));
 }
 
+// LOOP-91.
 TEST_F(TrainerTest, AsManyStepsAreAskedForAheadAsThePrefetchSaysAndNoneBeyondTheLast) {
   options.prefetch_steps = 2;
   options.total_steps = 4;

@@ -1,4 +1,6 @@
 // What actors ask of the job: all ranks do it after the same step, before its checkpoint.
+#include <csignal>
+
 #include "actors/notes/text_messages.hpp"
 #include "messages/lists.hpp"
 #include "tests/actors/loop/trainer_fixture.hpp"
@@ -118,6 +120,119 @@ TEST_F(TrainerRequestsTest, AnotherRankWaitsForTheRequestThatAllAgreeOn) {
   });
 
   EXPECT_EQ(world.heard<wire::GenerateTexts>(executor_id).size(), 1U);
+}
+
+class TrainerRolloutsTest : public TrainerRequestsTest {
+ protected:
+  TrainerRolloutsTest() { options.prefetch_steps = 1; }
+  void ask(std::uint64_t step, std::uint64_t after) {
+    world.say<wire::WriteRollouts>(
+        trainer_id,
+        [&](wire::WriteRollouts::Builder message) {
+          const TextRequest request{.prompts = {{5, 9}}, .options = {}, .first = step};
+          fill_rollouts(message, request, request.prompts);
+          message.setStep(step);
+          message.setAfter(after);
+        },
+        loader_id);
+  }
+  void written(std::uint64_t step, std::uint64_t after) {
+    world.say<wire::StepComputed>(
+        trainer_id,
+        [&](wire::StepComputed::Builder message) {
+          message.setStep(after);
+          fill_pass(message.initPass(), {PassKind::ROLLOUTS, static_cast<std::uint32_t>(step)});
+        },
+        executor_id);
+  }
+  Steps passed_on() {
+    Steps steps;
+    for (const auto& write : world.heard<wire::WriteRollouts>(executor_id)) steps.push_back(write->getStep());
+    return steps;
+  }
+  std::size_t cancelled() {
+    std::size_t count = 0;
+    for (const auto& message : world.heard<wire::RolloutsWritten>(loader_id))
+      count += message->getCancelled();
+    return count;
+  }
+};
+
+TEST_F(TrainerRolloutsTest, AreWrittenAfterTheirStepAndBeforeTheNextOneBegins) {
+  due = {};
+  start();
+  ask(1, 0);
+  const auto write = world.last<wire::WriteRollouts>(executor_id);
+  EXPECT_EQ(write->getFirst(), 1U);
+  EXPECT_EQ(write->getAfter(), 0U);
+  EXPECT_EQ(write->getPrompts()[0].getIds()[1], 9);
+  batch(1);
+  EXPECT_EQ(begun(), 0U) << "the batch may come before the answer";
+  written(1, 0);
+  EXPECT_EQ(begun(), 1U);
+  ask(2, 1);
+  EXPECT_EQ(passed_on(), (Steps{1})) << "the step is in work";
+
+  computed(1);
+  reduced();
+
+  EXPECT_EQ(passed_on(), (Steps{1, 2}));
+  written(2, 1);
+  applied(1);
+  batch(2);
+  EXPECT_EQ(begun(), 2U);
+}
+
+TEST_F(TrainerRolloutsTest, OfSeveralStepsAreWrittenInTheirOrder) {
+  start();
+  ask(1, 0);
+  ask(2, 0);
+  EXPECT_EQ(passed_on(), (Steps{1}));
+  written(1, 0);
+  EXPECT_EQ(passed_on(), (Steps{1, 2}));
+}
+
+TEST_F(TrainerRolloutsTest, WaitForACheckpointThatIsDueWhileAnotherIsWritten) {
+  due = {1, 2};
+  start();
+  step(1);
+  step(2);
+  ask(3, 2);
+  EXPECT_EQ(snapshots(), 1U);
+  EXPECT_TRUE(passed_on().empty()) << "weights are copied between passes";
+
+  metric_state(1);
+  committed(1);
+
+  EXPECT_EQ(snapshots(), 2U);
+  EXPECT_EQ(passed_on(), (Steps{3}));
+}
+
+TEST_F(TrainerRolloutsTest, AreCancelledWhenTheJobEndsSoThatTheLoaderDoesNotWaitForEver) {
+  due = {};
+  start();
+  batch(1);
+  ask(2, 1);
+  signalled(SIGTERM);
+  computed(1);
+  RankWishes wishes = asked_wishes();
+  TrainerTest::reduced_with(wishes);
+
+  EXPECT_EQ(cancelled(), 1U);
+  EXPECT_TRUE(passed_on().empty());
+  EXPECT_FALSE(finished()) << "the Loader may be in users' code";
+  ask(3, 2);
+  EXPECT_EQ(cancelled(), 2U) << "asked for in the meantime";
+}
+
+TEST_F(TrainerRolloutsTest, OfAStepThatIsOverAreABug) {
+  due = {};
+  start();
+  step(1);
+  step(2);
+  ask(2, 1);
+
+  EXPECT_THAT(failure(), HasSubstr("rollouts after step 1 are asked for in step 3"));
 }
 
 class TrainerActorsTest : public TrainerRequestsTest {

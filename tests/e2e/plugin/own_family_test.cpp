@@ -67,6 +67,28 @@ class OwnFamily : public testing::Test {
   TinyJob job_;
 };
 
+TEST_F(OwnFamily, IsTunedByTheJobFileThatInitWrites) {
+  run("first", mixture() + set("export_to", "folder"));
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "Paragraph " + std::to_string(i) + " of a small text.\n\n";
+  job_.folder().write("text.txt", text);
+  ASSERT_EQ(
+      job_.call({"tokenizer", "train", "text.txt", "--out", "folder/tokenizer.json", "--vocab-size", "300"})
+          .code,
+      0);
+  const Words init{"init", "tuned", "--model", "folder", "--text", "text.txt"};
+  EXPECT_THAT(job_.call(init).err, HasSubstr("parallel_moe"));
+
+  const Outcome written = job_.call(init + Words{"--plugin", example});
+
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_THAT(written.out, AllOf(HasSubstr("plugins: [\"" + example + "\"]"), HasSubstr("name: parallel_moe"),
+                                 HasSubstr("kind: lora"), HasSubstr("export --plugin " + example)));
+  const Outcome trained = job_.call({"tuned/job.yaml", "--set", "trainer.schedule.total_steps=2"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_TRUE(std::filesystem::exists(job_.folder() / "runs/tuned/export/model.safetensors"));
+}
+
 TEST_F(OwnFamily, AFolderHasItsNamesAndComesBackBitForBit) {
   run("first", mixture() + experts_on(2) + mesh(2, 2) + set("export_to", "folder"));
   const auto config = nlohmann::json::parse(std::ifstream(job_.folder() / "folder" / "config.json"));

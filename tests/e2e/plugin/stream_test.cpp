@@ -17,7 +17,7 @@ class StreamOfData : public CurveTest {
   }
 };
 
-// Long texts, whose rests travel in the state, and batches that are made ahead of the checkpoint.
+// LOOP-24 and CORE-36. Long texts, whose rests travel in the state, and batches that are made ahead of the checkpoint.
 TEST_F(StreamOfData, GoesOnToTheBitWithTwoReplicas) {
   const Words words =
       rows(", longest_text: 100") + mesh(1, 2) + set("trainer.data_prefetch.prefetch_factor", "3");

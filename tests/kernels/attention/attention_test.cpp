@@ -57,6 +57,7 @@ void expect_attention(int64_t length, int64_t query_heads, int64_t key_heads, in
 
 }  // namespace
 
+// MOD-32: eager attention over repeated key heads.
 TEST(Attention, MatchesEagerSoftmaxOnOddSizes) {
   for (const AttentionMask& mask : {causal_mask, full_mask}) {
     expect_attention(1, 2, 1, 8, mask);
@@ -80,6 +81,7 @@ TEST(Attention, OfWindowsMatchesEagerSoftmax) {
   }
 }
 
+// MOD-32: windows by the distance to the left and to the right.
 TEST(Attention, SeesBothSidesOfAWindow) {
   for (const int64_t before : {0, 5, 40}) {
     for (const int64_t after : {1, 3, 70}) expect_attention(150, 4, 2, 16, {before, after, 0});

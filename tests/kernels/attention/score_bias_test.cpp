@@ -100,6 +100,7 @@ std::vector<at::Tensor> biases_of(const Sizes& s) {
 constexpr Sizes sizes[] = {{2, 7, 7, 4, 2, 5},   {3, 33, 33, 2, 2, 8},   {2, 70, 70, 4, 1, 16},
                            {2, 5, 20, 2, 1, 12}, {1, 150, 97, 3, 1, 24}, {1, 1, 1, 2, 1, 8}};
 
+// MOD-32.
 TEST(ScoreBias, Mod32IsAddedToTheScoresInEveryShape) {
   for (const Sizes& s : sizes) {
     for (const at::Tensor& bias : biases_of(s)) expect_torchs(s, bias, full_mask);
@@ -147,6 +148,7 @@ at::Tensor mask_of_booleans(std::int64_t batch, std::int64_t heads, std::int64_t
   return sees;
 }
 
+// MOD-30.
 TEST(ScoreBias, Mod30OfAMaskOfBooleansHidesKeys) {
   for (const Sizes& s : {Sizes{2, 7, 7, 4, 2, 8}, {1, 40, 70, 2, 1, 16}, {1, 150, 150, 2, 2, 8}}) {
     for (const std::int64_t heads : {std::int64_t{1}, s.heads}) {

@@ -38,6 +38,7 @@ void expect_one_more_column(const Tensors& in, const AttentionMask& mask, const 
       [=](const Tensors& x) -> Tensors { return {with_one_more_column(x, hidden, 0.3)}; }, in);
 }
 
+// MOD-32.
 TEST(Sinks, Mod32TakeMassAsOneMoreColumnWithoutAValue) {
   for (const std::int64_t length : {1, 7, 33, 130}) {
     const at::Tensor later = at::ones({length, length}, at::kBool).triu(1);

@@ -97,6 +97,7 @@ TEST(AttentionBackends, OfOurOwnLoopsDoesNotCallTheLibrary) {
   EXPECT_THAT(refusal_of([] { attend(heads()); }), HasSubstr("`own` needs AVX-512, float32 or bfloat16"));
 }
 
+// MOD-30.
 TEST(AttentionBackends, ThatTheCpuLacksAreRefused) {
   const Chosen composed({.attention = AttentionBackend::composed});
 

@@ -15,13 +15,14 @@ at::Tensor ids(const std::vector<std::int64_t>& values) {
 }
 const std::vector<at::Tensor> rows{ids({1, 2, 3}), ids({4}), ids({})};
 
-// Worked out by the rules of the original's pad_stack_1d.
+// DATA-06. Worked out by the rules of the original's pad_stack_1d.
 TEST(PadStack, FillsUpOnTheRightUnlessToldOtherwise) {
   EXPECT_TRUE(pad_stack(rows).equal(ids({1, 2, 3, 4, 0, 0, 0, 0, 0}).view({3, 3})));
   EXPECT_TRUE(pad_stack(rows, {.value = -100, .side = PadSide::left})
                   .equal(ids({1, 2, 3, -100, -100, 4, -100, -100, -100}).view({3, 3})));
 }
 
+// DATA-06.
 TEST(PadStack, RoundsTheLengthUp) {
   const std::vector<at::Tensor> two{ids({1, 2, 3}), ids({4})};
 
@@ -44,6 +45,7 @@ TEST(PadStack, KeepsTheDtypeAndNamesARowThatDiffers) {
   EXPECT_THAT(test::error_of([&] { pad_stack(std::vector{expected}); }), HasSubstr("of 2 dimensions"));
 }
 
+// DATA-06.
 TEST(PadStack, RefusesNoRowsAndANumberBelowOne) {
   EXPECT_THAT(test::error_of([] { pad_stack(std::span<const at::Tensor>()); }), HasSubstr("no rows"));
   EXPECT_THAT(test::error_of([] { pad_stack(rows, {.multiple_of = 0}); }), HasSubstr("multiple_of is 0"));

@@ -17,6 +17,7 @@ struct Answer {
   std::vector<std::string> words;
 };
 
+// CORE-34.
 TEST(SampleValue, IsOfAnyTypeAndSharedByCopies) {
   Sample sample{{1}, {2}};
   sample.values["text"] = std::string("a text");

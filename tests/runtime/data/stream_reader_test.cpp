@@ -55,6 +55,7 @@ TEST(StreamReader, ReadsSteps) {
   EXPECT_THAT(taken(reader, 2), ElementsAre(5, 7));
 }
 
+// LOOP-91 and CORE-36: the state is that of the step handed out last, not of what was read ahead.
 TEST(StreamReader, GoesOnAfterTheStepOfItsStateAlthoughItHadReadFurther) {
   StreamReader first = reader_of({0, 2}), second = reader_of({1, 2});
   first.read_step(2);

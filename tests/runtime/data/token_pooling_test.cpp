@@ -12,7 +12,7 @@ at::Tensor three_rows(const std::vector<std::int64_t>& values) {
   return at::tensor(values, at::kLong).view({3, -1});
 }
 
-// Worked out by the rules of the original, which assumes padding on the right: the first column, the sum of
+// DATA-07. Worked out by the rules of the original, which assumes padding on the right: the first column, the sum of
 // the mask less one, the mask.
 TEST(TokenPooling, ChoosesTokensOfRowsFilledUpOnTheRight) {
   const at::Tensor mask = three_rows({1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1, 1});

@@ -11,6 +11,7 @@
 namespace d9d {
 namespace {
 
+// DATA-11: what is sent does not stop the host, which is what pinned memory is for on a GPU.
 TEST(Upload, LetsTheHostGoOnKnowingIntegers) {
   const auto device = delayed_device(0);
   const at::Tensor here = at::arange(12).view({3, 4}).t();

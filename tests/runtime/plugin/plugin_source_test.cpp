@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include <stdexcept>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/source/rollout_source.hpp"
 #include "runtime/data/source/stream_source.hpp"
 #include "tests/support/error_of.hpp"
 
@@ -145,6 +148,61 @@ TEST(PluginSource, AStreamMayDealItsSamplesOutAnew) {
 
   EXPECT_TRUE(stream->next());
   EXPECT_FALSE(stream->next()) << "it was put to the third of three samples";
+}
+
+// One prompt and one sample a step, as the test says.
+class AnyRollouts final : public RolloutStream {
+ public:
+  AnyRollouts(std::vector<std::int64_t> prompt, std::function<Sample()> make)
+      : prompt_(std::move(prompt)), make_(std::move(make)) {}
+  std::int64_t sequence_length() const override { return 2; }
+  void begin(const StreamPlace& /*place*/) override {}
+  RolloutOptions options() const override { return {.ends = {3}}; }
+  std::vector<std::vector<std::int64_t>> prompts(const RolloutStep& /*step*/) override { return {prompt_}; }
+  std::vector<Sample> samples(const RolloutStep& /*step*/, std::span<const Rollout> /*texts*/) override {
+    return {make_()};
+  }
+  nlohmann::json state() const override { return 5; }
+  void load_state(const nlohmann::json& /*state*/) override { throw std::runtime_error("old state"); }
+
+ private:
+  const std::vector<std::int64_t> prompt_;
+  const std::function<Sample()> make_;
+};
+
+std::shared_ptr<RolloutStream> rollouts_of(const std::vector<std::int64_t>& prompt,
+                                           const std::function<Sample()>& make = {}) {
+  const PluginSource source(
+      "mine", std::make_shared<RolloutSource>([=] { return std::make_shared<AnyRollouts>(prompt, make); }),
+      10);
+  EXPECT_TRUE(source.is_rollouts() && source.is_stream());
+  EXPECT_EQ(source.open_stream(), nullptr);
+  return source.open_rollouts();
+}
+
+TEST(PluginSource, LooksAtWhatAStreamOfRolloutsGivesAndNamesIt) {
+  const auto error = [](const std::function<Sample()>& make) {
+    return test::error_of([&] { rollouts_of({1}, make)->samples({.step = 4}, {}); });
+  };
+  EXPECT_EQ(rollouts_of({1})->options().ends, std::vector<std::int64_t>{3});
+  EXPECT_EQ(rollouts_of({1})->state(), 5);
+  EXPECT_THAT(
+      test::error_of([] { rollouts_of({10})->prompts({}); }),
+      HasSubstr("prompt 0 of the data source \"mine\" holds the token 10, expected at least 0 and less"));
+  EXPECT_THAT(error([]() -> Sample { throw std::runtime_error("no judge"); }),
+              HasSubstr("the samples() of step 4 of the data source \"mine\" threw: no judge"));
+  EXPECT_THAT(error([] {
+                return Sample{{1, 2}, {2, 10}};
+              }),
+              HasSubstr("sample 0 of the data source \"mine\" holds the label 10"));
+  for (const float bad : {NAN, INFINITY})
+    EXPECT_THAT(
+        error([&] {
+          return Sample{.input_ids = {1, 2}, .labels = {2, 3}, .numbers = {{"reward", {1, bad}}}};
+        }),
+        HasSubstr("sample 0 that the data source \"mine\" made of the texts of step 4 has reward = "));
+  EXPECT_THAT(test::error_of([] { rollouts_of({1})->load_states({1}, {}); }),
+              HasSubstr("the load_states() of the data source \"mine\" threw: old state"));
 }
 
 }  // namespace

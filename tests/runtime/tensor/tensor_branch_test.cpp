@@ -69,6 +69,7 @@ TEST(TensorTree, IsAMapOfTensorsByTheirPaths) {
                           "input_ids", "views/left", "views/left-most"));
 }
 
+// CORE-34.
 TEST(TensorTree, IsReadAsItWasWritten) {
   const TreeBatch read = tree_of<TreeBatch>(to_tensor_map(batch_of_eleven_crops()));
 
@@ -141,6 +142,7 @@ TEST(TensorTree, HasTextsAndBytesAmongItsLeaves) {
               HasSubstr("text of the batch is a Float tensor of 1 dimensions, expected a text: uint8 [n]"));
 }
 
+// CORE-34.
 TEST(TensorTree, ShowsItsLeavesByPathAndOnlyThoseOfATypeThatIsTaken) {
   const TreeCaption caption{"words", {{number(1), {}}, {number(2), number(3)}}};
   std::vector<std::string> tensors, texts;
@@ -153,6 +155,7 @@ TEST(TensorTree, ShowsItsLeavesByPathAndOnlyThoseOfATypeThatIsTaken) {
   EXPECT_THAT(texts, ElementsAre("textwords"));
 }
 
+// CORE-34.
 TEST(TensorTree, IsMappedToATreeOfTheSameForm) {
   const TreeCaption caption{"words", {{number(1), number(3)}}};
 

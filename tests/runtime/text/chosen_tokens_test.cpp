@@ -1,5 +1,7 @@
 #include "runtime/text/chosen_tokens.hpp"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/rand.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +18,22 @@ TEST(ChosenTokens, OfARowDependOnItsPlaceAlone) {
   EXPECT_EQ(together[1], alone[0]);
   EXPECT_EQ(chosen_tokens(logits, {{4, 0}, {5, 2}, {6, 1}}, {.temperature = 0})[2],
             logits[2].argmax().item<std::int64_t>());
+}
+
+TEST(ChosenTokens, SayTheirLogProbabilitiesWhereSomebodyAsks) {
+  const at::Tensor logits = at::rand({3, 50});
+  const TokenChoice choice{.temperature = 0.7, .top_p = 0.5, .seed = 7};
+  const std::vector<TokenPlace> places{{4, 0}, {5, 2}, {6, 1}};
+  std::vector<float> log_probs;
+
+  const auto chosen = chosen_tokens(logits, places, choice, &log_probs);
+
+  EXPECT_EQ(chosen, chosen_tokens(logits, places, choice));
+  const at::Tensor expected = at::log_softmax(logits.to(at::kDouble) / 0.7, 1);
+  ASSERT_EQ(log_probs.size(), 3U);
+  for (std::int64_t row = 0; row < 3; ++row)
+    EXPECT_NEAR(log_probs[static_cast<std::size_t>(row)],
+                expected[row][chosen[static_cast<std::size_t>(row)]].item<double>(), 1e-6);
 }
 
 }  // namespace

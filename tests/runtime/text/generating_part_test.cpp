@@ -1,5 +1,6 @@
 #include "runtime/text/generating_part.hpp"
 
+#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace d9d::test {
 namespace {
 
 // Two prompts of two and four tokens, and a row of no sample, through two stages by hand.
-std::vector<std::int64_t> texts_over_two_stages(const GenerateOptions& options) {
+TensorMap over_two_stages(const GenerateOptions& options) {
   const GoldenModel golden = golden_model("moe");
   GeneratingPart first(stage_of(golden, {0, 2}), {0, 2}, options),
       last(stage_of(golden, {1, 2}), {1, 2}, options);
@@ -29,7 +30,11 @@ std::vector<std::int64_t> texts_over_two_stages(const GenerateOptions& options) 
     shared[pass_number] = at::scalar_tensor(pass, at::kLong);
     between = last.forward(first.forward(between, shared), shared);
   }
-  const at::Tensor tokens = between.at("tokens").contiguous();
+  return between;
+}
+
+std::vector<std::int64_t> texts_over_two_stages(const GenerateOptions& options) {
+  const at::Tensor tokens = over_two_stages(options).at("tokens").contiguous();
   return {tokens.data_ptr<std::int64_t>(), tokens.data_ptr<std::int64_t>() + tokens.numel()};
 }
 
@@ -95,6 +100,42 @@ TEST(GeneratingPart, ATextThatHasEndedIsNotComputedFurther) {
   for (std::size_t row = 0; row < 2; ++row) {
     EXPECT_EQ(std::vector(cut.begin() + row * 6, cut.begin() + (row + 1) * 6), expected(row));
     EXPECT_EQ(std::vector(in_step.begin() + row * 6, in_step.begin() + (row + 1) * 6), expected(row));
+  }
+}
+
+// The log-probabilities of generation with a cache are those of one forward pass over prompt and text.
+TEST(GeneratingPart, SaysTheLogProbabilitiesThatAWholeForwardPassHas) {
+  GenerateOptions options;
+  options.max_new_tokens = 5;
+  const auto plain = texts_over_two_stages(options);
+  options.ends = {plain[2]};
+  options.log_probs = true;
+  const auto whole = stage_of(golden_model("moe"));
+  whole->set_training(false);
+
+  for (const bool in_step : {false, true}) {
+    options.in_step = in_step;
+    const TensorMap made = over_two_stages(options);
+
+    const at::Tensor tokens = made.at("tokens"), log_probs = made.at("log_probs");
+    EXPECT_EQ(log_probs.sizes(), tokens.sizes());
+    EXPECT_LT(tokens[0][4].item<std::int64_t>(), 0) << "the first text ends early";
+    const std::vector<std::vector<std::int64_t>> prompts{{5, 9}, {7, 9, 6, 3}};
+    for (std::int64_t row = 0; row < 2; ++row) {
+      std::vector<std::int64_t> ids = prompts[static_cast<std::size_t>(row)];
+      for (std::int64_t i = 0; i < 5; ++i) {
+        const auto token = tokens[row][i].item<std::int64_t>();
+        if (token < 0) {
+          EXPECT_EQ(log_probs[row][i].item<float>(), 0);
+          continue;
+        }
+        const at::Tensor logits =
+            whole->forward({{"input_ids", at::tensor(ids).unsqueeze(0)}}, {}).at("logits");
+        EXPECT_NEAR(log_probs[row][i].item<double>(), at::log_softmax(logits[0][-1], 0)[token].item<double>(),
+                    1e-5);
+        ids.push_back(token);
+      }
+    }
   }
 }
 

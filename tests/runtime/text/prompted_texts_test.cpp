@@ -29,7 +29,26 @@ TEST(PromptedTexts, AreDealtOutOverTheStagesAndComeBackInTheirOrder) {
   EXPECT_THAT(PromptedTexts(request_of({{1}}), 2).take(), IsEmpty()) << "nothing came here";
   texts.process_outputs({1, 0, {{"tokens", at::tensor({5L, 6L, 8L, 9L}).view({2, 2})}}, {}, {0, 2}});
 
-  EXPECT_THAT(texts.take(), ElementsAre(ElementsAre(5, 6), ElementsAre(7), ElementsAre(8, 9)));
+  EXPECT_THAT(texts.take(), ElementsAre(WrittenText{{5, 6}}, WrittenText{{7}}, WrittenText{{8, 9}}));
+}
+
+TEST(PromptedTexts, HaveNumbersFromTheFirstOnAndLogProbabilitiesWhereTheyAreAskedFor) {
+  TextRequest request = request_of({{1}, {2}});
+  request.first = 40;
+  request.options.log_probs = true;
+  PromptedTexts texts(request, 1);
+  const at::Tensor numbers = texts.microbatches().at(0).shared.at("sample_numbers");
+  EXPECT_EQ(numbers[0].item<std::int64_t>(), 40);
+  EXPECT_EQ(numbers[1].item<std::int64_t>(), 41);
+
+  texts.process_outputs({1,
+                         0,
+                         {{"tokens", at::tensor({5L, -1L, 8L, 9L}).view({2, 2})},
+                          {"log_probs", at::tensor({-1.F, 0.F, -2.F, -3.F}).view({2, 2})}},
+                         {},
+                         {40, 41}});
+
+  EXPECT_THAT(texts.take(), ElementsAre(WrittenText{{5}, {-1}}, WrittenText{{8, 9}, {-2, -3}}));
 }
 
 TEST(PromptedTexts, RefuseWhatCannotBe) {

@@ -86,5 +86,22 @@ TEST(ChooseToken, UniformsAreOfSeedSampleAndPosition) {
   EXPECT_NE(uniform_of({.seed = 6}, 3, 7), one);
 }
 
+// By hand: log of the probabilities above; at the temperature 2 their square roots, normalised.
+TEST(LogProbOf, IsThatOfTheSoftmaxAtTheTemperature) {
+  const auto logits = logits_of(probabilities);
+  double roots = 0;
+  for (const double p : probabilities) roots += std::sqrt(p);
+  for (std::size_t i = 0; i < probabilities.size(); ++i) {
+    const auto id = static_cast<std::int64_t>(i);
+    EXPECT_NEAR(log_prob_of(logits, id, 1), std::log(probabilities[i]), 1e-6);
+    EXPECT_NEAR(log_prob_of(logits, id, 2), std::log(std::sqrt(probabilities[i]) / roots), 1e-6);
+    EXPECT_EQ(log_prob_of(logits, id, 0), log_prob_of(logits, id, 1)) << "no choice";
+  }
+}
+
+TEST(LogProbOf, IsFiniteForLogitsThatExpCannotHold) {
+  EXPECT_NEAR(log_prob_of(std::vector<float>{1e4F, 1e4F - 200}, 1, 1), -200, 1e-3);
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -76,5 +76,23 @@ TEST(StarterJob, WritesConversationsWithMarkersWhereThereIsNoTemplate) {
   EXPECT_LE(lines_of(yaml_of(job)), 25);
 }
 
+TEST(StarterJob, TrainsWhatAModelCanTrain) {
+  StarterJob job = bible();
+  job.plan = plan_tuning(4096, 1'000'000, 512, true, {4, room}, 4);
+  job.plugins = {"libmine.so"};
+  job.model = StarterModel{.folder = "mine", .parameters = 1'000'000};
+
+  EXPECT_THAT(yaml_of(job), testing::AllOf(HasSubstr("kind: lora"), HasSubstr("export_adapter_to"),
+                                           HasSubstr("plugins: [\"libmine.so\"]")));
+  job.model->trains = StarterModel::Trains::adapters;
+  EXPECT_THAT(yaml_of(job), testing::AllOf(HasSubstr("kind: lora"), Not(HasSubstr("export_adapter_to: "))));
+  job.model->trains = StarterModel::Trains::all;
+  job.model->mask_token_id = 4;
+  EXPECT_THAT(yaml_of(job),
+              testing::AllOf(HasSubstr("all weights train"), HasSubstr("lr: 2e-05"),
+                             HasSubstr("task: {name: masked_lm, mask_token_id: 4}"), Not(HasSubstr("peft")),
+                             Not(HasSubstr("checkpoint_only_trainable"))));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -36,6 +36,7 @@ TEST(BackendRules, RefuseWhatTheDeviceLacks) {
                     HasSubstr("node.grouped_product: own has loops for CPUs alone")));
 }
 
+// MOD-30: a combination that a backend does not compute.
 TEST(BackendRules, RefuseShapesAndTypesThatABackendDoesNotCompute) {
   EXPECT_THAT(error_of({"node.attention=own", "model_provider.model.head_dim=520"}),
               HasSubstr("own computes heads of at most 512, and the model's have 520"));

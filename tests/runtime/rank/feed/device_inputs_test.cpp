@@ -17,6 +17,7 @@ MicrobatchTensors given() {
           .state = {{"num_tokens", at::arange(1)}}};
 }
 
+// LOOP-91: the host goes on while the copies run; read ahead and ends: loader_test, stream_reader_test.
 TEST(DeviceInputs, GoToTheDeviceAndTheHostKnowsTheirIntegers) {
   const auto device = delayed_device(0);
   HostWaits::take();

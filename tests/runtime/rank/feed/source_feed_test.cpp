@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/source/rollout_source.hpp"
 #include "runtime/data/source/stream_source.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
@@ -192,6 +193,7 @@ TEST_F(SourceFeedTest, MakesTheInputsOfAStepOnTheThreadThatAsks) {
   EXPECT_EQ(task->thread, std::this_thread::get_id());
 }
 
+// LOOP-94: each data replica reads its part, in microbatches, and goes on where the checkpoint was.
 TEST_F(SourceFeedTest, GoesOnAtTheSampleOfTheCheckpoint) {
   options.first_step = 11;
   options.first_sample = 100;
@@ -349,6 +351,71 @@ TEST_F(SourceFeedTest, ReadsAStreamAndSaysWhereItIsAndThatItEnds) {
   EXPECT_EQ(rows(*second), (Rows{104, 105, 106, 107}));
   EXPECT_TRUE(second->is_last);
   EXPECT_FALSE(feed->load(3)) << "one sample is no step";
+}
+
+// A sample is its text, which has the length of a row.
+class Echoes final : public RolloutStream {
+ public:
+  std::int64_t sequence_length() const override { return 4; }
+  void begin(const StreamPlace& /*place*/) override {}
+  RolloutOptions options() const override {
+    return {.max_new_tokens = 4, .ends = {9}, .temperature = 0.5, .top_p = 0.75, .lag = 1};
+  }
+  std::vector<Rows> prompts(const RolloutStep& step) override {
+    return std::vector<Rows>(static_cast<std::size_t>(step.samples),
+                             Rows{static_cast<std::int64_t>(step.first)});
+  }
+  std::vector<Sample> samples(const RolloutStep& /*step*/, std::span<const Rollout> texts) override {
+    std::vector<Sample> all;
+    for (const Rollout& text : texts) all.push_back({text.text, text.text});
+    return all;
+  }
+  nlohmann::json state() const override { return "kept"; }
+  void load_state(const nlohmann::json& /*state*/) override {}
+};
+
+TEST_F(SourceFeedTest, MakesStepsOfWhatTheModelWrote) {
+  options.source = std::make_shared<RolloutSource>([] { return std::make_shared<Echoes>(); });
+  options.data_rank = 1;
+  options.first_step = 3 + 4;  // the task throws at step 3
+  options.first_sample = 100;
+  options.text_seed = 17;
+  const auto feed = make_source_feed(options);
+  RolloutNeeds& needs = *feed->rollouts();
+  const auto samples = static_cast<std::uint64_t>(options.maths.samples_per_rank());
+
+  EXPECT_EQ(needs.lag(), 1U);
+  EXPECT_EQ(needs.asked(), 6U);
+  const TextRequest first = needs.ask(), second = needs.ask();
+  EXPECT_EQ(first.first, 100 + samples);
+  EXPECT_EQ(second.first, first.first + samples * static_cast<std::uint64_t>(options.maths.num_data_ranks));
+  EXPECT_EQ(first.prompts, std::vector<Rows>(samples, Rows{static_cast<std::int64_t>(first.first)}));
+  EXPECT_EQ(first.options.seed, 17U);
+  EXPECT_EQ(first.options.max_new_tokens, 4);
+  EXPECT_EQ(first.options.temperature, 0.5);
+  EXPECT_EQ(first.options.top_p, 0.75);
+  EXPECT_EQ(first.options.ends, Rows{9});
+  needs.write(Texts(samples, {{5, 6, 7, 9}, {-1, -1, -1, -1}}));
+  EXPECT_EQ(needs.written(), 7U);
+
+  const auto inputs = feed->load(7);
+
+  EXPECT_EQ(rows(*inputs), Rows(samples, 5));
+  EXPECT_EQ(inputs->stream_state, "") << "the texts of the step after are missing";
+  EXPECT_FALSE(inputs->is_last);
+  needs.write(Texts(samples, {{5, 6, 7, 8}, {-1, -1, -1, -1}}));
+  const auto state = nlohmann::json::parse(needs.stream_state());
+  EXPECT_EQ(state["replica"], 1);
+  EXPECT_EQ(state["state"]["stream"], "kept");
+  EXPECT_EQ(state["state"]["pending"][0]["texts"].size(), samples);
+}
+
+TEST_F(SourceFeedTest, HasNoRolloutsForAnEvaluation) {
+  options.source = std::make_shared<RolloutSource>([] { return std::make_shared<Echoes>(); });
+  options.cycle_steps = 2;
+
+  EXPECT_THAT(test::error_of([&] { make_source_feed(options); }, ErrorKind::input),
+              HasSubstr("an evaluation, needs another source"));
 }
 
 TEST_F(SourceFeedTest, GoesOnWithTheStateOfAStreamWhichOneOfTheRanksSaves) {
