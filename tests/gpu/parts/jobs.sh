@@ -15,6 +15,26 @@ check "small_moe as on the CPU" same_pair small_moe small_moe &
 check "small_dense in bfloat16" close_pair small_dense_bf16 small_dense model_provider.dtype=bfloat16 &
 check "small_moe in bfloat16" close_pair small_moe_bf16 small_moe model_provider.dtype=bfloat16 &
 
+# Every op of a family in a step that refuses those of torch that have no deterministic way.
+same_family() {
+  local family="$1" folder="$2" name place small=()  # the folder says which sizes
+  for place in cpu "$device"; do
+    name="${family}_$place"
+    job "$name" small_dense node.device="$place" trainer.determinism.strict=true trainer.schedule.total_steps=3 \
+      model_provider="{name: $family, from: $PWD/tests/golden/$folder}" data.vocab_size=40 data.sequence_length=16 \
+      task="${3:-causal_lm}" || return 1
+  done
+  curves same "$runs/${family}_cpu" "$runs/${family}_$device"
+}
+check "qwen3_next, strictly as on the CPU" same_family qwen3_next qwen3_next/mixed &
+if [ "$device" = cuda ]; then
+  check "gemma3_text, strictly as on the CPU" same_family gemma3_text gemma3_text/capped &
+  check "deepseek_v3, strictly as on the CPU" same_family deepseek_v3 latent_families/deepseek_v3 &
+  check "gpt_oss, strictly as on the CPU" same_family gpt_oss sparse_families/gpt_oss &
+  check "qwen2_moe, strictly as on the CPU" same_family qwen2_moe sparse_families/qwen2_moe &
+  check "modernbert, strictly as on the CPU" same_family modernbert modernbert/modernbert "{name: masked_lm, mask_token_id: 1}" &
+fi
+
 strict() {
   local run
   for run in first second; do
