@@ -46,7 +46,8 @@ struct FaultyGame final : d9d::RolloutStream {
                                    std::span<const d9d::Rollout> given) override {
     if (step.step == stops_at) {
       kill(getpid(), SIGTERM);
-      std::this_thread::sleep_for(std::chrono::seconds(1));  // else all steps may be over before the job hears of it
+      std::this_thread::sleep_for(
+          std::chrono::seconds(1));  // else all steps may be over before the job hears of it
     }
     if (step.step == 3 && fault == "throws") throw std::runtime_error("no judge");
     std::vector<d9d::Sample> all;
