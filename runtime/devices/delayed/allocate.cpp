@@ -75,7 +75,7 @@ void Machine::release(void* context) {
   // What an exception leaves behind, and a rank that ends, may be freed in any state.
   const bool works = !WorkName::current().empty() && std::uncaught_exceptions() == 0;
   if (works && !error.empty() && machine.freed_too_early_.empty()) {
-    machine.stop_all(error);
+    stop_all();
     machine.freed_too_early_ = std::move(error);
   }
   machine.freed_.push_back(block);

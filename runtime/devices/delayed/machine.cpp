@@ -70,19 +70,14 @@ class Machine::Session {
 
 namespace {
 
-// Of the process: work of no device may go on behind an access that no event orders.
-struct Stopped {
-  std::atomic<std::uint32_t> devices = 0;  // a bit for each
-  std::mutex mutex;
-  std::shared_ptr<Failure> by;
-};
-constinit Stopped stopped;
+// Of the process, a bit for each device: work of none may go on behind an access that no event orders.
+constinit std::atomic<std::uint32_t> stopped = 0;
 
 }  // namespace
 
 Machine::Machine(int index, std::uint64_t seed, std::size_t memory_limit)
     : index_(index), memory_(memory_limit), order_(seed, "delayed:" + std::to_string(index)) {
-  stopped.devices &= ~(1U << index);
+  stopped &= ~(1U << index);
 }
 
 Machine::~Machine() {
@@ -102,7 +97,7 @@ void Machine::reseed(std::uint64_t seed) {
   order_ = RandomStream(seed, "delayed:" + std::to_string(index_));
   drawn_ = 0;
   freed_too_early_.clear();
-  stopped.devices &= ~(1U << index_);
+  stopped &= ~(1U << index_);
 }
 
 void Machine::finish() {
@@ -126,18 +121,12 @@ std::string Machine::touch(int stream, const Touched& touched, const Clock& also
   return OrderCheck::of_process().touch(given, behind, touched.memory);
 }
 
-bool Machine::is_stopped() const {
-  return (stopped.devices >> index_ & 1U) != 0;
+void Machine::stop_all() {
+  stopped = ~0U;
 }
 
-// The thread that calls gets the error at once.
-void Machine::stop_all(const std::string& error) const {
-  const std::lock_guard lock(stopped.mutex);
-  if (is_stopped()) return;
-  stopped.by = std::make_shared<Failure>();
-  stopped.by->error = std::make_exception_ptr(Error(ErrorKind::bug, error));
-  stopped.by->told = 1U << index_;
-  stopped.devices = ~0U;
+bool Machine::is_stopped() const {
+  return (stopped >> index_ & 1U) != 0;
 }
 
 void Machine::push(int stream, Piece piece) {
@@ -157,7 +146,7 @@ void Machine::enqueue(int stream, Touched touched, Work work) {
     const std::lock_guard lock(queues_mutex_);
     std::string error = std::exchange(freed_too_early_, {});
     if (error.empty()) error = touch(stream, touched);
-    if (!error.empty()) stop_all(error);
+    if (!error.empty()) stop_all();
     D9D_CHECK(error.empty(), "{}", error);
     push(stream, std::move(piece));
   }
@@ -265,13 +254,8 @@ void Machine::reach(const Mark& mark) {
   wait_for_planted(mark.reached_ns());
   clock_of_host().join(mark.known_);
   const std::uint32_t own = 1U << mark.machine_.index_;
-  const auto tell = [&](const std::shared_ptr<Failure>& failure) {
-    if (failure && (failure->told.fetch_or(own) & own) == 0) std::rethrow_exception(failure->error);
-  };
-  tell(mark.failure_);
-  if (!mark.machine_.is_stopped()) return;
-  const std::lock_guard lock(stopped.mutex);
-  tell(stopped.by);
+  if (mark.failure_ && (mark.failure_->told.fetch_or(own) & own) == 0)
+    std::rethrow_exception(mark.failure_->error);
 }
 
 void Machine::run_behind(int stream, const Touched& touched, const Work& work) {

@@ -25,8 +25,7 @@ class Machine {
   using Work = std::function<void()>;
   // `work` touches the device's memory by host pointers, and nothing else that may change before it runs. Error (bug)
   // that names both if it touches memory beside other work, which no event orders. From then on no device of the process
-  // runs what may take an index from there, until it is seeded anew: it would read and write anywhere. Who waits for a
-  // device gets the same error.
+  // runs what may take an index from there, until it is seeded anew: it would read and write anywhere.
   void enqueue(int stream, Touched touched, Work work);
   void enqueue(int stream, Work work) { enqueue(stream, {}, std::move(work)); }
   std::shared_ptr<const Mark> record(int stream);
@@ -70,7 +69,7 @@ class Machine {
   Clock& known(int stream);  // with the lock, as all of these
   std::string touch(int stream, const Touched& touched, const Clock& also_known = {});
   bool is_stopped() const;
-  void stop_all(const std::string& error) const;
+  static void stop_all();
   std::shared_ptr<const Mark> mark_here(int stream);
   void push(int stream, Piece piece);
   void run_early();

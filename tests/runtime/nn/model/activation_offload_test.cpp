@@ -125,7 +125,6 @@ TEST_F(OffloadOf, LayersTellsOfAWaitThatIsMissing) {
   pass->after_forward(false);
 
   EXPECT_THROW(saved.mul_(2), std::exception) << "while its copy leaves";
-  EXPECT_TRUE(elsewhere->get().cpu().equal((x_ * 2).cpu()));
 }
 
 TEST_F(OffloadOf, LayersLeavesWhatIsNotTheirs) {

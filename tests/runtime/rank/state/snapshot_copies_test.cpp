@@ -76,7 +76,6 @@ TEST_F(SnapshotCopiesTest, ShowThatAWaitForThemIsMissing) {
   copies.before_buffers_change();
   buffer_.mul_(2);
   EXPECT_THAT(test::error_of([&] { parameter_.mul_(2); }), HasSubstr("delayed:6 copy_out in a snapshot"));
-  expect_first_values(copied);
 }
 
 TEST_F(SnapshotCopiesTest, KeepTheMemoryOfTheHostUnlessSomebodyReadsIt) {
