@@ -121,6 +121,8 @@ class EveryMesh : public testing::TestWithParam<Family> {
     if (!GetParam().key_heads) {
       for (const std::string line : {"    num_key_value_heads: KV_HEADS\n", "    head_dim: 6\n"})
         job.erase(job.find(line), line.size());
+      job.replace(job.find("hidden_size: 32"), 15,
+                  "hidden_size: " + std::to_string(8 * sizes_.kv_heads));  // heads of 4
     }
     job_.folder().write("job.yaml", with_sizes(job, sizes_));
     job_.folder().write("tokens.npy", npy_file(sizes_.samples, sizes_.length,
