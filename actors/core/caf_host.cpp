@@ -3,6 +3,7 @@
 #include <caf/all.hpp>
 #include <caf/io/all.hpp>
 
+#include <string>
 #include <system_error>
 
 #include "actors/core/peer_words.hpp"
@@ -20,7 +21,7 @@ namespace {
 using AskForSign = caf::atom_constant<caf::atom("sign?")>;
 using Sign = caf::atom_constant<caf::atom("sign")>;
 
-caf::timespan setting(caf::actor_system& system, const char* key) {
+caf::timespan setting(caf::actor_system& system, const std::string& key) {
   return caf::get_or(system.config(), key, caf::timespan{std::chrono::seconds(1)});
 }
 
