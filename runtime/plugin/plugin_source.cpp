@@ -146,10 +146,13 @@ std::shared_ptr<RolloutStream> PluginSource::open_rollouts() const {
 
 void PluginSource::Rule::check_ids(std::span<const std::int64_t> ids, std::uint64_t index,
                                    const char* whose) const {
-  const auto bad =
-      std::ranges::find_if(ids, [&](std::int64_t id) { return id < 0 || (ids_below && id >= *ids_below); });
+  const auto bad = std::ranges::find_if_not(ids, [&](std::int64_t id) { return is_id(id); });
   D9D_REQUIRE(bad == ids.end(), "{} {} of the data source \"{}\" holds the token {}, expected at least 0{}",
-              whose, index, name, *bad, ids_below ? fmt::format(" and less than {}", *ids_below) : "");
+              whose, index, name, *bad, limit());
+}
+
+std::string PluginSource::Rule::limit() const {
+  return ids_below ? fmt::format(" and less than {}", *ids_below) : "";
 }
 
 void PluginSource::Rule::check(const Sample& sample, std::uint64_t index) const {
@@ -161,14 +164,12 @@ void PluginSource::Rule::check(const Sample& sample, std::uint64_t index) const 
       "{}{}; fill them up with labels of {}",
       index, name, sample.input_ids.size(), sample.labels.size(), lengths_vary ? "at most " : "", length,
       ignored_label);
-  const auto is_id = [&](std::int64_t id) { return id >= 0 && (!ids_below || id < *ids_below); };
   const auto is_label = [&](std::int64_t label) { return label == ignored_label || is_id(label); };
-  const std::string limit = ids_below ? fmt::format(" and less than {}", *ids_below) : "";
   check_ids(sample.input_ids, index, "sample");
   const auto label = std::ranges::find_if_not(sample.labels, is_label);
   D9D_REQUIRE(label == sample.labels.end(),
               "sample {} of the data source \"{}\" holds the label {}, expected {} or at least 0{}", index,
-              name, *label, ignored_label, limit);
+              name, *label, ignored_label, limit());
 }
 
 }  // namespace d9d

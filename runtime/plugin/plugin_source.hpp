@@ -37,6 +37,8 @@ class PluginSource final : public SampleSource {
     bool lengths_vary = false;
     void check(const Sample& sample, std::uint64_t index) const;
     void check_ids(std::span<const std::int64_t> ids, std::uint64_t index, const char* whose) const;
+    bool is_id(std::int64_t id) const { return id >= 0 && (!ids_below || id < *ids_below); }
+    std::string limit() const;  // " and less than 61"; "" without one
   };
 
  private:

@@ -185,10 +185,7 @@ class CudaDevice final : public Device {
   }
   Event record_time(StreamRole role) override { return timed_event(index_, stream(role).stream()); }
   void wait(StreamRole role, const Event& event) override {
-    if (!event.state()) return;
-    const c10::cuda::CUDAGuard guard(index_);
-    check(cudaStreamWaitEvent(stream(role).stream(), recorded(event).event(), 0),
-          "a stream that waits for an event");
+    if (event.state()) wait_on(stream(role), event);
   }
   void use(const at::Tensor& tensor, StreamRole role) override {
     if (tensor.device() == place())
@@ -203,9 +200,7 @@ class CudaDevice final : public Device {
   // nothing waits for the event that does not need it.
   void use_until(const at::Tensor& tensor, const Event& event) override {
     if (tensor.device() != place() || !event.state()) return;
-    const c10::cuda::CUDAGuard guard(index_);
-    check(cudaStreamWaitEvent(lifetimes_.stream(), recorded(event).event(), 0),
-          "a stream that waits for an event");
+    wait_on(lifetimes_, event);
     c10::cuda::CUDACachingAllocator::recordStream(tensor.storage().data_ptr(), lifetimes_);
   }
   // Between GPUs not by copy_, which runs on the stream of the GPU it reads and makes that one wait for ours.
@@ -266,10 +261,11 @@ class CudaDevice final : public Device {
   }
 
  private:
-  static const RecordedEvent& recorded(const Event& event) {
+  void wait_on(const c10::cuda::CUDAStream& stream, const Event& event) const {
     const auto* const recorded = dynamic_cast<const RecordedEvent*>(event.state().get());
     D9D_CHECK(recorded != nullptr, "a GPU cannot wait for an event of another kind of device");
-    return *recorded;
+    const c10::cuda::CUDAGuard guard(index_);
+    check(cudaStreamWaitEvent(stream.stream(), recorded->event(), 0), "a stream that waits for an event");
   }
   const c10::cuda::CUDAStream& stream(StreamRole role) const {
     return streams_[static_cast<std::size_t>(role)];

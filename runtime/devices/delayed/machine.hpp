@@ -24,8 +24,8 @@ class Machine {
   ~Machine();
   using Work = std::function<void()>;
   // `work` touches the device's memory by host pointers, and nothing else that may change before it runs. Error (bug)
-  // that names both if it touches memory beside other work, which no event orders. From then on no device of the process
-  // runs what may take an index from there, until it is seeded anew: it would read and write anywhere.
+  // that names both if it touches memory beside other work, which no event orders. From then on no device of the
+  // process runs what may take an index from there, until it is seeded anew: it would read and write anywhere.
   void enqueue(int stream, Touched touched, Work work);
   void enqueue(int stream, Work work) { enqueue(stream, {}, std::move(work)); }
   std::shared_ptr<const Mark> record(int stream);
