@@ -24,6 +24,16 @@ std::tuple<at::Tensor, at::Tensor> moe_router(const at::Tensor& logits, const Ro
 std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, const at::Tensor& experts,
                                                            int64_t num_experts);
 
+// The two halves of moe_permute, for whoever learns the number of rows between them.
+// -> offsets, map
+std::tuple<at::Tensor, at::Tensor> order_rows(const at::Tensor& experts, int64_t num_experts);
+// -> rows [num_rows, H]; those that the map does not name are not written.
+at::Tensor spread_rows(const at::Tensor& x, const at::Tensor& map, int64_t num_rows);
+
+// Owner o of experts has those from o * per_owner on -> int64 [T, k]: the owner of each choice, -1 where an earlier choice
+// of the token has the same one. experts int64 [T, k], not negative.
+at::Tensor choice_owners(const at::Tensor& experts, int64_t per_owner);
+
 // y[t] = sum_j probs[t, j] rows[map[t, j]], summed in fp32. rows [R, H], probs [T, k], map [T, k] -> [T, H].
 at::Tensor moe_unpermute(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& map);
 

@@ -99,9 +99,9 @@ void add_moe(OpTable& table) {
   };
   table.moe_router_backward = [](T, T scores, T, const RouterRule&) { return like(scores, scores.sizes()); };
   table.expert_order = [](T experts, int64_t num_experts) {
-    return ExpertOrder{indices(experts, {num_experts + 1}), indices(experts, experts.sizes()),
-                       count_rows(experts, num_experts)};
+    return ExpertOrder{indices(experts, {num_experts + 1}), indices(experts, experts.sizes())};
   };
+  table.choice_owners = [](T experts, int64_t) { return indices(experts, experts.sizes()); };
   table.spread_rows = [](T x, T, T, int64_t num_rows) { return like(x, {num_rows, x.size(1)}); };
   table.combine_rows = [](T rows, T map, T) { return like(rows, {map.size(0), rows.size(1)}); };
   table.row_dots = [](T y, T, T map) { return sums(y, map.sizes()); };

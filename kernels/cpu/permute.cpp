@@ -1,6 +1,8 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
+
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/expert_order.hpp"
 #include "kernels/cpu/ops.hpp"
@@ -11,7 +13,7 @@ namespace d9d::kernels::cpu {
 ExpertOrder expert_order(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor choices = experts.contiguous();
   ExpertOrder order{at::zeros({num_experts + 1}, choices.options()),
-                    at::empty(choices.sizes(), choices.options()), 0};
+                    at::empty(choices.sizes(), choices.options())};
   const auto* chosen = data_of<int64_t>(choices);
   auto* offsets = data_of<int64_t>(order.offsets);
   auto* map = data_of<int64_t>(order.map);
@@ -23,11 +25,25 @@ ExpertOrder expert_order(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor next_of_expert = order.offsets.clone();
   auto* next = data_of<int64_t>(next_of_expert);
   for (int64_t i = 0; i < choices.numel(); ++i) map[i] = valid(chosen[i]) ? next[chosen[i]]++ : -1;
-  order.num_rows = offsets[num_experts];
   return order;
 }
 
 namespace {
+
+at::Tensor choice_owners(const at::Tensor& experts, int64_t per_owner) {
+  const at::Tensor choices = experts.contiguous();
+  at::Tensor owners = at::empty(choices.sizes(), choices.options());
+  const int64_t top_k = choices.size(1);
+  const auto* chosen = data_of<int64_t>(choices);
+  auto* owner = data_of<int64_t>(owners);
+  for (int64_t token = 0; token < choices.size(0); ++token, chosen += top_k, owner += top_k) {
+    for (int64_t j = 0; j < top_k; ++j) {
+      const int64_t of_choice = chosen[j] / per_owner;
+      owner[j] = std::find(owner, owner + j, of_choice) == owner + j ? of_choice : -1;
+    }
+  }
+  return owners;
+}
 
 at::Tensor spread_rows(const at::Tensor& x, const at::Tensor& map, const at::Tensor& scale,
                        int64_t num_rows) {
@@ -93,6 +109,7 @@ at::Tensor row_dots(const at::Tensor& y, const at::Tensor& rows, const at::Tenso
 
 void add_permute(OpTable& table) {
   table.expert_order = expert_order;
+  table.choice_owners = choice_owners;
   table.spread_rows = spread_rows;
   table.combine_rows = combine_rows;
   table.row_dots = row_dots;

@@ -1,4 +1,5 @@
 #include "kernels/graph/node.hpp"
+#include "kernels/memory/chosen_rows.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/moe/choice_counts.hpp"
 #include "kernels/moe/choices.hpp"
@@ -40,26 +41,45 @@ class UnpermuteNode : public BackwardNode {
 
 at::Tensor choice_counts(const at::Tensor& experts, int64_t num_experts) {
   const BelowAutograd below;
-  const at::Tensor offsets = run_op(&OpTable::expert_order, experts, num_experts).offsets;
+  const at::Tensor offsets = std::get<0>(order_rows(experts, num_experts));
   return offsets.narrow(0, 1, num_experts).sub(offsets.narrow(0, 0, num_experts));
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, const at::Tensor& experts,
                                                            int64_t num_experts) {
   check_choices("moe_permute", x, experts);
+  const auto [offsets, map] = order_rows(experts, num_experts);
+  const int64_t num_rows =
+      experts.is_cpu() ? offsets.const_data_ptr<int64_t>()[num_experts] : count_rows(experts, num_experts);
+  return {spread_rows(x, map, num_rows), offsets, map};
+}
+
+std::tuple<at::Tensor, at::Tensor> order_rows(const at::Tensor& experts, int64_t num_experts) {
+  const BelowAutograd below;
+  const ExpertOrder order = run_op(&OpTable::expert_order, experts, num_experts);
+  return {order.offsets, order.map};
+}
+
+at::Tensor spread_rows(const at::Tensor& x, const at::Tensor& map, int64_t num_rows) {
   const auto node = node_for<PermuteNode>({x});
-  ExpertOrder order;
   at::Tensor rows;
   {
-    BelowAutograd below;
-    order = run_op(&OpTable::expert_order, experts, num_experts);
-    rows = run_op(&OpTable::spread_rows, x, order.map, at::Tensor(), order.num_rows);
+    const BelowAutograd below;
+    rows = run_op(&OpTable::spread_rows, x, map, at::Tensor(), num_rows);
   }
   if (node) {
-    node->save({order.map});
+    node->save({map});
     torch::autograd::set_history(rows, node);
   }
-  return {rows, order.offsets, order.map};
+  return rows;
+}
+
+at::Tensor choice_owners(const at::Tensor& experts, int64_t per_owner) {
+  TORCH_CHECK(experts.dim() == 2 && experts.scalar_type() == at::kLong && per_owner > 0,
+              "choice_owners of experts ", experts.sizes(), " ", experts.scalar_type(), " with ", per_owner,
+              " each: expected int64 [T, k] and at least one");
+  const BelowAutograd below;
+  return run_op(&OpTable::choice_owners, experts, per_owner);
 }
 
 at::Tensor moe_unpermute(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& map) {

@@ -19,9 +19,8 @@ struct Routing {
 
 // The choices sorted by expert, and within an expert by token.
 struct ExpertOrder {
-  at::Tensor offsets;    // int64 [E + 1]
-  at::Tensor map;        // int64 [T, k]: the row of a choice, -1 if it is outside [0, E)
-  int64_t num_rows = 0;  // R
+  at::Tensor offsets;  // int64 [E + 1]
+  at::Tensor map;      // int64 [T, k]: the row of a choice, -1 if it is outside [0, E)
 };
 
 struct MoeOps {
@@ -34,6 +33,9 @@ struct MoeOps {
       moe_router_backward{"moe_router_backward"};
 
   Op<ExpertOrder(const at::Tensor& experts, int64_t num_experts)> expert_order{"expert_order"};
+  // Owner o has the experts from o * per_owner on. The owner of each choice; -1 where an earlier choice of the token has
+  // the same one.   experts [T, k], not negative -> int64 [T, k]
+  Op<at::Tensor(const at::Tensor& experts, int64_t per_owner)> choice_owners{"choice_owners"};
   // rows[map[t, j]] = scale[t, j] * x[t].   x [T, H]; scale [T, k], undefined: 1 -> [num_rows, H]
   Op<at::Tensor(const at::Tensor& x, const at::Tensor& map, const at::Tensor& scale, int64_t num_rows)>
       spread_rows{"spread_rows"};

@@ -233,10 +233,12 @@ void experts(Bench& bench, const at::TensorOptions& bf16) {
       "expert_order", bytes_of({routing.experts, routing.experts}), 0,
       [&] { run_op(&OpTable::expert_order, routing.experts, 128); },
       [&] { at::argsort(routing.experts.flatten(), true); });
+  bench.line("choice_owners 8", bytes_of({routing.experts, routing.experts}), 0,
+             [&] { run_op(&OpTable::choice_owners, routing.experts, 16); }, {});
   const auto order = run_op(&OpTable::expert_order, routing.experts, 128);
-  const at::Tensor rows = run_op(&OpTable::spread_rows, x, order.map, at::Tensor(), order.num_rows);
+  const at::Tensor rows = run_op(&OpTable::spread_rows, x, order.map, at::Tensor(), routing.experts.numel());
   bench.line("spread_rows", bytes_of({x, rows}), 0,
-             [&] { run_op(&OpTable::spread_rows, x, order.map, at::Tensor(), order.num_rows); }, {});
+             [&] { run_op(&OpTable::spread_rows, x, order.map, at::Tensor(), routing.experts.numel()); }, {});
   bench.line("combine_rows", bytes_of({x, rows}), 0,
              [&] { run_op(&OpTable::combine_rows, rows, order.map, routing.probs); }, {});
   const at::Tensor weight = at::randn({128, 768, hidden_size}, bf16),

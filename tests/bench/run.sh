@@ -7,6 +7,7 @@ here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
 build="${D9D_BENCH_BUILD:-$root/build/release}"
 
+case " $* " in *" --help "* | *" -h "*) exec python3 "$here/bench.py" --help ;; esac  # builds nothing
 bash "$root/.ci/deps"
 cmake -S "$root" -B "$build" -G Ninja -DD9D_PROFILE=release > /dev/null
 cmake --build "$build" --target bench -j "$(nproc)"

@@ -11,6 +11,7 @@
 #include "kernels/cuda/moe/weighted_silu.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
+#include "kernels/memory/chosen_rows.hpp"
 
 namespace d9d::cuda {
 namespace {
@@ -23,9 +24,11 @@ using kernels::ExpertRows;
 ExpertRows expert_rows(const at::Tensor& experts, const at::Tensor& probs, int64_t num_experts) {
   const c10::DeviceGuard guard(experts.device());
   const kernels::ExpertOrder order = order_of(experts, num_experts);
-  // -1: no row's. Nobody reads such rows but a gather, which gives zeros.
-  ExpertRows rows{order.offsets, order.map, at::empty({order.num_rows}, order.map.options()).fill_(-1),
-                  at::zeros({order.num_rows}, probs.options())};
+  // Rows behind the last offset, one for each choice of no expert that the host cannot count without waiting, stay -1.
+  // Nobody reads them but a gather, which gives zeros.
+  const int64_t count = kernels::count_rows(experts, num_experts);
+  ExpertRows rows{order.offsets, order.map, at::empty({count}, order.map.options()).fill_(-1),
+                  at::zeros({count}, probs.options())};
   const at::Tensor weights = probs.contiguous();
   check_launch(rows_of_choices({.tokens = experts.size(0),
                                 .top_k = experts.size(1),

@@ -7,8 +7,7 @@
 
 namespace d9d::cuda {
 
-// As the op expert_order. The number of rows is that of choices: rows behind the last offset, one for each choice that
-// is none of an expert, are not written by anyone, so that the host need not wait for their number.
+// As the op expert_order.
 kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts);
 
 // As the op combine_rows; scale [T, k], or by row, [R]. `also`: more rows, which are added to these; may be undefined.

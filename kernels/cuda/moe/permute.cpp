@@ -5,7 +5,6 @@
 #include "kernels/cuda/moe/experts.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/unwrap.hpp"
-#include "kernels/memory/chosen_rows.hpp"
 
 namespace d9d::cuda {
 
@@ -17,8 +16,7 @@ kernels::ExpertOrder order_of(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor choices = experts.contiguous();
   const int64_t count = choices.numel();
   kernels::ExpertOrder order{at::empty({num_experts + 1}, choices.options()),
-                             at::empty(choices.sizes(), choices.options()),
-                             kernels::count_rows(experts, num_experts)};
+                             at::empty(choices.sizes(), choices.options())};
   const at::Tensor counts = at::empty({num_experts, order_chunks(count)}, choices.options().dtype(at::kInt));
   check_launch(expert_order({.count = count,
                              .experts = static_cast<int>(num_experts),
@@ -55,6 +53,20 @@ namespace {
 kernels::ExpertOrder guarded_order(const at::Tensor& experts, int64_t num_experts) {
   const c10::DeviceGuard guard(experts.device());
   return order_of(experts, num_experts);
+}
+
+at::Tensor owners_of(const at::Tensor& experts, int64_t per_owner) {
+  const c10::DeviceGuard guard(experts.device());
+  const at::Tensor choices = experts.contiguous();
+  at::Tensor owners = at::empty(choices.sizes(), choices.options());
+  check_launch(choice_owners({.tokens = choices.size(0),
+                              .top_k = choices.size(1),
+                              .per_owner = static_cast<unsigned>(per_owner),
+                              .experts = choices.const_data_ptr<int64_t>(),
+                              .owners = data_of<int64_t>(owners)},
+                             stream_of(choices)),
+               "choice_owners");
+  return owners;
 }
 
 at::Tensor spread(const at::Tensor& x, const at::Tensor& map, const at::Tensor& scale, int64_t num_rows) {
@@ -100,6 +112,7 @@ at::Tensor dots_of(const at::Tensor& y, const at::Tensor& rows, const at::Tensor
 
 void add_permute(kernels::OpTable& table) {
   table.expert_order = guarded_order;
+  table.choice_owners = owners_of;
   table.spread_rows = spread;
   table.combine_rows = combine;
   table.row_dots = dots_of;

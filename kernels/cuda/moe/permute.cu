@@ -113,6 +113,21 @@ struct PlaceRows {
   }
 };
 
+// Experts are divided in 32 bits: a division in 64 is a loop.
+struct Owners {
+  ChoiceOwners call;
+  __device__ unsigned owner(std::int64_t choice) const {
+    return static_cast<unsigned>(call.experts[choice]) / call.per_owner;
+  }
+  __device__ void operator()(std::int64_t token, std::int64_t j) const {
+    const std::int64_t first = token * call.top_k;
+    const unsigned own = owner(first + j);
+    bool is_first = true;
+    for (std::int64_t before = 0; before < j; ++before) is_first &= owner(first + before) != own;
+    call.owners[first + j] = is_first ? std::int64_t{own} : -1;
+  }
+};
+
 struct PlaceChoices {
   RowsOfChoices call;
   __device__ void operator()(std::int64_t token, std::int64_t j) const {
@@ -210,6 +225,10 @@ int expert_order(const ExpertOrder& call, CUstream_st* stream) {
     code = launch(offsets_kernel, 1, offsets_threads, sizeof(int) * call.experts, stream, call, chunks);
   if (code == 0) code = launch_rows(chunks, chunk, PlaceRows{call, chunks}, stream);
   return code;
+}
+
+int choice_owners(const ChoiceOwners& call, CUstream_st* stream) {
+  return launch_rows(call.tokens, call.top_k, Owners{call}, stream);
 }
 
 int rows_of_choices(const RowsOfChoices& call, CUstream_st* stream) {

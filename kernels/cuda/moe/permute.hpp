@@ -20,6 +20,15 @@ struct ExpertOrder {
 int expert_order(const ExpertOrder& call, CUstream_st* stream);
 std::int64_t order_chunks(std::int64_t count);
 
+// As the op of this name.
+struct ChoiceOwners {
+  std::int64_t tokens = 0, top_k = 0;
+  unsigned per_owner = 1;
+  const std::int64_t* experts = nullptr;  // [tokens, top_k]
+  std::int64_t* owners = nullptr;         // [tokens, top_k]
+};
+int choice_owners(const ChoiceOwners& call, CUstream_st* stream);
+
 // token[map[t, j]] = t, scale[map[t, j]] = probs[t, j].
 struct RowsOfChoices {
   std::int64_t tokens = 0, top_k = 0;

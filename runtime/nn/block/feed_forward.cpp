@@ -128,25 +128,40 @@ void MixtureOfExperts::shard(TensorParallel& tensor, const ActivationShards& tok
 }
 
 at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask) {
-  const at::Tensor all = routed(x.reshape({-1, options_.hidden_size}), recompute, token_mask).view(x.sizes());
-  if (!shared_expert_) return all;
-  if (!shared_expert_gate_) return at::add(all, shared_expert_->forward(x, recompute));
-  const at::Tensor share = at::sigmoid(shared_expert_gate_->forward(x));
-  return at::add(all, at::mul(shared_expert_->forward(x, recompute), share));
+  const at::Tensor rows = x.reshape({-1, options_.hidden_size});
+  const auto [probs, experts] = choose(rows, recompute, token_mask);
+  at::Tensor all, shared;
+  if (!group_) {
+    all = experts_->forward(rows, probs, experts);
+    shared = shared_part(x, recompute);
+  } else {
+    TokenPlan plan = plan_tokens(experts, options_.num_experts, group_);
+    shared = shared_part(
+        x, recompute);  // Before the host waits for the plan, so that a device has work meanwhile.
+    const DispatchedTokens here = dispatch_tokens(rows, probs, std::move(plan), group_);
+    all = return_tokens(experts_->forward(here.x, here.probs, here.experts), here.route, group_);
+  }
+  all = all.view(x.sizes());
+  return shared.defined() ? at::add(all, shared) : all;
 }
 
-at::Tensor MixtureOfExperts::routed(const at::Tensor& rows, bool recompute, const at::Tensor& token_mask) {
+at::Tensor MixtureOfExperts::shared_part(const at::Tensor& x, bool recompute) {
+  if (!shared_expert_) return {};
+  if (!shared_expert_gate_) return shared_expert_->forward(x, recompute);
+  const at::Tensor share = at::sigmoid(shared_expert_gate_->forward(x));
+  return at::mul(shared_expert_->forward(x, recompute), share);
+}
+
+std::tuple<at::Tensor, at::Tensor> MixtureOfExperts::choose(const at::Tensor& rows, bool recompute,
+                                                            const at::Tensor& token_mask) {
   const at::Tensor logits = gate_->forward(rows);
-  const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
+  auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
   if (is_training() && (options_.router_sums || !recompute)) {
     const at::Tensor chosen = choices_of(experts, options_.num_experts, token_mask);
     if (options_.router_sums) router_sums_ = sums_of(logits, chosen, token_mask);
     if (!recompute) expert_tokens_ = expert_tokens_.to(chosen.device(), /*non_blocking=*/true).add_(chosen);
   }
-  if (!group_) return experts_->forward(rows, probs, experts);
-  const DispatchedTokens here = dispatch_tokens(rows, probs, experts, options_.num_experts, group_);
-  const at::Tensor shares = experts_->forward(here.x, here.probs, here.experts);
-  return return_tokens(shares, here.route, group_);
+  return {probs, experts};
 }
 
 // Compares counts as integers, so that no rounding decides and all ranks move the bias alike.

@@ -65,7 +65,11 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   void balance(const at::Tensor& tokens) override;
 
  private:
-  at::Tensor routed(const at::Tensor& rows, bool recompute, const at::Tensor& token_mask);
+  // -> probs and experts of the rows' choices, each [T, k]
+  std::tuple<at::Tensor, at::Tensor> choose(const at::Tensor& rows, bool recompute,
+                                            const at::Tensor& token_mask);
+  // What the shared expert adds; undefined without one.
+  at::Tensor shared_part(const at::Tensor& x, bool recompute);
 
   MoeOptions options_;
   std::shared_ptr<Linear> gate_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/device/event.hpp"
 #include "runtime/nn/shard/collectives.hpp"
 
 namespace d9d {
@@ -30,10 +31,23 @@ struct DispatchedTokens {
   TokenRoute route;
 };
 
-// x [T, H], probs [T, k], experts int64 [T, k] in [0, num_experts). It is a bug when the number of
-// ranks does not divide num_experts.
-DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
-                                 std::int64_t num_experts, const SharedCommunicator& group);
+// Where tokens go, before the host knows how many. On a device the order of rows, and the counts that the ranks tell each
+// other, are the device's work.
+struct TokenPlan {
+  at::Tensor experts;  // int64 [T, k]
+  at::Tensor map;      // see TokenRoute
+  at::Tensor counts;   // int64 on the host, not to be read before `counted`
+  Event counted;
+  std::int64_t experts_per_rank = 0;
+};
+
+// experts int64 [T, k] in [0, num_experts). It is a bug when the number of ranks does not divide num_experts. The host
+// does not wait.
+TokenPlan plan_tokens(const at::Tensor& experts, std::int64_t num_experts, const SharedCommunicator& group);
+// x [T, H], probs [T, k]. The host waits for the counts, once a call; not at all where a checkpointed segment has kept
+// them. Errors as in communicator.hpp.
+DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, TokenPlan plan,
+                                 const SharedCommunicator& group);
 // y [R, H]: this rank's part of each token's weighted sum -> [T, H]: the sums of all parts, added in fp32.
 at::Tensor return_tokens(const at::Tensor& y, const TokenRoute& route, const SharedCommunicator& group);
 

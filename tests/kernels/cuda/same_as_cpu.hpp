@@ -71,8 +71,7 @@ inline at::Tensor copy_here(const at::Tensor& tensor) {
       .as_strided(tensor.sizes(), tensor.strides(), tensor.storage_offset());
 }
 
-// The tensors of an op's result, then those of its arguments, which it may have written to. A number of rows stands for
-// itself as a tensor of so many elements.
+// The tensors of an op's result, then those of its arguments, which it may have written to.
 template <class Result, class... Parameters>
 std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<Parameters>... arguments) {
   std::vector<at::Tensor> tensors;
@@ -84,8 +83,6 @@ std::vector<at::Tensor> tensors_after(Result (*op)(Parameters...), std::decay_t<
   } else {
     Result result = op(arguments...);
     collect(result);
-    if constexpr (requires { result.num_rows; })
-      tensors.push_back(at::zeros({1}, at::kBool).expand({result.num_rows}));
   }
   (collect(arguments), ...);
   return tensors;

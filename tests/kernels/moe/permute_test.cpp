@@ -39,6 +39,18 @@ TEST(MoePermute, GivesChoicesOutsideNoRow) {
   EXPECT_TRUE(map.equal(at::tensor({-1, 0, 1, -1}, at::kLong).view({2, 2})));
 }
 
+// Three experts each: tokens choose (0, 2, 1), (8, 3, 6) and (5, 0, 4).
+TEST(ChoiceOwners, CountATokenOnceForEachOwner) {
+  const auto experts = at::tensor({0, 2, 1, 8, 3, 6, 5, 0, 4}, at::kLong).view({3, 3});
+
+  EXPECT_TRUE(d9d::kernels::choice_owners(experts, 3)
+                  .equal(at::tensor({0, -1, -1, 2, 1, -1, 1, 0, -1}, at::kLong).view({3, 3})));
+  EXPECT_TRUE(d9d::kernels::choice_owners(experts, 1).equal(experts)) << "every expert is its own owner";
+  EXPECT_EQ(d9d::kernels::choice_owners(experts.narrow(0, 0, 0), 3).sizes(), at::IntArrayRef({0, 3}));
+  EXPECT_THROW(d9d::kernels::choice_owners(experts, 0), c10::Error);
+  EXPECT_THROW(d9d::kernels::choice_owners(experts.to(at::kInt), 3), c10::Error);
+}
+
 TEST(MoePermute, CountsTheChoicesOfEachExpert) {
   const auto experts = integers({13, 3}, 6, 7);
 

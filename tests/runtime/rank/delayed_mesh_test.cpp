@@ -43,7 +43,7 @@ void expect_bits_of_cpu(ParallelCase given, std::uint64_t forward_waits = 0) {
     EXPECT_EQ(HostWaits::in(waits, "step end"), static_cast<std::uint64_t>(given.mesh.world_size()));
     EXPECT_EQ(HostWaits::in(waits, "gradients"), 0U);
     for (const auto& [where, count] : waits) {
-      if (where.first == "F" && where.second == "experts of tokens") {
+      if (where.first == "F" && where.second == "counts of tokens") {
         in_forward += count;
       } else {
         EXPECT_FALSE(in_action(where.first))

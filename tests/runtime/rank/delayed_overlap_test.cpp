@@ -48,7 +48,7 @@ enum class Joined { local, nccl, shared };
 // for each layer, microbatch and rank.
 HostWaits::Counts waits_of(const ParallelCase& given) {
   HostWaits::Counts waits = HostWaits::take();
-  const auto of_experts = waits.extract({"F", "experts of tokens"});
+  const auto of_experts = waits.extract({"F", "counts of tokens"});
   const auto most = given.mesh.expert_parallel > 1
                         ? given.model.num_hidden_layers * given.microbatches * given.mesh.stage_size()
                         : 0;

@@ -23,7 +23,7 @@ using NcclMesh = DeviceMeshParameters;
 void expect_no_waits_in_actions(bool has_experts) {
   for (const auto& [where, count] : HostWaits::take()) {
     const auto& [place, reason] = where;
-    const bool of_experts = has_experts && place == "F" && reason == "experts of tokens";
+    const bool of_experts = has_experts && place == "F" && reason == "counts of tokens";
     EXPECT_FALSE(in_action(place) && !of_experts) << reason << " waits " << count << " times in " << place;
   }
 }

@@ -294,6 +294,12 @@ TEST_F(DelayedOps, OfExpertsGiveTheBitsOfTheCpu) {
       {numbers({6, 8}, 1), numbers({6, 4}, 2), numbers({4, 8, 8}, 3)}, 2);
 }
 
+TEST_F(DelayedOps, OfOwnersOfChoicesGiveTheBitsOfTheCpu) {
+  const at::Tensor choices = test::integers({9, 4}, 12, 3), there = choices.to(delayed_device(0)->place());
+
+  EXPECT_TRUE(kernels::choice_owners(there, 3).cpu().equal(kernels::choice_owners(choices, 3)));
+}
+
 TEST_F(DelayedOps, OfRecurrentMixersGiveTheBitsOfTheCpu) {
   expect_same_bits(
       [](const Tensors& in) -> Tensors {
@@ -353,14 +359,13 @@ TEST_F(DelayedOps, NameAnOpWhoseResultsHaveAnotherShapeThanItSaid) {
   const at::Device place = delayed_device(0)->place();
   const at::Tensor experts = at::full({3, 2}, -1, at::kLong).to(place);
 
-  kernels::run_op(&OpTable::expert_order, experts, 4);
+  kernels::run_op(&OpTable::expert_rows, experts, at::full({3, 2}, 0.5F).to(place), 4);
 
   try {
     delayed_device(0)->record(StreamRole::compute).wait("a test");
     FAIL() << "took a choice of no expert";
   } catch (const c10::Error& error) {
-    EXPECT_NE(std::string(error.what_without_backtrace()).find("expert_order on a delayed device"),
-              std::string::npos);
+    EXPECT_NE(std::string(error.what_without_backtrace()).find("expert_rows"), std::string::npos);
   }
 }
 

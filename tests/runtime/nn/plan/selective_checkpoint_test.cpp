@@ -91,7 +91,7 @@ TEST(SelectiveCheckpointOnDevices, HasTheBitsOfTheCpuAndWaitsOnceForTheWayOfToke
 
     std::uint64_t for_tokens = 0;
     for (const auto& [where, count] : HostWaits::take())
-      if (where.second == "experts of tokens") for_tokens += count;
+      if (where.second == "counts of tokens") for_tokens += count;
     const auto layers = static_cast<std::uint64_t>(given.model.num_hidden_layers * given.microbatches * 2);
     EXPECT_EQ(for_tokens, keeps ? layers : 2 * layers);
   }

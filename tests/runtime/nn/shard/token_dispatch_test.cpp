@@ -10,9 +10,13 @@
 #include <functional>
 #include <thread>
 
+#include "kernels/memory/chosen_rows.hpp"
 #include "kernels/moe.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
+#include "runtime/comm/shared_memory/single.hpp"
+#include "runtime/device/host_waits.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/family/qwen3/config.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
@@ -64,7 +68,8 @@ TEST(TokenDispatch, ComputesWhatOneRankWithAllExpertsDoes) {
     const SharedCommunicator group = factory.open(rank, expert_domain, {"ep_shard"}, "experts");
     const Layer apart = layer_of_tokens(rank), together = layer_of_tokens(rank);
 
-    const DispatchedTokens here = dispatch_tokens(apart.x, apart.probs, apart.experts, expert_count, group);
+    const DispatchedTokens here =
+        dispatch_tokens(apart.x, apart.probs, plan_tokens(apart.experts, expert_count, group), group);
     const at::Tensor y = return_tokens(experts_of(apart, 2 * rank, 2, here), here.route, group);
     const at::Tensor expected = kernels::moe_experts(together.x, together.probs, together.experts,
                                                      together.gate, together.up, together.down);
@@ -82,7 +87,8 @@ TEST(TokenDispatch, SendsATokenOnceToEachRankOfItsExperts) {
     const SharedCommunicator group = factory.open(rank, expert_domain, {"ep_shard"}, "experts");
     const Layer layer = layer_of_tokens(rank);
 
-    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, expert_count, group);
+    const DispatchedTokens here =
+        dispatch_tokens(layer.x, layer.probs, plan_tokens(layer.experts, expert_count, group), group);
 
     // Tokens choose (0, 1), (5, 0) and (1, 4): all want rank 0, two want rank 2.
     const std::vector<std::int64_t> sent{3, 0, 2};
@@ -103,7 +109,8 @@ TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
     }
     layer.probs = layer.probs.detach().to(at::kFloat);
 
-    const DispatchedTokens here = dispatch_tokens(layer.x, layer.probs, layer.experts, expert_count, group);
+    const DispatchedTokens here =
+        dispatch_tokens(layer.x, layer.probs, plan_tokens(layer.experts, expert_count, group), group);
     const at::Tensor y = return_tokens(experts_of(layer, 2 * rank, 2, here), here.route, group);
     const at::Tensor expected =
         kernels::moe_experts(layer.x, layer.probs, layer.experts, layer.gate, layer.up, layer.down);
@@ -111,6 +118,27 @@ TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
     EXPECT_EQ(y.scalar_type(), at::kBFloat16);
     EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected.to(at::kFloat), 2e-2, 2e-2));
   });
+}
+
+// What comes between the two halves is given to the device before its host waits.
+TEST(TokenDispatch, OnADeviceWaitsOnceAndNotForItsPlan) {
+  const auto device = delayed_device(0);
+  const SharedCommunicator group = std::make_shared<SingleCommunicator>("ep");
+  const Layer layer = layer_of_tokens(0);
+  const auto there = [&](const at::Tensor& tensor) { return tensor.detach().to(device->place()); };
+  const at::Tensor x = there(layer.x), probs = there(layer.probs), experts = there(layer.experts);
+  HostWaits::take();
+
+  TokenPlan plan = plan_tokens(experts, expert_count, group);
+  const bool waited = !HostWaits::take().empty();
+  const DispatchedTokens here = dispatch_tokens(x, probs, std::move(plan), group);
+  const HostWaits::Counts waits = HostWaits::take();
+
+  EXPECT_FALSE(waited);
+  EXPECT_EQ(waits, (HostWaits::Counts{{{"", "counts of tokens"}, 1}}));
+  EXPECT_EQ(kernels::count_rows(here.experts, expert_count), 6);
+  EXPECT_TRUE(here.x.cpu().equal(layer.x.detach()));
+  EXPECT_TRUE(here.experts.cpu().equal(layer.experts));
 }
 
 // Of each rank: what the plan made of a model of four experts, after a step with checkpointing.
