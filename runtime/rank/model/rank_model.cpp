@@ -32,7 +32,7 @@ auto moved_in(const ModelOptions& model) {
 
 FlatOptions flat_options(const ModelOptions& model) {
   const GradientManagerConfig& config = model.gradients;
-  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
+  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = buckets_of_a_job};
   // Tensor parallelism comes with sequence parallelism: even with parameters that all its ranks hold, each
   // rank sees other tokens or heads, so gradients have to be summed over tp.
   options.summed_axes.emplace_back("tp");
