@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/comm/communicator.hpp"
 #include "runtime/job/plan/gradient_groups.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/lane/compute_lanes.hpp"
@@ -186,7 +187,9 @@ std::shared_ptr<Communicator> RankModel::open_tied() const {
   const OpenGroup open = [&](const auto&, const auto&, const std::string& use) {
     return services_.open_pair(rank_of(0), rank_of(topology_.num_stages() - 1), use);
   };
-  return measured(open)("", {}, "tied gradients");
+  std::shared_ptr<Communicator> pair = measured(open)("", {}, "tied gradients");
+  pair->connect();
+  return pair;
 }
 
 void RankModel::check_parameters(const OpenGroup& open) const {
