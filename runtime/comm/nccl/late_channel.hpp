@@ -1,7 +1,8 @@
 #pragma once
 // A Channel that connect() or its first launch connects: a group that nobody calls has no NCCL communicator.
 // All members call the group in one order (communicator.hpp), so they come to its first launch at the same place
-// of their programs, and that launch may wait for them.
+// of their programs, and that launch may wait for them. A message between two members is no first launch in a larger
+// group: the others have to come, too (as with torch's groups, pytorch#74701).
 
 #include <chrono>
 #include <functional>

@@ -1,4 +1,7 @@
 // In bfloat16 beside Hugging Face transformers, by fp64; see tests/golden/bfloat16/origin.md.
+// Where to round is a choice in which frameworks differ: before or behind the norm's weight (TransformerEngine #1132,
+// transformers #33133, #38131), rope in fp32 or not (prime-rl #1167, transformers #31267). So the measure is a distance
+// to fp64, not equality.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/atan2.h>

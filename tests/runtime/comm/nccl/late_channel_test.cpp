@@ -1,4 +1,8 @@
 // When a group of GPUs is connected, and what becomes of it where it is not.
+// How the like has broken elsewhere:
+//   FailsAllLaterCalls...: pytorch#88103: no deadline holds while a first call connects
+//   IsConnectedByItsFirstLaunch...: DeepEP #727: a user of a communicator that is not there yet
+//   what members do behind a connection (world.cpp): nccl#581, nccl#623: some launch while others still connect
 #include "runtime/comm/nccl/late_channel.hpp"
 
 #include <ATen/ops/ones.h>
