@@ -22,6 +22,8 @@
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launch/process_place.hpp"
 #include "runtime/mesh/plan.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
+#include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/train/lr/phase_texts.hpp"
 
 namespace d9d {
@@ -37,6 +39,7 @@ struct Look {
   std::optional<Error> refusal;
   std::vector<ProcessPlace> places{ProcessPlace{}};  // of this command's processes
   bool cannot_share = false;                         // its ranks among them
+  bool writes_texts = false;                         // its source: rollouts
 };
 
 std::string short_count(double number) {
@@ -182,7 +185,22 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          line("output", output_dir(job).string());
 }
 
-std::string tables(const JobSummary& summary) {
+// What the estimate of memory leaves out, because only the job's data or its program knows.
+std::string not_counted(const JobConfig& job, const Look& found) {
+  std::string text;
+  if (found.writes_texts)
+    text +=
+        "not counted: keys and values of the texts that the model writes between steps, for as many tokens "
+        "as the longest prompt and max_new_tokens of the source\n";
+  const bool on_cpu = job.node.device == DeviceKind::cpu;
+  if (!on_cpu && composes_actions(found.schedule) && overlaps(job.trainer.pipelining.overlap, on_cpu))
+    text +=
+        "not counted: what one of two compute streams keeps for itself and the other cannot use "
+        "(trainer.pipelining.overlap: always); at most the activations once more\n";
+  return text;
+}
+
+std::string tables(const JobSummary& summary, const JobConfig& job, const Look& found) {
   if (summary.ranks.empty()) return {};
   std::string text = "\nstage  pp rank  layers      parameters\n";
   for (const StagePlan& stage : summary.plan.stages) {
@@ -203,7 +221,8 @@ std::string tables(const JobSummary& summary) {
          (summary.ranks.front().checkpoint == 0 ? ""
                                                 : "checkpoint: the copy of parameters and optimizer that is "
                                                   "held while it is written, by one of the "
-                                                  "replicas\n");
+                                                  "replicas\n") +
+         not_counted(job, found);
 }
 
 // Which processes the command would start, or why it cannot.
@@ -240,6 +259,7 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
     found.samples = prepared.source->num_samples();
+    found.writes_texts = prepared.source->is_rollouts();
     found.left_out = prepared.left_out;
     found.schedule = prepared.schedule;
     found.plan = prepared.plan;
@@ -284,7 +304,7 @@ void print(const LoadedJob& loaded, const JobSummary& summary, const DeviceSumma
   const auto nodes = static_cast<std::size_t>(summary.num_nodes) * found.places.size();
   const Plan plan(loaded.job.mesh, std::vector<int>(nodes, summary.world_size / static_cast<int>(nodes)));
   console.out << head(loaded, summary, found) << process_lines(loaded.job, device, found)
-              << device_text(loaded.job, found.places, device) << tables(summary) << "\n"
+              << device_text(loaded.job, found.places, device) << tables(summary, loaded.job, found) << "\n"
               << plan.text(!loaded.model || loaded.model->experts_per_layer() > 0);
 }
 

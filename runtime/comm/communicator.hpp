@@ -71,7 +71,8 @@ class Communicator {
     return await_exchange(x, sender, tag), pending();
   }
 
-  virtual void wait() {}  // makes the current stream wait for all calls so far; see Pending
+  virtual void connect() {}  // of devices, by all ranks: later calls need not (nccl/late_channel)
+  virtual void wait() {}     // makes the current stream wait for all calls so far; see Pending
   // Throws if the group has failed. Call it when the host has waited for a device.
   virtual void check() const {
   }  // Why: an aborted operation ends on a device like a complete one, but its result is not in place.

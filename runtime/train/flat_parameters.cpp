@@ -151,7 +151,25 @@ std::int64_t bucket_bytes(std::int64_t total, const FlatOptions& options) {
   return std::min(options.bucket_bytes, std::max(least_bytes, total / options.wanted_buckets));
 }
 
+std::vector<GradientBucket> buckets_of(const std::vector<StageParameter>& parameters, const FamilyKey& key,
+                                       const Members& members, const FlatOptions& options) {
+  const auto grad_bytes = static_cast<std::int64_t>(c10::elementSize(key.grad_dtype));
+  std::int64_t elements = 0;
+  for (const std::size_t member : members) elements += parameters[member].tensor.numel();
+  const std::int64_t bytes = bucket_bytes(elements * grad_bytes, options);
+  return lay_out(parameters, cut_into_buckets(parameters, members, bytes / grad_bytes), key);
+}
+
 }  // namespace
+
+std::int64_t flat_elements(const std::vector<StageParameter>& parameters, const FlatOptions& options) {
+  std::int64_t elements = 0;
+  for (const auto& [key, members] : families_of(parameters, options)) {
+    const FlatSegment last = buckets_of(parameters, key, members, options).front().segments.back();
+    elements += last.begin + last.count;
+  }
+  return elements;
+}
 
 std::string module_of(const std::string& parameter) {
   const std::size_t last = parameter.rfind('.');
@@ -162,12 +180,8 @@ std::string module_of(const std::string& parameter) {
 FlatParameters::FlatParameters(std::vector<StageParameter> parameters, const FlatOptions& options)
     : parameters_(std::move(parameters)), bucket_of_(parameters_.size(), -1) {
   for (const auto& [key, members] : families_of(parameters_, options)) {
-    const auto grad_bytes = static_cast<std::int64_t>(c10::elementSize(key.grad_dtype));
-    std::int64_t elements = 0;
-    for (const std::size_t member : members) elements += parameters_[member].tensor.numel();
-    const std::int64_t bytes = bucket_bytes(elements * grad_bytes, options);
-    const auto buckets = cut_into_buckets(parameters_, members, bytes / grad_bytes);
-    add_family(lay_out(parameters_, buckets, key), key.dtype, key.grad_dtype, options.keep_values);
+    add_family(buckets_of(parameters_, key, members, options), key.dtype, key.grad_dtype,
+               options.keep_values);
     families_.back().tied_copy = key.tied_copy;
     families_.back().moved_in = key.moved_in;
   }

@@ -8,6 +8,10 @@
 namespace d9d {
 namespace {
 
+bool is_joined(const StageParameter& parameter) {
+  return !parameter.unit && !parameter.tensor.requires_grad();
+}
+
 std::int64_t elements_of(const at::Tensor& tensor) {
   const auto step = alignment_bytes / static_cast<std::int64_t>(tensor.element_size());
   return (tensor.numel() + step - 1) / step * step;
@@ -27,10 +31,17 @@ void join(const std::vector<at::Tensor>& tensors, bool keep_values) {
 
 }  // namespace
 
+std::int64_t gaps_of_frozen(const std::vector<StageParameter>& parameters) {
+  std::int64_t gaps = 0;
+  for (const StageParameter& parameter : parameters)
+    if (is_joined(parameter)) gaps += elements_of(parameter.tensor) - parameter.tensor.numel();
+  return gaps;
+}
+
 void join_frozen(const std::vector<StageParameter>& parameters, bool keep_values) {
   std::map<std::pair<at::ScalarType, std::string>, std::vector<at::Tensor>> alike;
   for (const StageParameter& parameter : parameters) {
-    if (parameter.unit || parameter.tensor.requires_grad()) continue;
+    if (!is_joined(parameter)) continue;
     alike[{parameter.tensor.scalar_type(), parameter.tensor.device().str()}].push_back(parameter.tensor);
   }
   for (const auto& [key, tensors] : alike) join(tensors, keep_values);

@@ -231,6 +231,21 @@ TEST_F(Check, SaysEverythingAtOnceAndShowsThePlanAllTheSame) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("estimated memory of a rank"), HasSubstr("rank 0")));
 }
 
+TEST_F(Check, NamesWhatItsEstimateOfMemoryLeavesOut) {
+  const Words in_a_v = set("trainer.pipelining.schedule", "dual_pipe_v") +
+                       set("mesh.pipeline_parallel", "2") +
+                       set("model_provider.model.num_hidden_layers", "4") + set("node.device", "delayed");
+  const std::string of_streams = "not counted: what one of two compute streams keeps for itself";
+
+  const Outcome both =
+      job_.call(Words{"check", "job.yaml"} + in_a_v + set("trainer.pipelining.overlap", "always"));
+  const Outcome one = job_.call(Words{"check", "job.yaml"} + in_a_v);
+
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr(of_streams));
+  EXPECT_THAT(one.out, Not(HasSubstr("not counted")));
+}
+
 TEST_F(Check, PassesAJobThatRuns) {
   const Words words = plugin(set("task", "{name: strict, limit: 2}") + set("actors", "[{name: quiet}]")) +
                       tokens("good.npy") + set("trainer.schedule.total_steps", "2") +

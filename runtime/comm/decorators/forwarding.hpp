@@ -61,6 +61,7 @@ class ForwardingCommunicator : public Communicator {
   // Reaches around() as a receive.
   void await_exchange(at::Tensor& in, int sender, int tag) final;
   void wait() final;
+  void connect() override { inner().connect(); }
   void check() const final {
     if (inner_) inner_->check();
   }

@@ -23,6 +23,7 @@ class ReopenedCommunicator final : public ForwardingCommunicator {
   void reopen() {
     std::shared_ptr<Communicator> again = open_();
     if (timeout_) again->set_timeout(*timeout_);
+    if (connects_) again->connect();
     const std::lock_guard lock(mutex_);
     replace_inner(std::move(again));
   }
@@ -30,6 +31,10 @@ class ReopenedCommunicator final : public ForwardingCommunicator {
   void abort(const std::string& reason) noexcept override {
     const std::lock_guard lock(mutex_);
     if (is_open()) ForwardingCommunicator::abort(reason);
+  }
+  void connect() override {
+    connects_ = true;
+    ForwardingCommunicator::connect();
   }
   void set_timeout(std::chrono::milliseconds timeout) override {
     timeout_ = timeout;
@@ -41,6 +46,7 @@ class ReopenedCommunicator final : public ForwardingCommunicator {
 
   const ReopenedCommunicators::Open open_;
   std::optional<std::chrono::milliseconds> timeout_;
+  bool connects_ = false;
   std::mutex mutex_;  // inner() is replaced by its owner and read by abort()
 };
 

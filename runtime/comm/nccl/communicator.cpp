@@ -27,7 +27,7 @@ std::size_t count_of(const at::Tensor& tensor) {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Group group, std::shared_ptr<Channel> channel, std::unique_ptr<Communicator> host)
+  NcclCommunicator(Group group, std::shared_ptr<LateChannel> channel, std::unique_ptr<Communicator> host)
       : Communicator(/*late=*/true),
         group_(std::move(group)),
         host_(std::move(host)),
@@ -133,6 +133,7 @@ class NcclCommunicator final : public Communicator {
     wait();
   }
 
+  void connect() override { channel_->connect(name()); }
   void wait() override { channel_->wait(name()); }
   void check() const override { channel_->check(name()); }
 
@@ -167,7 +168,7 @@ class NcclCommunicator final : public Communicator {
 
   const Group group_;
   const std::unique_ptr<Communicator> host_;
-  const std::shared_ptr<Channel> channel_;
+  const std::shared_ptr<LateChannel> channel_;
   const std::string backend_ = "nccl";
 };
 
@@ -183,7 +184,7 @@ std::shared_ptr<Channel> watched(std::unique_ptr<Channel> channel, std::shared_p
           }};
 }
 
-std::unique_ptr<Communicator> make_communicator(Group group, std::shared_ptr<Channel> channel,
+std::unique_ptr<Communicator> make_communicator(Group group, std::shared_ptr<LateChannel> channel,
                                                 std::unique_ptr<Communicator> host) {
   return std::make_unique<NcclCommunicator>(std::move(group), std::move(channel), std::move(host));
 }

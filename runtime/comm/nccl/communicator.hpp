@@ -1,10 +1,10 @@
 #pragma once
-// The Communicator over a Channel: collectives and messages between GPUs.
+// The Communicator over a LateChannel: collectives and messages between GPUs.
 
 #include <memory>
 
 #include "runtime/comm/communicator.hpp"
-#include "runtime/comm/nccl/channel.hpp"
+#include "runtime/comm/nccl/late_channel.hpp"
 #include "runtime/comm/nccl/watch.hpp"
 
 namespace d9d::nccl {
@@ -16,7 +16,7 @@ std::shared_ptr<Channel> watched(std::unique_ptr<Channel> channel, std::shared_p
 // communicator over the same ranks. Sums are NCCL's: they have the same bits on all ranks, but differ from those
 // of the host's backends and from one mesh to another. send() and begin_exchange() keep their tensors until the
 // GPU is done. Groups that share a channel fail, and are aborted, together.
-std::unique_ptr<Communicator> make_communicator(Group group, std::shared_ptr<Channel> channel,
+std::unique_ptr<Communicator> make_communicator(Group group, std::shared_ptr<LateChannel> channel,
                                                 std::unique_ptr<Communicator> host);
 
 }  // namespace d9d::nccl

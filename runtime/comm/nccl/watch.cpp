@@ -34,16 +34,6 @@ void Watch::remove(Channel& channel) {
   changed_.wait(lock, [&] { return looked_at_ != &channel; });
 }
 
-void Watch::set_timeout(std::chrono::milliseconds timeout) {
-  const std::lock_guard lock(mutex_);
-  for (Channel* const channel : channels_) channel->set_timeout(timeout);
-}
-
-void Watch::abort_all(const std::string& reason) noexcept {
-  const std::lock_guard lock(mutex_);
-  for (Channel* const channel : channels_) channel->abort(reason);
-}
-
 void Watch::run() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, period, [this] { return ends_; })) {

@@ -2,10 +2,8 @@
 // The thread that looks at the NCCL communicators of a rank while the rank computes. It is needed
 // because NCCL reports an error only when asked, and because ending a communicator may block.
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,8 +21,6 @@ class Watch {
   void add(Channel& channel);
   // Waits until the thread is done with the channel. It does not look at it afterwards.
   void remove(Channel& channel);
-  void set_timeout(std::chrono::milliseconds timeout);
-  void abort_all(const std::string& reason) noexcept;
 
  private:
   void run();

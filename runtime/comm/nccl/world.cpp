@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
@@ -35,12 +36,13 @@ UniqueId shared_id(const Api& api, Communicator& host) {
 
 }  // namespace
 
-// The channels that groups share, by name. Thread-safe.
-class SharedChannels {
+// The channels of a rank. Thread-safe.
+class Channels {
  public:
-  // Another thread of the rank that wants the same channel waits while `connect` does.
-  std::shared_ptr<Channel> of(const std::string& name,
-                              const std::function<std::shared_ptr<Channel>()>& connect) {
+  // The channel that groups share under this name. Another thread of the rank that wants the same one waits while
+  // `make` opens the way to its members.
+  std::shared_ptr<LateChannel> shared(const std::string& name,
+                                      const std::function<std::shared_ptr<LateChannel>()>& make) {
     std::shared_ptr<Place> place;
     {
       const std::lock_guard lock(mutex_);
@@ -48,19 +50,34 @@ class SharedChannels {
       if (!found) found = std::make_shared<Place>();
       place = found;
     }
-    const std::lock_guard lock(place->connecting);
-    std::shared_ptr<Channel> channel = place->channel.lock();
-    if (!channel) place->channel = channel = connect();
+    const std::lock_guard lock(place->making);
+    std::shared_ptr<LateChannel> channel = place->channel.lock();
+    if (!channel) place->channel = channel = make();
     return channel;
+  }
+
+  void add(LateChannel& channel) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(&channel);
+  }
+  // From then on for_each() does not see it.
+  void remove(const LateChannel& channel) {
+    const std::lock_guard lock(mutex_);
+    std::erase(all_, &channel);
+  }
+  void for_each(const std::function<void(LateChannel&)>& work) {
+    const std::lock_guard lock(mutex_);
+    for (LateChannel* const channel : all_) work(*channel);
   }
 
  private:
   struct Place {
-    std::mutex connecting;
-    std::weak_ptr<Channel> channel;
+    std::mutex making;
+    std::weak_ptr<LateChannel> channel;
   };
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Place>> places_;
+  std::vector<LateChannel*> all_;
 };
 
 // Shared by all communicators of a rank, so that they may outlive the World.
@@ -70,10 +87,33 @@ struct World::Shared {
         open_host(std::move(host)),
         witnesses(std::make_shared<Witnesses>(options.rank)) {}
 
+  // The members meet over `host`, which the witnesses have from then on. No member launches before all are connected:
+  // one whose GPU waits in a collective may keep its host from what the connections of the others still need
+  // (nccl#581, nccl#623).
+  std::shared_ptr<Channel> connect(const Group& group, const std::shared_ptr<Communicator>& host,
+                                   std::chrono::milliseconds timeout) const {
+    const Api& api = *options.api;
+    const auto init = group.one_node || api.init_across == nullptr ? api.init : api.init_across;
+    options.openings->begin(options.rank, group.name);
+    try {
+      host->set_timeout(timeout);
+      const UniqueId id = shared_id(api, *host);
+      auto channel =
+          std::make_unique<Channel>(ChannelOptions{api, options.device, group, timeout, witnesses, ended},
+                                    [&](Comm* comm) { return init(comm, group.size(), id, group.index); });
+      host->barrier();
+      witnesses->join(group, host);
+      options.openings->end(options.rank, group.name);
+      return watched(std::move(channel), watch);
+    } catch (const Error& error) {
+      throw Error(error.kind(), error.what() + options.openings->others(options.rank));
+    }
+  }
+
   const WorldOptions options;
   const OpenHost open_host;
   const std::shared_ptr<Witnesses> witnesses;
-  SharedChannels channels;
+  Channels channels;
   const std::shared_ptr<Watch> watch = std::make_shared<Watch>();
   const std::shared_ptr<comm::AbortFlag> ended = std::make_shared<comm::AbortFlag>();
 };
@@ -83,22 +123,19 @@ World::World(WorldOptions options, OpenHost open_host)
 
 World::~World() = default;
 
-std::shared_ptr<Channel> World::connected(const Group& group) const {
-  const WorldOptions& options = shared_->options;
-  const Api& api = *options.api;
-  const auto init = group.one_node || api.init_across == nullptr ? api.init : api.init_across;
-  const auto host = shared_->open_host(named(group, "/nccl"));
-  const UniqueId id = shared_id(api, *host);
-  shared_->witnesses->join(group, shared_->open_host(named(group, "/witness")));
+std::shared_ptr<LateChannel> World::late_channel(const Group& group) const {
   auto channel =
-      std::make_unique<Channel>(ChannelOptions{.api = api,
-                                               .device = options.device,
-                                               .group = group,
-                                               .timeout = options.timeout,
-                                               .witnesses = shared_->witnesses,
-                                               .ended = shared_->ended},
-                                [&](Comm* comm) { return init(comm, group.size(), id, group.index); });
-  return watched(std::move(channel), shared_->watch);
+      std::make_unique<LateChannel>(*shared_->options.api, shared_->open_host(named(group, "/nccl")),
+                                    shared_->options.timeout, shared_->ended,
+                                    [shared = shared_, group](const std::shared_ptr<Communicator>& host,
+                                                              std::chrono::milliseconds timeout) {
+                                      return shared->connect(group, host, timeout);
+                                    });
+  shared_->channels.add(*channel);
+  return {channel.release(), [shared = shared_](LateChannel* last) {
+            shared->channels.remove(*last);
+            delete last;
+          }};
 }
 
 std::unique_ptr<Communicator> World::open(const Group& group, const std::string& shared) {
@@ -106,13 +143,13 @@ std::unique_ptr<Communicator> World::open(const Group& group, const std::string&
   shared_->ended->throw_if_set("open", group.name, "nccl");
   options.openings->begin(options.rank, group.name);
   try {
-    std::shared_ptr<Channel> channel;
+    std::shared_ptr<LateChannel> channel;
     if (shared.empty()) {
-      channel = connected(group);
+      channel = late_channel(group);
     } else {
       Group of_all = group;
       of_all.name = shared;
-      channel = shared_->channels.of(shared, [&] { return connected(of_all); });
+      channel = shared_->channels.shared(shared, [&] { return late_channel(of_all); });
     }
     auto communicator =
         make_communicator(group, std::move(channel), shared_->open_host(named(group, "/host")));
@@ -124,12 +161,12 @@ std::unique_ptr<Communicator> World::open(const Group& group, const std::string&
 }
 
 void World::set_call_timeout(std::chrono::milliseconds timeout) {
-  shared_->watch->set_timeout(timeout);
+  shared_->channels.for_each([&](LateChannel& channel) { channel.set_timeout(timeout); });
 }
 
 void World::abort(const std::string& reason) noexcept {
   shared_->ended->set("aborted: " + reason);
-  shared_->watch->abort_all(reason);
+  shared_->channels.for_each([&](LateChannel& channel) { channel.abort(reason); });
 }
 
 }  // namespace d9d::nccl

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/comm/nccl/channel.hpp"
+#include "runtime/comm/nccl/late_channel.hpp"
 #include "runtime/comm/nccl/openings.hpp"
 #include "runtime/mesh/plan.hpp"
 
@@ -29,22 +29,22 @@ class World {
   World(WorldOptions options, OpenHost open_host);
   ~World();
 
-  // Waits until all members have opened the group. Ranks outside of the group take no part. Threads of
-  // a rank may open several groups at a time. Environment error after the timeout; it names the groups
-  // that other ranks wait to open. NCCL connects the members in their first call, which all must make
-  // at the same place of their programs. Calls with CPU tensors go to a communicator of the host. The
-  // communicator may outlive the World.
+  // Opens the host's communicators of the group, whose members may have to open it, too (OpenHost). Ranks outside of
+  // the group take no part. Threads of a rank may open several groups at a time. connect(), or else the first call with
+  // tensors of devices, connects NCCL: it waits for the other members, which make it at the same place of their
+  // programs. Environment error after the timeout of a call; it names the groups that other ranks wait to open. Calls
+  // with CPU tensors go to a communicator of the host. The communicator may outlive the World.
   // `shared`: groups with the same text have the same ranks, and share an NCCL communicator (group_use.hpp). The first
-  // of them that a rank opens connects it, whichever that is on the others. Empty: the group has one of its own.
+  // of them that has to connects it, whichever that is on the others. Empty: the group has one of its own.
   std::unique_ptr<Communicator> open(const Group& group, const std::string& shared = "");
   // Sets the timeout of calls in all open groups. From any thread.
   void set_call_timeout(std::chrono::milliseconds timeout);
-  // Fails all groups, and every open() that waits or comes later. From any thread.
+  // Fails all groups, and every open() that comes later. From any thread.
   void abort(const std::string& reason) noexcept;
 
  private:
   struct Shared;
-  std::shared_ptr<Channel> connected(const Group& group) const;
+  std::shared_ptr<LateChannel> late_channel(const Group& group) const;
 
   const std::shared_ptr<Shared> shared_;
 };

@@ -4,6 +4,7 @@
 
 #include "kernels/cross_entropy/rows_at_once.hpp"
 #include "runtime/family/family_model.hpp"
+#include "runtime/job/plan/flat_gaps.hpp"
 #include "runtime/job/rule/optimizer_rules.hpp"
 #include "runtime/job/rule/peft_rules.hpp"
 #include "runtime/nn/size/model_costs.hpp"
@@ -65,6 +66,17 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   return options;
 }
 
+// Gaps are in no checkpoint.
+StateMemory gaps_of(const FlatGaps& gaps, const StateMemoryOptions& options) {
+  const auto whole = [](const UnitGaps& units, bool all) { return all ? units.of_all : units.of_two; };
+  return {
+      .parameters = (gaps.trainable + gaps.frozen) * options.parameter_bytes,
+      .gathered = whole(gaps.values, options.keeps_values) * options.parameter_bytes,
+      .gradients = gaps.trainable * options.gradient_bytes,
+      .whole_gradients = whole(gaps.gradients, options.keeps_gradients) * options.gradient_bytes,
+      .optimizer = static_cast<std::int64_t>(static_cast<double>(gaps.trainable) * options.optimizer_bytes)};
+}
+
 std::int64_t share_of(std::int64_t bytes, double share) {
   return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
 }
@@ -87,17 +99,20 @@ class Estimate {
     std::vector<StagePosition> stages;
     for (const int stage : plan_.topology.stages_of(pipeline_rank))
       stages.push_back({stage, plan_.topology.num_stages()});
-    const StateMemory state =
-        state_memory(model_, stages, state_options(job_, plan_.microbatches, optimizer_.kept), loaded_.split);
+    const StateMemoryOptions options = state_options(job_, plan_.microbatches, optimizer_.kept);
+    const StateMemory state = state_memory(model_, stages, options, loaded_.split);
+    const StateMemory gaps = gaps_of(flat_gaps(loaded_, stages, options.shards), options);
     const std::int64_t parameters = share_of(state.parameters, 1 + peft_.added);
     const std::int64_t optimizer = share_of(state.optimizer, peft_.trainable);
     const bool all = !job_.trainer.model_stage_factory.checkpoint_only_trainable_parameters;
     const std::int64_t stored = all ? parameters : share_of(state.parameters, peft_.trainable);
     const bool saves = job_.trainer.checkpointing.period_steps.kind != config::Period::Kind::disable;
     return {.pipeline_rank = pipeline_rank,
-            .parameters = parameters + share_of(state.gathered, 1 + peft_.added),
-            .gradients = share_of(state.gradients + state.whole_gradients, peft_.trainable),
-            .optimizer = optimizer,
+            .parameters =
+                parameters + share_of(state.gathered, 1 + peft_.added) + gaps.parameters + gaps.gathered,
+            .gradients = share_of(state.gradients + state.whole_gradients, peft_.trainable) + gaps.gradients +
+                         gaps.whole_gradients,
+            .optimizer = optimizer + gaps.optimizer,
             .checkpoint = saves ? stored + share_of(optimizer, optimizer_.saved_of_kept()) : 0,
             .activations = tokens_ ? activations(stages, live_microbatches) : 0,
             .live_microbatches = live_microbatches,

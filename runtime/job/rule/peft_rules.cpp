@@ -61,16 +61,11 @@ std::vector<std::string> beside_adapters(const JobConfig& job, const FamilyModel
   return trained_beside_adapters(PosixDisk(), model, config, source);
 }
 
-void inject(const JobConfig& job, const FamilyModel& model, StageModule& stage) {
-  if (const PeftConfig* const config = peft_of(job))
-    inject_peft_and_freeze(stage, *make_peft_method(*config), beside_adapters(job, model, *config));
-}
-
 // What the folder cannot hold is known before the first step.
 void check_adapter_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {
   try {
     const auto stage = model.build_shapes();
-    inject(job, model, *stage);
+    adapt(job, model, *stage);
     adapter_contents(model, *stage, named_adapters(model, lora_adapters(*stage)), "");
   } catch (const Error& error) {
     issues.push_back({"export_adapter_to", error.what(), ""});
@@ -88,7 +83,7 @@ const OwnPeftConfig* own_method_of(const PeftConfig* config) {
 void check_merged_export(const JobConfig& job, const FamilyModel& model, Issues& issues) {
   try {
     const auto stage = model.build_shapes();
-    inject(job, model, *stage);
+    adapt(job, model, *stage);
     require_merged_form(*stage);
   } catch (const Error& error) {
     issues.push_back({"export_to", error.what(), ""});
@@ -126,9 +121,14 @@ bool any_lora(const PeftConfig* config, Condition condition) {
 
 }  // namespace
 
+void adapt(const JobConfig& job, const FamilyModel& model, StageModule& stage) {
+  if (const PeftConfig* const config = peft_of(job))
+    inject_peft_and_freeze(stage, *make_peft_method(*config), beside_adapters(job, model, *config));
+}
+
 std::vector<StageParameter> adapted_parameters(const JobConfig& job, const FamilyModel& model) {
   const auto stage = model.build_shapes();
-  inject(job, model, *stage);
+  adapt(job, model, *stage);
   return stage->parameters();
 }
 

@@ -11,8 +11,11 @@
 
 namespace d9d {
 
+class StageModule;
 struct StageParameter;
 
+// Gives the stage the adapters of the job, and freezes what does not train.
+void adapt(const JobConfig& job, const FamilyModel& model, StageModule& stage);
 // Parameters of the whole model with the adapters of the job, without storage.
 // Those that train have requires_grad.
 std::vector<StageParameter> adapted_parameters(const JobConfig& job, const FamilyModel& model);

@@ -36,6 +36,7 @@ GatheredUnit::GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> 
     at::Tensor weight = each.weight;
     weight.set_data(values_.view(each.begin, weight.sizes()));
   }
+  options_.communicator->connect();
 }
 
 GatheredUnit::~GatheredUnit() {

@@ -17,7 +17,8 @@ namespace d9d {
 
 class Communicator;
 
-// Opens a new communicator of the rank's group over these axes. Waits for the other ranks of the group.
+// Opens a new communicator of the rank's group over these axes. Waits for the other ranks of the group. Returns null
+// where only layouts are wanted.
 using OpenGroup = std::function<std::shared_ptr<Communicator>(
     const std::string& domain, const std::vector<std::string>& axes, const std::string& use)>;
 
@@ -31,7 +32,8 @@ class StageGroups {
 
   // Returns the communicator of this rank's group over these axes. The first call for a `use`
   // opens it and waits for the group's other ranks, so all ranks of a stage must make these calls
-  // in the same order. Later calls, from any stage of the rank, return the same communicator. Use
+  // in the same order, and only for groups that they will call: devices are connected at once, but for gathers, whose
+  // units do that (gathered_unit.hpp). Later calls, from any stage of the rank, return the same communicator. Use
   // it on the stage's compute thread.
   std::shared_ptr<Communicator> open(const std::string& domain, const std::vector<std::string>& axes,
                                      const std::string& use);

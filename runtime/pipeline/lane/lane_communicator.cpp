@@ -19,6 +19,9 @@ class LaneCommunicator final : public ForwardingCommunicator {
   void abort(const std::string& reason) noexcept override {
     for (const auto& communicator : by_lane_) communicator->abort(reason);
   }
+  void connect() override {
+    for (const auto& communicator : by_lane_) communicator->connect();
+  }
   void set_timeout(std::chrono::milliseconds timeout) override {
     for (const auto& communicator : by_lane_) communicator->set_timeout(timeout);
   }

@@ -56,6 +56,11 @@ class GroupWorker final : public CollectiveWorker,
     options_.gradients->reductions.set_reduced(bucket, device.record());
   }
 
+  void connect() override {
+    if (scatter_) scatter_->connect();
+    if (sum_) sum_->connect();
+  }
+
   void check() const override {
     if (scatter_) scatter_->check();
     if (sum_) sum_->check();

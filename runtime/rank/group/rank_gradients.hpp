@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ class NormParts;
 class BucketReduction {
  public:
   virtual ~BucketReduction() = default;
+  // Connects the ranks of the group (Communicator::connect()).
+  virtual void connect() = 0;
   // Queues the sum, ordered after the current stream of the rank's device, and
   // calls set_reduced() with its event.
   virtual void launch(int bucket) = 0;
@@ -40,16 +43,14 @@ class BucketReductions {
     const std::lock_guard lock(mutex_);
     groups_[group] = std::move(reduction);
   }
-  // The RankExecutor calls it before it says ReduceBucket.
-  void launch(int group, int bucket) {
-    std::shared_ptr<BucketReduction> reduction;
-    {
-      const std::lock_guard lock(mutex_);
-      reduction = groups_[group].lock();
-    }
-    if (!reduction) throw Error(ErrorKind::environment, "the Collective of a group of gradients has ended");
-    reduction->launch(bucket);
+  // The RankExecutor calls it before a step, with the group of each bucket, or -1. Groups without a bucket stay
+  // unconnected: which ones have any is known only when the model is there.
+  void connect(const std::vector<int>& of_buckets) {
+    for (const int group : std::set<int>(of_buckets.begin(), of_buckets.end()))  // in one order on all ranks
+      if (group >= 0) of(group)->connect();
   }
+  // The RankExecutor calls it before it says ReduceBucket.
+  void launch(int group, int bucket) { of(group)->launch(bucket); }
   void check() {
     std::map<int, std::weak_ptr<BucketReduction>> groups;
     {
@@ -72,6 +73,12 @@ class BucketReductions {
   }
 
  private:
+  std::shared_ptr<BucketReduction> of(int group) {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<BucketReduction> reduction = groups_[group].lock()) return reduction;
+    throw Error(ErrorKind::environment, "the Collective of a group of gradients has ended");
+  }
+
   std::mutex mutex_;
   std::map<int, std::weak_ptr<BucketReduction>> groups_;
   std::map<int, Event> events_;

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/comm/communicator.hpp"
 #include "runtime/job/plan/gradient_groups.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/lane/compute_lanes.hpp"
@@ -32,7 +33,7 @@ auto moved_in(const ModelOptions& model) {
 
 FlatOptions flat_options(const ModelOptions& model) {
   const GradientManagerConfig& config = model.gradients;
-  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = 8};
+  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = buckets_of_a_job};
   // Tensor parallelism comes with sequence parallelism: even with parameters that all its ranks hold, each
   // rank sees other tokens or heads, so gradients have to be summed over tp.
   options.summed_axes.emplace_back("tp");
@@ -186,7 +187,9 @@ std::shared_ptr<Communicator> RankModel::open_tied() const {
   const OpenGroup open = [&](const auto&, const auto&, const std::string& use) {
     return services_.open_pair(rank_of(0), rank_of(topology_.num_stages() - 1), use);
   };
-  return measured(open)("", {}, "tied gradients");
+  std::shared_ptr<Communicator> pair = measured(open)("", {}, "tied gradients");
+  pair->connect();
+  return pair;
 }
 
 void RankModel::check_parameters(const OpenGroup& open) const {

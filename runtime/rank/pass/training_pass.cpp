@@ -95,6 +95,8 @@ StageCoreOptions TrainingPass::options_of(int stage, const RankModel::Stage& bui
 void TrainingPass::begin(const PassRequest& request) {
   std::vector<MicrobatchTensors> tensors = take_microbatches(request.microbatches, training_.metrics.here());
   parts_.copies.before_buffers_change();
+  if (!parts_.services.device->is_cpu())  // anew when the job has slept
+    parts_.services.gradients->reductions.connect(training_.model.bucket_groups());
   update_ = request.update;
   const int forwards = losses_.begin(update_, tensors);
   training_.model.sync().begin_step();

@@ -106,10 +106,10 @@ void RankBuffers::make_equal() {
   }
   for (const auto& [axes, tensors] : by_axes) {
     if (axes.empty()) continue;
-    const auto group = groups_.open(domain_of_axes(axes), axes, "buffers");
     at::Tensor bytes = packed_bytes(tensors);
     // No rank waits for this one: all ranks of the group hold the same blocks, so all of them skip it.
     if (bytes.numel() == 0) continue;
+    const auto group = groups_.open(domain_of_axes(axes), axes, "buffers");
     group->broadcast(bytes, /*root=*/0).wait();
     if (group->rank() != 0) unpack_bytes(bytes, tensors);
   }

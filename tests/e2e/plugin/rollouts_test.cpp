@@ -87,6 +87,13 @@ class Rollouts : public testing::Test {
 };
 
 // tests/golden/rollouts: texts, rewards, policy gradient and updates of four steps by transformers and autograd.
+TEST_F(Rollouts, HaveCachesOfWhichCheckSaysThatItDoesNotCountThem) {
+  const Outcome outcome = job_.call(Words{"check", example_job} + plugins() + named("checked"));
+
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("not counted: keys and values of the texts that the model writes"));
+}
+
 TEST_F(Rollouts, AreThoseOfTransformersWithTheGradientOfThePaper) {
   const nlohmann::json expected = nlohmann::json::parse(text_of_file(golden + "/expect.json"));
   for (const int late : {0, 1, 2}) {

@@ -14,6 +14,7 @@
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/text/model_use.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
+#include "tests/runtime/family/half_golden.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -136,6 +137,20 @@ TEST(EmulatedStep, OfEachFamilyIsThatOfTheCpu) {
     given.batch = tiny_batch(*given.other, 2);
     expect_same_step(given);
     EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
+  }
+}
+
+// In bfloat16, by the error of transformers against fp64. Attention, which CUDA leaves to a library, is the CPU's.
+TEST(EmulatedStep, InHalfThePrecisionIsAsNearToTheTruthAsThatOfTransformers) {
+  for (const std::string& name : half_cases()) {
+    SCOPED_TRACE(name);
+    delayed::machine(0).reseed(1);
+    choose_run(0);
+
+    const ByOpsUnderTest ops;
+    expect_as_near_as_transformers(name, delayed_device(0)->place());
+
+    EXPECT_THAT(ran_on_cpu(), testing::IsSubsetOf({"attention_block", "matmul"}));
   }
 }
 

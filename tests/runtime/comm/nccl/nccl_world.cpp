@@ -30,8 +30,10 @@ NcclWorld::NcclWorld(int size, std::chrono::milliseconds timeout, std::chrono::m
                                 [&, opening](const Group& host) { return hub_.open(host, opening); });
     all_[at] = worlds_[at]->open(group("all", ranks, rank));
     more_[at] = worlds_[at]->open(group("more", ranks, rank));
-    all_[at]->set_timeout(timeout);
-    more_[at]->set_timeout(timeout);
+    for (Communicator* const group : {all_[at].get(), more_[at].get()}) {
+      group->connect();
+      group->set_timeout(timeout);
+    }
   });
 }
 

@@ -22,7 +22,7 @@ class NcclWorld {
 
   int size() const { return size_; }
   FakeNccl& fake() { return fake_; }
-  // Of the rank: "all[0,1]", "more[0,1]".
+  // Of the rank, connected: "all[0,1]", "more[0,1]".
   Communicator& all(int rank) { return *all_[static_cast<std::size_t>(rank)]; }
   Communicator& more(int rank) { return *more_[static_cast<std::size_t>(rank)]; }
   World& world(int rank) { return *worlds_[static_cast<std::size_t>(rank)]; }

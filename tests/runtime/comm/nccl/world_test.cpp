@@ -32,12 +32,14 @@ TEST(NcclWorlds, OpensAGroupWithItsMembersAlone) {
 }
 
 // As a job's stages and its sums of gradients do it.
-TEST(NcclWorlds, OpensGroupsOnSeveralThreadsInAnyOrder) {
+TEST(NcclWorlds, ConnectsGroupsOnSeveralThreadsInAnyOrder) {
   NcclWorld world(2);
 
   world.run([&](int rank) {
     const auto open = [&](const char* name) {
-      EXPECT_EQ(world.world(rank).open(NcclWorld::group(name, {0, 1}, rank))->size(), 2);
+      const auto group = world.world(rank).open(NcclWorld::group(name, {0, 1}, rank));
+      group->connect();
+      EXPECT_EQ(group->size(), 2);
     };
     std::thread other(open, rank == 0 ? "tp" : "dp");
     open(rank == 0 ? "dp" : "tp");
@@ -55,6 +57,7 @@ TEST(NcclWorlds, ConnectsOneCommunicatorForGroupsThatShare) {
       std::unique_ptr<Communicator> gather, gradients;
       const auto open = [&](const char* name) {
         auto group = world.world(rank).open(NcclWorld::group(name, {0, 1}, rank), "beside compute[0,1]");
+        group->connect();
         (std::string(name) == "gather" ? gather : gradients) = std::move(group);
       };
       std::thread other(open, rank == 0 ? "gather" : "gradients");
@@ -92,11 +95,11 @@ TEST(NcclWorlds, EndsAllGroupsThatShareWhenOneIsAborted) {
   });
 }
 
-TEST(NcclWorlds, NamesARankThatOpensAnotherGroup) {
+TEST(NcclWorlds, NamesARankThatConnectsAnotherGroup) {
   NcclWorld world(2, std::chrono::seconds(20), milliseconds(300));
 
   const auto errors = world.run_and_collect([&](int rank) {
-    world.world(rank).open(NcclWorld::group(rank == 0 ? "dp" : "tp", {0, 1}, rank));
+    world.world(rank).open(NcclWorld::group(rank == 0 ? "dp" : "tp", {0, 1}, rank))->connect();
   });
 
   EXPECT_THAT(errors[0], AllOf(HasSubstr("environment"), HasSubstr("dp[0,1]"),
@@ -104,11 +107,11 @@ TEST(NcclWorlds, NamesARankThatOpensAnotherGroup) {
   EXPECT_THAT(errors[1], HasSubstr("rank 0 waits to open dp[0,1]"));
 }
 
-TEST(NcclWorlds, WakesARankThatWaitsForTheOthersToOpen) {
+TEST(NcclWorlds, WakesARankThatWaitsForTheOthersToConnect) {
   NcclWorld world(2, std::chrono::seconds(20), milliseconds(300));
 
   const auto errors = world.run_and_collect([&](int rank) {
-    if (rank == 0) world.world(0).open(NcclWorld::group("late", {0, 1}, 0));
+    if (rank == 0) world.world(0).open(NcclWorld::group("late", {0, 1}, 0))->connect();
   });
 
   EXPECT_THAT(errors[0], AllOf(HasSubstr("environment"), HasSubstr("late[0,1]"), HasSubstr("rank 1")));

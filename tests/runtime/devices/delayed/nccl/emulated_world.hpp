@@ -42,6 +42,7 @@ class EmulatedWorld {
       for (const char* const name : {"all", "more"}) {
         groups_[rank].push_back(worlds_[rank]->open({fmt::format("{}[{}]", name, fmt::join(ranks, ",")),
                                                      ranks, static_cast<int>(rank), one_process}));
+        groups_[rank].back()->connect();
       }
     });
   }
