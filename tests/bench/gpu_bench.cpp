@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -251,6 +252,25 @@ void experts(Bench& bench, const at::TensorOptions& bf16) {
              {});
 }
 
+// A layer of gated delta nets of Qwen3-Next, in chunks of 64. FLOPs of a token and value head: scores of keys and queries,
+// T [V, K], what is read from and written to the state, P V'.
+void recurrences(Bench& bench, const at::TensorOptions& bf16) {
+  constexpr int64_t sequences = 4, length = num_tokens / sequences, key_heads = 16, value_heads = 32,
+                    width = 128, chunk = 64;
+  const auto heads = [&](int64_t count) { return at::randn({sequences, length, count, width}, bf16); };
+  const at::Tensor q = heads(key_heads), k = heads(key_heads), v = heads(value_heads),
+                   dy = heads(value_heads);
+  const at::Tensor decay = at::randn({sequences, length, value_heads}, bf16.dtype(at::kFloat)).abs().neg(),
+                   beta = decay.sigmoid();
+  const d9d::kernels::DeltaRuleOptions options{
+      .scale = 1 / std::sqrt(128.0), .normalise = true, .chunk = chunk};
+  const double flops = 2.0 * num_tokens * value_heads * width * (5 * chunk + 3 * width);
+  bench.line("delta_rule", bytes_of({q, k, v, v}), flops,
+             [&] { run_op(&OpTable::delta_rule, q, k, v, decay, beta, options); }, {});
+  bench.line("delta_rule_backward", bytes_of({q, k, v, dy, q, k, v}), 3 * flops,
+             [&] { run_op(&OpTable::delta_rule_backward, dy, q, k, v, decay, beta, options); }, {});
+}
+
 void optimizers(Bench& bench, const at::TensorOptions& bf16) {
   std::vector<at::Tensor> buffers;
   for (int i = 0; i < 4; ++i) buffers.push_back(at::zeros({int64_t{1} << 27}, bf16.dtype(at::kFloat)));
@@ -312,7 +332,7 @@ int main(int argc, char** argv) try {
   Bench bench(*device, argc > 1 ? argv[1] : "");
   bench.measure_ceilings(bf16);
   for (const auto part :
-       {norms, heads, elementwise, vocabulary, attention, products, experts, optimizers, shards})
+       {norms, heads, elementwise, vocabulary, attention, products, experts, recurrences, optimizers, shards})
     part(bench, bf16);
   return 0;
 } catch (const std::exception& error) {

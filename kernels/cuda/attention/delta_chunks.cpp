@@ -1,7 +1,6 @@
 #include "kernels/cuda/attention/delta_chunks.hpp"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/baddbmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -11,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/cuda/attention/delta_states.hpp"
 #include "kernels/cuda/attention/lower_inverse.hpp"
 #include "kernels/cuda/unwrap.hpp"
 
@@ -58,7 +58,7 @@ struct Chunks {
 
   explicit Chunks(const DeltaChunks& in) {
     const at::Tensor sums = at::matmul(in.decay, running(in.decay));
-    kept = sums.exp();
+    kept = sums.exp().contiguous();
     to_end = (last_of(sums) - sums).exp();
     // Above the diagonal the exponent is positive and may be too large.
     const at::Tensor above = running(sums).triu(1).to(at::kBool);
@@ -70,18 +70,28 @@ struct Chunks {
     p = at::matmul(in.q, transposed(in.k)) * decays;
     inverse = inverse_of(n);
     decayed_q = by_row(in.q, kept);
-    decayed_k = by_row(in.k, to_end);
-    y = at::matmul(inverse, at::cat(std::vector{by_row(in.v, in.beta), by_row(in.k, -in.beta * kept)}, -1));
+    decayed_k = by_row(in.k, to_end).contiguous();
+    y = at::matmul(inverse, at::cat(std::vector{by_row(in.v, in.beta), by_row(in.k, -in.beta * kept)}, -1))
+            .contiguous();
   }
   at::Tensor u() const { return y.narrow(-1, 0, y.size(-1) - decayed_k.size(-1)); }
   at::Tensor w() const { return y.narrow(-1, y.size(-1) - decayed_k.size(-1), decayed_k.size(-1)); }
-  // exp(G_n): [C, A, g, 1, 1]
-  at::Tensor kept_at_end() const { return last_of(kept).unsqueeze(-1); }
 };
 
-// Matrices of chunk c, [A g, .., ..].
-at::Tensor of_chunk(const at::Tensor& all, int64_t c) {
-  return all.select(0, c).flatten(0, 1);
+// What all launches of the carried state have in common, with its results [C, A, g, ..].
+DeltaStates states_of(const Chunks& chunks, const at::Tensor& states, const at::Tensor& values) {
+  const auto rows = static_cast<int>(values.size(3)), dk = static_cast<int>(states.size(3)),
+             dv = static_cast<int>(states.size(4));
+  TORCH_CHECK(fits_delta_states(rows, dk), "delta_rule with keys of ", dk,
+              " elements: their state does not fit the shared memory of d9d's CUDA kernels");
+  return {.chunks = states.size(0),
+          .heads = states.size(1) * states.size(2),
+          .tokens = rows,
+          .dk = dk,
+          .dv = dv,
+          .kept = chunks.kept.const_data_ptr<float>(),
+          .states = data_of<float>(states),
+          .values = data_of<float>(values)};
 }
 
 struct Carried {
@@ -90,18 +100,14 @@ struct Carried {
 };
 
 Carried carry(const Chunks& chunks) {
-  const at::Tensor u = chunks.u(), w = chunks.w(), kept = chunks.kept_at_end();
-  const int64_t count = u.size(0);
-  Carried result{at::empty({count, u.size(1), u.size(2), w.size(4), u.size(4)}, u.options()),
-                 at::empty(u.sizes(), u.options())};
-  result.states.select(0, 0).zero_();
-  for (int64_t c = 0; c < count; ++c) {
-    const at::Tensor state = of_chunk(result.states, c), values = of_chunk(result.values, c);
-    values.copy_(at::baddbmm(of_chunk(u, c), of_chunk(w, c), state));
-    if (c + 1 == count) break;
-    of_chunk(result.states, c + 1)
-        .copy_(at::baddbmm(state * of_chunk(kept, c), transposed(of_chunk(chunks.decayed_k, c)), values));
-  }
+  const at::Tensor u = chunks.u(), w = chunks.w();
+  const Carried result{at::empty({u.size(0), u.size(1), u.size(2), w.size(4), u.size(4)}, u.options()),
+                       at::empty(u.sizes(), u.options())};
+  DeltaStates call = states_of(chunks, result.states, result.values);
+  call.base = u.const_data_ptr<float>(), call.base_stride = u.stride(3);
+  call.reads = w.const_data_ptr<float>(), call.reads_stride = w.stride(3);
+  call.writes = chunks.decayed_k.const_data_ptr<float>(), call.writes_stride = call.dk;
+  check_launch(delta_states(call, stream_of(u)), "delta_rule");
   return result;
 }
 
@@ -111,19 +117,16 @@ struct CarriedBack {
 };
 
 CarriedBack carry_back(const at::Tensor& dout, const Chunks& chunks, const Carried& carried) {
-  CarriedBack result{at::empty_like(carried.states), at::empty_like(carried.values)};
-  const at::Tensor from_out = at::matmul(transposed(chunks.p), dout),
-                   to_state = at::matmul(transposed(chunks.decayed_q), dout);
-  const at::Tensor w = chunks.w(), kept = chunks.kept_at_end();
-  const int64_t last = w.size(0) - 1;
-  result.dstates.select(0, last).zero_();
-  for (int64_t c = last; c >= 0; --c) {
-    const at::Tensor dstate = of_chunk(result.dstates, c), dvalues = of_chunk(result.dvalues, c);
-    dvalues.copy_(at::baddbmm(of_chunk(from_out, c), of_chunk(chunks.decayed_k, c), dstate));
-    if (c == 0) break;
-    const at::Tensor kept_part = (dstate * of_chunk(kept, c)).add_(of_chunk(to_state, c));
-    of_chunk(result.dstates, c - 1).copy_(at::baddbmm(kept_part, transposed(of_chunk(w, c)), dvalues));
-  }
+  const CarriedBack result{at::empty_like(carried.states), at::empty_like(carried.values)};
+  const at::Tensor from_out = at::matmul(transposed(chunks.p), dout).contiguous(),
+                   to_state = at::matmul(transposed(chunks.decayed_q), dout).contiguous(), w = chunks.w();
+  DeltaStates call = states_of(chunks, result.dstates, result.dvalues);
+  call.backward = true;
+  call.base = from_out.const_data_ptr<float>(), call.base_stride = call.dv;
+  call.reads = chunks.decayed_k.const_data_ptr<float>(), call.reads_stride = call.dk;
+  call.writes = w.const_data_ptr<float>(), call.writes_stride = w.stride(3);
+  call.added = to_state.const_data_ptr<float>();
+  check_launch(delta_states(call, stream_of(w)), "delta_rule_backward");
   return result;
 }
 

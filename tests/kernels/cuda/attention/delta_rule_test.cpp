@@ -13,6 +13,9 @@ using kernels::OpTable;
 // One chunk, several, a last one that is not full, sequences shorter than a chunk, groups of value heads.
 constexpr DeltaSizes delta_sizes[] = {
     {1, 8, 1, 1, 8, 8}, {2, 29, 2, 4, 8, 16}, {3, 5, 1, 3, 16, 4}, {1, 130, 2, 2, 12, 12}};
+// More columns of values than a block has, widths that are no packs, a state of which a block holds few columns.
+constexpr DeltaSizes wide_delta_sizes[] = {
+    {2, 21, 1, 2, 70, 37}, {1, 19, 1, 1, 300, 18}, {1, 9, 1, 1, 1024, 1}};
 constexpr DeltaRuleOptions delta_options[] = {{.scale = 0.5, .normalise = true, .chunk = 64},
                                               {.scale = 1, .normalise = true, .chunk = 8},
                                               {.scale = 0.3, .normalise = false, .chunk = 16}};
@@ -37,6 +40,15 @@ TEST_F(CudaOps, SmallDeltaRulesGradientsEqualTheCpus) {
                            options);
       }
     }
+  }
+}
+
+TEST_F(CudaOps, SmallDeltaRulesOfWideHeadsEqualTheCpus) {
+  for (const DeltaSizes& sizes : wide_delta_sizes) {
+    const DeltaInputs in = delta_inputs(sizes, delta_options[1], at::kFloat);
+    expect_same_as_cpu(&OpTable::delta_rule, 1, in.q, in.k, in.v, in.decay, in.beta, delta_options[1]);
+    expect_same_as_cpu(&OpTable::delta_rule_backward, 4, in.grad, in.q, in.k, in.v, in.decay, in.beta,
+                       delta_options[1]);
   }
 }
 
