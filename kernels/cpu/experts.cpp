@@ -13,7 +13,7 @@ namespace {
 
 ExpertRows expert_rows(const at::Tensor& experts, const at::Tensor& probs, int64_t num_experts) {
   const ExpertOrder order = expert_order(experts, num_experts);
-  const int64_t count = data_of<int64_t>(order.offsets)[num_experts], top_k = experts.size(1);
+  const int64_t count = order.num_rows, top_k = experts.size(1);
   ExpertRows rows{order.offsets, order.map, at::empty({count}, order.map.options()),
                   at::empty({count}, probs.options())};
   const at::Tensor weights = probs.contiguous();

@@ -25,6 +25,7 @@ ExpertOrder expert_order(const at::Tensor& experts, int64_t num_experts) {
   const at::Tensor next_of_expert = order.offsets.clone();
   auto* next = data_of<int64_t>(next_of_expert);
   for (int64_t i = 0; i < choices.numel(); ++i) map[i] = valid(chosen[i]) ? next[chosen[i]]++ : -1;
+  order.num_rows = offsets[num_experts];
   return order;
 }
 

@@ -48,10 +48,13 @@ at::Tensor choice_counts(const at::Tensor& experts, int64_t num_experts) {
 std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, const at::Tensor& experts,
                                                            int64_t num_experts) {
   check_choices("moe_permute", x, experts);
-  const auto [offsets, map] = order_rows(experts, num_experts);
-  const int64_t num_rows =
-      experts.is_cpu() ? offsets.const_data_ptr<int64_t>()[num_experts] : count_rows(experts, num_experts);
-  return {spread_rows(x, map, num_rows), offsets, map};
+  ExpertOrder order;
+  {
+    const BelowAutograd below;
+    order = run_op(&OpTable::expert_order, experts, num_experts);
+  }
+  const int64_t num_rows = order.num_rows >= 0 ? order.num_rows : count_rows(experts, num_experts);
+  return {spread_rows(x, order.map, num_rows), order.offsets, order.map};
 }
 
 std::tuple<at::Tensor, at::Tensor> order_rows(const at::Tensor& experts, int64_t num_experts) {

@@ -19,8 +19,9 @@ struct Routing {
 
 // The choices sorted by expert, and within an expert by token.
 struct ExpertOrder {
-  at::Tensor offsets;  // int64 [E + 1]
-  at::Tensor map;      // int64 [T, k]: the row of a choice, -1 if it is outside [0, E)
+  at::Tensor offsets;     // int64 [E + 1]
+  at::Tensor map;         // int64 [T, k]: the row of a choice, -1 if it is outside [0, E)
+  int64_t num_rows = -1;  // R from the CPU; a device's host asks memory/chosen_rows.hpp
 };
 
 struct MoeOps {

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "kernels/graph/kept_results.hpp"
-#include "kernels/memory/chosen_rows.hpp"
+#include "kernels/memory/host_values.hpp"
 #include "kernels/moe.hpp"
 #include "kernels/moe/choice_counts.hpp"
 #include "runtime/base/error.hpp"
