@@ -14,6 +14,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/memory_limit.hpp"
+#include "runtime/base/shell_word.hpp"
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/source/text/records.hpp"
 #include "runtime/family/families.hpp"
@@ -40,14 +41,12 @@ struct InitWish {
   double minutes = minutes_default;
 };
 
-// The command as a shell takes it: words with blanks are quoted.
+// The command as a shell takes it.
 std::string shown(const Arguments& arguments, const InitWish& wish) {
-  std::string text = fmt::format("d9d-node init {}", wish.folder);
+  std::string text = fmt::format("d9d-node init {}", shell_word(wish.folder));
   for (const char* option : {"--plugin", "--model", "--text", "--data"}) {
-    for (const std::string& value : arguments.values(option)) {
-      const bool is_plain = value.find_first_of(" \t\n'\"\\$") == std::string::npos;
-      text += fmt::format(" {} {}", option, is_plain ? value : nlohmann::json(value).dump());
-    }
+    for (const std::string& value : arguments.values(option))
+      text += fmt::format(" {} {}", option, shell_word(value));
   }
   return text;
 }
@@ -209,8 +208,9 @@ std::string use_of(const StarterJob& job) {
   if (job.model && job.model->mask_token_id)
     return fmt::format("use it:  model_provider.from: runs/{}/export, in a job of your own\n", job.name);
   std::string families;
-  for (const std::string& plugin : job.plugins) families += fmt::format(" --plugin {}", plugin);
-  return fmt::format("use it:  d9d-node generate runs/{}/export{} --prompt \"...\"\n", job.name, families);
+  for (const std::string& plugin : job.plugins) families += fmt::format(" --plugin {}", shell_word(plugin));
+  return fmt::format("use it:  d9d-node generate {}{} --prompt \"...\"\n",
+                     shell_word(fmt::format("runs/{}/export", job.name)), families);
 }
 
 // Reads the job as `run` will read it before any file is written, so that nothing is left half-written.
@@ -228,7 +228,7 @@ void write(const Written& made, const InitWish& wish, Console& console) {
   }
   console.out << yaml
               << fmt::format("\nwritten: {}{}\ntrain:   d9d-node {}\n", job,
-                             made.tokenizer ? " and " + made.job.tokenizer : "", job)
+                             made.tokenizer ? " and " + made.job.tokenizer : "", shell_word(job))
               << use_of(made.job);
   if (made.job.plan.validation == 0)
     console.err << "warning: the text has too few parts to hold some out, so there is no evaluation; give "

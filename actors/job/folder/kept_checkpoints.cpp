@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/shell_word.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/state/checkpoint/checkpoint_commit.hpp"
 
@@ -89,7 +90,7 @@ std::string KeptCheckpoints::to_export(const std::string& last) const {
     throw Error(ErrorKind::environment,
                 fmt::format("export: best, but no checkpoint in {} was written right after an evaluation. "
                             "d9d-node export {} FOLDER exports the last one",
-                            directory_, last));
+                            directory_, shell_word(last)));
   return join_path(directory_, checkpoint_name(*best));
 }
 

@@ -109,13 +109,16 @@ __global__ void __launch_bounds__(threads) delta_states_kernel(DeltaStates call,
   float* const shared = values + whole_packs(call.tokens * tile.columns());
   const int column = static_cast<int>(threadIdx.x) & (tile.columns() - 1);
   const int own = (static_cast<int>(threadIdx.x) >> tile.column_bits) * rows_of_thread;
-  const std::int64_t at = std::int64_t{blockIdx.y} * tile.columns() + column;  // of dv
+  // The blocks of a head are neighbours, which read the same matrices. One axis, because the others end at 65535.
+  const int slabs = (call.dv + tile.columns() - 1) >> tile.column_bits;
+  const std::int64_t head = blockIdx.x / slabs;
+  const std::int64_t at = std::int64_t{blockIdx.x % slabs} * tile.columns() + column;  // of dv
   const bool there = at < call.dv;
   for (int i = static_cast<int>(threadIdx.x); i < call.dk * tile.columns(); i += threads) state[i] = 0;
 
   for (std::int64_t step = 0; step < call.chunks; ++step) {
     const std::int64_t chunk = call.backward ? call.chunks - 1 - step : step;
-    const std::int64_t matrix = chunk * call.heads + blockIdx.x;
+    const std::int64_t matrix = chunk * call.heads + head;
     const std::int64_t tokens = matrix * call.tokens, keys = matrix * call.dk;  // rows before this chunk's
     __syncthreads();
     for (int row = 0; row < call.tokens; row += tile.rows()) {
@@ -171,10 +174,10 @@ bool fits_delta_states(std::int64_t tokens, std::int64_t dk) {
 int delta_states(const DeltaStates& call, CUstream_st* stream) {
   if (call.chunks == 0 || call.heads == 0 || call.dv == 0) return 0;
   const Tile tile = tile_for(call);
-  const dim3 grid(static_cast<unsigned>(call.heads),
-                  static_cast<unsigned>((call.dv + tile.columns() - 1) >> tile.column_bits));
+  const std::int64_t slabs = (call.dv + tile.columns() - 1) >> tile.column_bits;
   const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(numbers_of(tile, call.tokens, call.dk));
-  return launch(delta_states_kernel, grid, threads, bytes, stream, call, tile);
+  return launch(delta_states_kernel, static_cast<unsigned>(call.heads * slabs), threads, bytes, stream, call,
+                tile);
 }
 
 }  // namespace d9d::cuda

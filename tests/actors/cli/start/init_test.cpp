@@ -49,6 +49,19 @@ TEST_F(CliInit, TakesAFoldersNameWithASlash) {
   EXPECT_THAT(outcome.out, HasSubstr("run: {name: \"mine\"}"));
 }
 
+// What is printed can be copied into a shell; that a shell reads it is shell_word's test.
+TEST_F(CliInit, PrintsCommandsThatAShellTakes) {
+  std::filesystem::rename(path("text.txt"), path("my $text.txt"));
+
+  const auto outcome = init({path("my job"), "--text", path("my $text.txt")});
+
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("d9d-node init '" + path("my job") + "' --text '" + path("my $text.txt") + "'"),
+                    HasSubstr("train:   d9d-node '" + path("my job/job.yaml") + "'"),
+                    HasSubstr("generate 'runs/my job/export' --prompt")));
+}
+
 TEST_F(CliInit, NeverWritesOverWhatIsThere) {
   ASSERT_EQ(init({path("mine"), "--text", path("text.txt")}).code, 0);
 

@@ -5,6 +5,8 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/AutogradState.h>
+#include <c10/core/DeviceGuard.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -32,10 +34,12 @@ constexpr int rank_count = 3;
 constexpr std::int64_t expert_count = 6;
 constexpr std::int64_t model_width = 4;
 
-void run_ranks(int ranks, const std::function<void(int, const CommunicatorFactory&)>& work) {
+void run_ranks(int ranks, const std::function<void(int, const CommunicatorFactory&)>& work,
+               DeviceCollectives::Kind devices = DeviceCollectives::Kind::none) {
   const Plan plan({.data_parallel_replicate = ranks, .expert_parallel = ranks}, {ranks});
   SharedMemoryHub hub;
-  const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(20)});
+  const CommunicatorFactory factory(plan, hub, nullptr,
+                                    {.timeout = std::chrono::seconds(20), .devices = {.kind = devices}});
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&, rank] { work(rank, factory); });
   for (std::thread& thread : threads) thread.join();
@@ -118,6 +122,38 @@ TEST(TokenDispatch, IsAsExactInHalfPrecisionAsOneRankIs) {
     EXPECT_EQ(y.scalar_type(), at::kBFloat16);
     EXPECT_TRUE(at::allclose(y.to(at::kFloat), expected.to(at::kFloat), 2e-2, 2e-2));
   });
+}
+
+// Rank 1 sends and gets nothing there, too (uccl#898, sgl-kernel-npu#69, Mooncake#2592).
+TEST(TokenDispatch, OnDevicesComputesWhatOneRankWithAllExpertsDoes) {
+  run_ranks(
+      rank_count,
+      [](int rank, const CommunicatorFactory& factory) {
+        const SharedCommunicator group = factory.open(rank, expert_domain, {"ep_shard"}, "experts");
+        const at::Device place = delayed_device(rank)->place();
+        const c10::OptionalDeviceGuard guard(place);
+        c10::AutogradState::get_tls_state().set_multithreading_enabled(
+            false);  // as in ranks; the thread ends here
+        Layer apart = layer_of_tokens(rank), together = layer_of_tokens(rank);
+        for (at::Tensor* tensor :
+             {&apart.x, &apart.probs, &apart.experts, &apart.gate, &apart.up, &apart.down})
+          *tensor = tensor->detach().to(place);
+        apart.x.requires_grad_();
+        apart.probs.requires_grad_();
+
+        const DispatchedTokens here =
+            dispatch_tokens(apart.x, apart.probs, plan_tokens(apart.experts, expert_count, group), group);
+        const at::Tensor y = return_tokens(experts_of(apart, 2 * rank, 2, here), here.route, group);
+        const at::Tensor expected = kernels::moe_experts(together.x, together.probs, together.experts,
+                                                         together.gate, together.up, together.down);
+        y.backward(waves(y.sizes(), rank).to(place));
+        expected.backward(waves(y.sizes(), rank));
+
+        EXPECT_TRUE(at::allclose(y.cpu(), expected, 1e-12, 1e-12)) << rank;
+        EXPECT_TRUE(at::allclose(apart.x.grad().cpu(), together.x.grad(), 1e-12, 1e-12)) << rank;
+        EXPECT_TRUE(at::allclose(apart.probs.grad().cpu(), together.probs.grad(), 1e-12, 1e-12)) << rank;
+      },
+      DeviceCollectives::Kind::local);
 }
 
 // What comes between the two halves is given to the device before its host waits.
