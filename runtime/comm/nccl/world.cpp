@@ -132,8 +132,9 @@ std::shared_ptr<LateChannel> World::late_channel(const Group& group) const {
                                       return shared->connect(group, host, timeout);
                                     });
   shared_->channels.add(*channel);
-  return {channel.release(), [shared = shared_](LateChannel* last) {
-            shared->channels.remove(*last);
+  // Weak, because the places of `channels` keep what is around a deleted channel, this function too.
+  return {channel.release(), [weak = std::weak_ptr(shared_)](LateChannel* last) {
+            if (const auto shared = weak.lock()) shared->channels.remove(*last);
             delete last;
           }};
 }

@@ -1,6 +1,8 @@
-// A test may leave devices behind an access that no event orders, after which they run nothing (machine.hpp).
+// A test may leave devices behind an access that no event orders, after which they run nothing (machine.hpp), and another
+// one as the thread's device.
 #include <gtest/gtest.h>
 
+#include "runtime/devices/delayed/current.hpp"
 #include "runtime/devices/delayed/machine.hpp"
 
 namespace d9d::delayed {
@@ -9,6 +11,7 @@ namespace {
 class SeedAnew : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& /*test*/) override {
     for (int device = 0; device < 4; ++device) machine(device).reseed(1);
+    current().device = 0;
   }
 };
 [[maybe_unused]] const bool appended = [] {
