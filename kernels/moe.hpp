@@ -30,8 +30,8 @@ std::tuple<at::Tensor, at::Tensor> order_rows(const at::Tensor& experts, int64_t
 // -> rows [num_rows, H]; those that the map does not name are not written.
 at::Tensor spread_rows(const at::Tensor& x, const at::Tensor& map, int64_t num_rows);
 
-// Owner o of experts has those from o * per_owner on -> int64 [T, k]: the owner of each choice, -1 where an earlier choice
-// of the token has the same one. experts int64 [T, k], not negative.
+// Owner o of experts has those from o * per_owner on -> int64 [T, k]: the owner of each choice, -1 where an earlier
+// choice of the token has the same one. experts int64 [T, k], not negative.
 at::Tensor choice_owners(const at::Tensor& experts, int64_t per_owner);
 
 // y[t] = sum_j probs[t, j] rows[map[t, j]], summed in fp32. rows [R, H], probs [T, k], map [T, k] -> [T, H].

@@ -5,8 +5,8 @@
 
 namespace d9d::kernels {
 
-// How many choices, int64 of any shape, fall on experts in [0, num_experts): the rows that an op makes of them. The host
-// must not wait to learn it: if it knows neither the choices nor their number (host_values.hpp), all count.
+// How many choices, int64 of any shape, fall on experts in [0, num_experts): the rows that an op makes of them. The
+// host must not wait to learn it: if it knows neither the choices nor their number (host_values.hpp), all count.
 int64_t count_rows(const at::Tensor& experts, int64_t num_experts);
 
 }  // namespace d9d::kernels

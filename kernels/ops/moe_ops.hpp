@@ -34,8 +34,8 @@ struct MoeOps {
       moe_router_backward{"moe_router_backward"};
 
   Op<ExpertOrder(const at::Tensor& experts, int64_t num_experts)> expert_order{"expert_order"};
-  // Owner o has the experts from o * per_owner on. The owner of each choice; -1 where an earlier choice of the token has
-  // the same one.   experts [T, k], not negative -> int64 [T, k]
+  // Owner o has the experts from o * per_owner on. The owner of each choice; -1 where an earlier choice of the token
+  // has the same one.   experts [T, k], not negative -> int64 [T, k]
   Op<at::Tensor(const at::Tensor& experts, int64_t per_owner)> choice_owners{"choice_owners"};
   // rows[map[t, j]] = scale[t, j] * x[t].   x [T, H]; scale [T, k], undefined: 1 -> [num_rows, H]
   Op<at::Tensor(const at::Tensor& x, const at::Tensor& map, const at::Tensor& scale, int64_t num_rows)>

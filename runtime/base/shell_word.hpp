@@ -9,8 +9,8 @@
 
 namespace d9d {
 
-// As it is, where no shell reads anything into it; else in single quotes, and with control characters as $'..' of bash and
-// zsh, so that the command stays one line.
+// As it is, where no shell reads anything into it; else in single quotes, and with control characters as $'..' of bash
+// and zsh, so that the command stays one line.
 inline std::string shell_word(std::string_view text) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";

@@ -16,11 +16,16 @@ inline bool may_be_one_matrix(const at::Tensor& first, const at::Tensor& second)
   return first.dim() == 2 && second.dim() == 2 && first.size(1) == second.size(1);
 }
 
+// The least multiple of `step` that is not below `count`.
+inline std::int64_t rounded_up(std::int64_t count, std::int64_t step) {
+  return (count + step - 1) / step * step;
+}
+
 // The element at which `next` begins in a buffer where `previous` ends at element `end`: the next multiple of
 // pack_elements, or `end` if both may be one matrix. Its rows then are multiples of the pack, or no row is aligned.
 inline std::int64_t begin_behind(const at::Tensor& previous, std::int64_t end, const at::Tensor& next) {
   if (may_be_one_matrix(previous, next)) return end;
-  return (end + pack_elements - 1) / pack_elements * pack_elements;
+  return rounded_up(end, pack_elements);
 }
 
 }  // namespace d9d

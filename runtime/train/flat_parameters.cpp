@@ -100,8 +100,7 @@ std::vector<Members> cut_into_buckets(const std::vector<StageParameter>& paramet
 // The next element at which both values and gradients are aligned.
 std::int64_t aligned(std::int64_t element, const FamilyKey& key) {
   const std::size_t bytes = std::min(c10::elementSize(key.dtype), c10::elementSize(key.grad_dtype));
-  const std::int64_t step = alignment_bytes / static_cast<std::int64_t>(bytes);
-  return (element + step - 1) / step * step;
+  return rounded_up(element, alignment_bytes / static_cast<std::int64_t>(bytes));
 }
 
 void set_replicas(GradientBucket& bucket, const Layout& layout) {

@@ -25,9 +25,6 @@
 
 namespace d9d {
 
-// Into how many buckets a job cuts a small family.
-inline constexpr std::int64_t buckets_of_a_job = 8;
-
 struct FlatOptions {
   std::optional<at::ScalarType> grad_dtype;  // none: fp32 for parameters of 16 bits, else the parameter's
   // The most bytes of gradients in a bucket; a larger module gets a bucket alone.
@@ -117,8 +114,8 @@ class FlatParameters {
   std::vector<int> bucket_of_;
 };
 
-// The elements of all buffers of values, with their gaps, that FlatParameters makes of these parameters. Takes no memory:
-// the parameters may be on meta.
+// The elements of all buffers of values, with their gaps, that FlatParameters makes of these parameters. Takes no
+// memory: the parameters may be on meta.
 std::int64_t flat_elements(const std::vector<StageParameter>& parameters, const FlatOptions& options);
 
 // The module that contains a parameter's own module: "a.b" for "a.b.q_proj.weight". Parameters that kernels

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "runtime/tensor/flat_place.hpp"
 #include "runtime/train/flat_buffer.hpp"
 
 namespace d9d {
@@ -13,8 +14,7 @@ bool is_joined(const StageParameter& parameter) {
 }
 
 std::int64_t elements_of(const at::Tensor& tensor) {
-  const auto step = alignment_bytes / static_cast<std::int64_t>(tensor.element_size());
-  return (tensor.numel() + step - 1) / step * step;
+  return rounded_up(tensor.numel(), alignment_bytes / static_cast<std::int64_t>(tensor.element_size()));
 }
 
 void join(const std::vector<at::Tensor>& tensors, bool keep_values) {

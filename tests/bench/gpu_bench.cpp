@@ -252,8 +252,8 @@ void experts(Bench& bench, const at::TensorOptions& bf16) {
              {});
 }
 
-// A layer of gated delta nets of Qwen3-Next, in chunks of 64. FLOPs of a token and value head: scores of keys and queries,
-// T [V, K], what is read from and written to the state, P V'.
+// A layer of gated delta nets of Qwen3-Next, in chunks of 64. FLOPs of a token and value head: scores of keys and
+// queries, T [V, K], what is read from and written to the state, P V'.
 void recurrences(Bench& bench, const at::TensorOptions& bf16) {
   constexpr int64_t sequences = 4, length = num_tokens / sequences, key_heads = 16, value_heads = 32,
                     width = 128, chunk = 64;

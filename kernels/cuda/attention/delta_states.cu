@@ -74,8 +74,8 @@ __device__ inline void put(Tile tile, const float (&numbers)[rows_of_thread], fl
   for (int e = 0; e < rows_of_thread; ++e) shared[e * step] = numbers[e];
 }
 
-// sums += rows `row` + own .. of left, times the thread's column of right [inner, columns]. All threads of the block call
-// it; the tile is free before, and used until the next barrier.
+// sums += rows `row` + own .. of left, times the thread's column of right [inner, columns]. All threads of the block
+// call it; the tile is free before, and used until the next barrier.
 template <bool transposed>
 __device__ inline void add_product(const Left& left, Tile tile, int row, const float* right, float* shared,
                                    float (&sums)[rows_of_thread]) {
@@ -103,12 +103,25 @@ __device__ inline void add_product(const Left& left, Tile tile, int row, const f
   }
 }
 
+// take(row, number) for the thread's numbers of the product. All threads of the block call it.
+template <bool transposed, class F>
+__device__ inline void multiply(const Left& left, Tile tile, const float* right, float* shared,
+                                const F& take) {
+  const int own = (static_cast<int>(threadIdx.x) >> tile.column_bits) * rows_of_thread;
+  for (int row = 0; row < left.rows; row += tile.rows()) {
+    float sums[rows_of_thread] = {};
+    add_product<transposed>(left, tile, row, right, shared, sums);
+#pragma unroll
+    for (int e = 0; e < rows_of_thread; ++e)
+      if (row + own + e < left.rows) take(row + own + e, sums[e]);
+  }
+}
+
 __global__ void __launch_bounds__(threads) delta_states_kernel(DeltaStates call, Tile tile) {
   float* const state = static_cast<float*>(dynamic_shared());           // [dk, columns]
   float* const values = state + whole_packs(call.dk * tile.columns());  // [tokens, columns]
   float* const shared = values + whole_packs(call.tokens * tile.columns());
   const int column = static_cast<int>(threadIdx.x) & (tile.columns() - 1);
-  const int own = (static_cast<int>(threadIdx.x) >> tile.column_bits) * rows_of_thread;
   // The blocks of a head are neighbours, which read the same matrices. One axis, because the others end at 65535.
   const int slabs = (call.dv + tile.columns() - 1) >> tile.column_bits;
   const std::int64_t head = blockIdx.x / slabs;
@@ -121,35 +134,22 @@ __global__ void __launch_bounds__(threads) delta_states_kernel(DeltaStates call,
     const std::int64_t matrix = chunk * call.heads + head;
     const std::int64_t tokens = matrix * call.tokens, keys = matrix * call.dk;  // rows before this chunk's
     __syncthreads();
-    for (int row = 0; row < call.tokens; row += tile.rows()) {
-      float sums[rows_of_thread] = {};
-      const Left reads{call.reads + tokens * call.reads_stride, call.reads_stride, call.tokens, call.dk};
-      add_product<false>(reads, tile, row, state, shared, sums);
-#pragma unroll
-      for (int e = 0; e < rows_of_thread; ++e) {
-        const int i = row + own + e;
-        if (i >= call.tokens) continue;
-        const float value = there ? sums[e] + call.base[(tokens + i) * call.base_stride + at] : 0.0F;
-        values[i * tile.columns() + column] = value;
-        if (there) call.values[(tokens + i) * call.dv + at] = value;
-      }
-    }
+    const Left reads{call.reads + tokens * call.reads_stride, call.reads_stride, call.tokens, call.dk};
+    multiply<false>(reads, tile, state, shared, [&](int i, float sum) {
+      const float value = there ? sum + call.base[(tokens + i) * call.base_stride + at] : 0.0F;
+      values[i * tile.columns() + column] = value;
+      if (there) call.values[(tokens + i) * call.dv + at] = value;
+    });
     __syncthreads();
     const float kept = call.kept[tokens + call.tokens - 1];
-    for (int row = 0; row < call.dk; row += tile.rows()) {
-      float sums[rows_of_thread] = {};
-      const Left writes{call.writes + tokens * call.writes_stride, call.writes_stride, call.dk, call.tokens};
-      add_product<true>(writes, tile, row, values, shared, sums);
-#pragma unroll
-      for (int e = 0; e < rows_of_thread; ++e) {
-        const int i = row + own + e;
-        if (i >= call.dk || !there) continue;
-        float& number = state[i * tile.columns() + column];
-        call.states[(keys + i) * call.dv + at] = number;
-        number = kept * number + sums[e];
-        if (call.added) number += call.added[(keys + i) * call.dv + at];
-      }
-    }
+    const Left writes{call.writes + tokens * call.writes_stride, call.writes_stride, call.dk, call.tokens};
+    multiply<true>(writes, tile, values, shared, [&](int i, float sum) {
+      if (!there) return;
+      float& number = state[i * tile.columns() + column];
+      call.states[(keys + i) * call.dv + at] = number;
+      number = kept * number + sum;
+      if (call.added) number += call.added[(keys + i) * call.dv + at];
+    });
   }
 }
 

@@ -26,7 +26,8 @@ struct DeltaStates {
 };
 int delta_states(const DeltaStates& call, CUstream_st* stream);
 
-// Whether eight columns of state and values fit a block's shared memory: keys of 1024 elements do in chunks of 96 tokens.
+// Whether eight columns of state and values fit a block's shared memory: keys of 1024 elements do in chunks of 96
+// tokens.
 bool fits_delta_states(std::int64_t tokens, std::int64_t dk);
 
 }  // namespace d9d::cuda

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "runtime/family/family_model.hpp"
+#include "runtime/job/plan/flat_options.hpp"
 #include "runtime/job/rule/peft_rules.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/plan/replicate.hpp"
@@ -33,20 +34,8 @@ bool is_of_experts(const StageParameter& parameter) {
   });
 }
 
-// As rank/model/rank_model.cpp has them.
-FlatOptions flat_options(const JobConfig& job) {
-  const GradientManagerConfig& config = job.trainer.gradient_manager;
-  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = buckets_of_a_job};
-  options.summed_axes.emplace_back("tp");
-  if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
-  return options;
-}
-
-std::int64_t rounded_up(std::int64_t count, std::int64_t step) {
-  return (count + step - 1) / step * step;
-}
-
-// What lies in one buffer, or in one unit: of experts or not, dtype, whether it trains, the axes that it is copied over.
+// What lies in one buffer, or in one unit: of experts or not, dtype, whether it trains, the axes that it is copied
+// over.
 using Kind = std::tuple<bool, at::ScalarType, bool, std::vector<std::string>>;
 
 // The shards of units in a buffer: a unit's has no gaps, the next one begins aligned.
@@ -135,7 +124,7 @@ class StageGaps {
   // Of a value and of its gradient.
   std::int64_t narrower_bytes(const StageParameter& parameter) const {
     const auto of_value = static_cast<std::int64_t>(parameter.tensor.element_size());
-    const auto of_gradient = flat_options(job_).grad_dtype;
+    const auto of_gradient = flat_options(job_.trainer.gradient_manager).grad_dtype;
     return of_gradient ? std::min(of_value, static_cast<std::int64_t>(c10::elementSize(*of_gradient)))
                        : of_value;
   }
@@ -170,7 +159,7 @@ FlatGaps flat_gaps(const LoadedJob& loaded, const std::vector<StagePosition>& st
   }
   for (const auto& [kind, buffer] : buffers) gaps.trainable += buffer.end - buffer.elements;
   gaps.frozen = gaps_of_frozen(flat);
-  gaps.trainable += flat_elements(flat, flat_options(loaded.job));
+  gaps.trainable += flat_elements(flat, flat_options(loaded.job.trainer.gradient_manager));
   for (const StageParameter& parameter : flat)
     if (parameter.tensor.requires_grad()) gaps.trainable -= parameter.tensor.numel();
   return gaps;

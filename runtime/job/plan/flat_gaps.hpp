@@ -23,8 +23,8 @@ struct FlatGaps {
   UnitGaps values, gradients;  // gradients: of what trains
 };
 
-// Of a rank that holds these stages of a family's model, without storage. Input error where the mesh cannot split them. `shards` as in StateMemoryOptions: above 1 the rank
-// has shards of units.
+// Of a rank that holds these stages of a family's model, without storage. Input error where the mesh cannot split them.
+// `shards` as in StateMemoryOptions: above 1 the rank has shards of units.
 FlatGaps flat_gaps(const LoadedJob& loaded, const std::vector<StagePosition>& stages, int shards);
 
 }  // namespace d9d

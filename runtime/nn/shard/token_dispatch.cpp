@@ -33,9 +33,7 @@ at::Tensor exchange_row_each(const at::Tensor& sent, Communicator& group) {
 enum CountKind : std::int64_t {
   rows_to,
   rows_from,
-  // Choices that the experts there, and those here, have of these rows. Only of a device, whose ids the host does not see.
-  choices_to,
-  choices_from
+  choices_from  // of experts here; only of a device, whose ids the host does not see
 };
 
 std::vector<std::int64_t> counts_of(const TokenPlan& plan, CountKind kind, std::int64_t size) {
@@ -55,7 +53,7 @@ at::Tensor exchange_counts(const at::Tensor& offsets, const at::Tensor& experts,
   if (offsets.is_cpu()) return at::cat({rows, exchange_row_each(rows, group)});
   const at::Tensor choices = kernels::choice_counts(experts, num_experts).view({size, -1}).sum(1);
   const at::Tensor received = exchange_row_each(at::stack({rows, choices}, 1), group);
-  return copy_later(at::cat({rows, received.select(1, 0), choices, received.select(1, 1)}));
+  return copy_later(at::cat({rows, received.select(1, 0), received.select(1, 1)}));
 }
 
 }  // namespace

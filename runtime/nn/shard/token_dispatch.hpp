@@ -31,8 +31,8 @@ struct DispatchedTokens {
   TokenRoute route;
 };
 
-// Where tokens go, before the host knows how many. On a device the order of rows, and the counts that the ranks tell each
-// other, are the device's work.
+// Where tokens go, before the host knows how many. On a device the order of rows, and the counts that the ranks tell
+// each other, are the device's work.
 struct TokenPlan {
   at::Tensor experts;  // int64 [T, k]
   at::Tensor map;      // see TokenRoute

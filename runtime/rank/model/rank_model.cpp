@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/comm/communicator.hpp"
+#include "runtime/job/plan/flat_options.hpp"
 #include "runtime/job/plan/gradient_groups.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/pipeline/lane/compute_lanes.hpp"
@@ -29,17 +30,6 @@ namespace {
 
 auto moved_in(const ModelOptions& model) {
   return [&model](const std::string& name) { return updates_that_move(name, model.updates); };
-}
-
-FlatOptions flat_options(const ModelOptions& model) {
-  const GradientManagerConfig& config = model.gradients;
-  FlatOptions options{.bucket_bytes = config.bucket_size_mb << 20, .wanted_buckets = buckets_of_a_job};
-  // Tensor parallelism comes with sequence parallelism: even with parameters that all its ranks hold, each
-  // rank sees other tokens or heads, so gradients have to be summed over tp.
-  options.summed_axes.emplace_back("tp");
-  options.moved_in = moved_in(model);
-  if (config.grad_dtype) options.grad_dtype = scalar_type_of(*config.grad_dtype);
-  return options;
 }
 
 // Checks a plugin's module, which may have ignored the device that it was given.
@@ -77,7 +67,8 @@ RankModel::RankModel(const RankServices& services, const ModelOptions& options, 
   experts_ = std::make_unique<RankExperts>(domains, services_.rank, open);
   const std::vector<StageParameter> parameters = build_stages();
   const bool is_of_plugin = !options_.plugin_name.empty();
-  FlatOptions flat = flat_options(options_);
+  FlatOptions flat = flat_options(options_.gradients);
+  flat.moved_in = moved_in(options_);
   flat.keep_values = is_of_plugin;  // built-in families leave parameters uninitialised
   join_frozen(parameters, flat.keep_values);
   flat_ = std::make_shared<FlatParameters>(parameters, flat);

@@ -69,8 +69,8 @@ void expect_recurrence(const Sizes& z, bool backward) {
   }
 }
 
-// One chunk and many; heads narrower than a block's columns, wider than they, and of odd widths; a chunk of most tokens;
-// keys of which several tiles of rows are made, and of which a block holds few columns.
+// One chunk and many; heads narrower than a block's columns, wider than they, and of odd widths; a chunk of most
+// tokens; keys of which several tiles of rows are made, and of which a block holds few columns.
 TEST(DeltaStates, AreThoseOfTheRecurrence) {
   for (const bool backward : {false, true})
     for (const Sizes& sizes : {Sizes{1, 1, 8, 8, 8},

@@ -1,5 +1,5 @@
-// A test may leave devices behind an access that no event orders, after which they run nothing (machine.hpp), and another
-// one as the thread's device.
+// A test may leave devices behind an access that no event orders, after which they run nothing (machine.hpp), and
+// another one as the thread's device.
 #include <gtest/gtest.h>
 
 #include "runtime/devices/delayed/current.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/family/family_model.hpp"
+#include "runtime/job/plan/flat_options.hpp"
 #include "runtime/job/plan/rank_memory.hpp"
 #include "runtime/job/rule/peft_rules.hpp"
 #include "runtime/nn/model/build_options.hpp"
@@ -66,7 +67,7 @@ TEST(FlatGaps, AreWhatFlatParametersHave) {
   const LoadedJob loaded = testing_job::load({}, odd);
   const auto stage = loaded.model->build_stage({}, {});
 
-  const FlatParameters flat(stage->parameters(), {.wanted_buckets = buckets_of_a_job});
+  const FlatParameters flat(stage->parameters(), flat_options(loaded.job.trainer.gradient_manager));
 
   std::int64_t taken = 0;
   for (const FlatFamily& family : flat.families()) taken += family.data.numel();
@@ -82,7 +83,7 @@ TEST(FlatGaps, OfAdaptersAreThoseOfWhatTrains) {
   const auto stage = loaded.model->build_stage({}, {});
   adapt(loaded.job, *loaded.model, *stage);
 
-  const FlatParameters flat(stage->parameters(), {.wanted_buckets = buckets_of_a_job});
+  const FlatParameters flat(stage->parameters(), flat_options(loaded.job.trainer.gradient_manager));
 
   EXPECT_EQ(flat.families().at(0).data.numel(), 22);
   EXPECT_EQ(gaps_with({lora}).trainable, 22 - (15 + 6));
@@ -102,8 +103,8 @@ TEST(FlatGaps, OfFrozenParametersReachToTheNextOne) {
   EXPECT_EQ(gaps.trainable, 0);
 }
 
-// A rank's shards are [4, 5] of the embedding; 3, 3 * [1, 5], [3, 2], 1, 1, 3, 2 * [2, 5], [3, 3] of the layer; 3, [4, 5]
-// of the head. They lie behind each other, units from multiples of 16: 0 to 20, 32 to 90, 96 to 119. Whole units have
+// A rank's shards are [4, 5] of the embedding; 3, 3 * [1, 5], [3, 2], 1, 1, 3, 2 * [2, 5], [3, 3] of the layer; 3,
+// [4, 5] of the head. They lie behind each other, units from multiples of 16: 0 to 20, 32 to 90, 96 to 119. Whole units have
 // gaps of 0; 3 + 2 + 6 + 6 + 6 + 3 + 2; 3.
 TEST(FlatGaps, OfShardsAreBetweenUnitsAndOfWholeUnitsWithinThem) {
   const FlatGaps gaps = gaps_with({"mesh={data_parallel_shard: 2}"}, 2);
@@ -125,8 +126,8 @@ TEST(FlatGaps, OfASplitModelAreThoseOfItsFirstRank) {
 
   const FlatGaps gaps = flat_gaps(loaded, {StagePosition{}}, 1);
 
-  // Cut: embed [4, 5] 0; q, k, v [2, 5] 20, 30, 40 (as many columns); o [5, 2] 56; gate, up [2, 5] 72, 82; down [5, 2] 96;
-  // lm_head [4, 5] 112, to 132. Whole: norms 5 at 0, 2 at 8, 2 at 16, 5 at 24, 5 at 32, to 37.
+  // Cut: embed [4, 5] 0; q, k, v [2, 5] 20, 30, 40 (as many columns); o [5, 2] 56; gate, up [2, 5] 72, 82; down [5, 2]
+  // 96; lm_head [4, 5] 112, to 132. Whole: norms 5 at 0, 2 at 8, 2 at 16, 5 at 24, 5 at 32, to 37.
   constexpr std::int64_t cut = 132 - (20 + 30 + 10 + 20 + 10 + 20), whole = 37 - 19;
   EXPECT_EQ(gaps.trainable, cut + whole);
 }
