@@ -145,11 +145,26 @@ int fake_async_error(Comm comm, int* result) {
   return success;
 }
 
+// What the rank has given to collectives and messages that are not done. Its memory may be freed from now on, and a peer
+// that still comes must not find it.
+void take_back(const FakeComm& comm) {
+  for (auto& [number, meeting] : comm.group->meetings)
+    if (!meeting.done) meeting.parts.erase(comm.rank);
+  for (auto& [pair, messages] : comm.group->messages) {
+    for (auto& [number, message] : messages) {
+      if (message.done) continue;
+      if (pair.first == comm.rank) message.from = nullptr;
+      if (pair.second == comm.rank) message.to = nullptr;
+    }
+  }
+}
+
 int forget(Comm comm) {
   const std::lock_guard lock(state().mutex);
   const CommPtr found = state().find(comm);
   if (!found) return invalid_argument;
   found->aborted = true;
+  take_back(*found);
   state().enders.insert(std::this_thread::get_id());
   state().comms.erase(comm);
   state().changed.notify_all();

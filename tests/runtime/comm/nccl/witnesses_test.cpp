@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <latch>
+#include <thread>
 
 #include "tests/runtime/comm/nccl/nccl_world.hpp"
 
@@ -76,6 +77,31 @@ TEST(Witnesses, NamesTheRankThatLaunchesInAnotherOrder) {
         HasSubstr("rank 1 launched all_reduce(Float, 1000 elements) number 1 of group more[0,1] where "
                   "rank 0 launched all_reduce(Float, 1000 elements) number 1 of group all[0,1]"));
   });
+}
+
+// A tensor may be freed once its rank has aborted: whoever comes later neither reads nor writes it.
+TEST(Witnesses, OfARankThatHasAbortedNothingIsTouched) {
+  NcclWorld world(2, milliseconds(300));
+  at::Tensor of_the_aborted = at::ones({1000}), of_the_other = at::ones({1000});
+  std::latch aborted(1);
+
+  world.run([&](int rank) {
+    Communicator& group = world.all(rank);
+    if (rank == 0) {
+      const Pending sum = group.all_reduce(of_the_aborted, ReduceOp::sum);
+      group.abort("over");
+      EXPECT_TRUE(world.fake().synchronize(0));
+      EXPECT_THAT(NcclWorld::failure_of([&] { sum.wait(); }), HasSubstr("aborted: over"));
+      while (world.fake().num_communicators() == 4) std::this_thread::yield();  // the watch ends it
+      return aborted.count_down();
+    }
+    aborted.wait();
+    const Pending sum = group.all_reduce(of_the_other, ReduceOp::sum);
+    EXPECT_THAT(NcclWorld::failure_of([&] { sum.wait(); }), HasSubstr("not done"));
+  });
+
+  EXPECT_TRUE(of_the_aborted.equal(at::ones({1000})));
+  EXPECT_TRUE(of_the_other.equal(at::ones({1000})));
 }
 
 }  // namespace
