@@ -7,11 +7,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build/coverage
+red=
 cmake -S . -B "$build" -G Ninja -DD9D_PROFILE=coverage > /dev/null
 [ $# -gt 0 ] || set -- $(cd tests && find actors kernels messages runtime -name CMakeLists.txt -printf '%h\n' | sort)
 for room in "$@"; do
   cmake --build "$build" --target "tests/$room/all"
   find "$build" -name '*.gcda' -delete
-  ctest --test-dir "$build/tests/$room" --output-on-failure -j "$(nproc)"
-  python3 tests/coverage.py "$build" "$room"
+  # Bounds of rounding are made for vector loops: a red test is named and the lines are counted all the same.
+  ctest --test-dir "$build/tests/$room" --output-on-failure -j "$(nproc)" || red+=" $room"
+  python3 tests/coverage.py "$build" "$room" || red+=" $room"
 done
+[ -z "$red" ] || { echo "look at:$red"; exit 1; }

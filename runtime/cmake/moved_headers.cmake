@@ -15,6 +15,7 @@ set(moved_headers
   runtime/nn/block/rotary.hpp runtime/nn/attention/rotary.hpp
   runtime/nn/model/layer_distribution.hpp runtime/nn/size/layer_distribution.hpp
   runtime/nn/model/model_description.hpp runtime/nn/size/model_description.hpp
+  runtime/provider/folder_mapper.hpp runtime/provider/conversion_mapper.hpp
   runtime/state/checkpoint_reader.hpp runtime/state/checkpoint/checkpoint_reader.hpp
   runtime/state/disk.hpp runtime/state/disk/disk.hpp
   runtime/state/model_files.hpp runtime/state/model/model_files.hpp
@@ -33,6 +34,7 @@ set(moved_headers
   runtime/train/elementwise_optimizer.hpp runtime/train/optimizer/elementwise_optimizer.hpp
   runtime/train/flat_optimizer.hpp runtime/train/optimizer/flat_optimizer.hpp
   runtime/train/gradient_hook.hpp runtime/train/gradient/gradient_hook.hpp
+  runtime/train/lr/short_forms.hpp runtime/train/lr/warmup_schedules.hpp
   runtime/train/lr_schedule.hpp runtime/train/lr/lr_schedule.hpp
   runtime/train/optimizer_provider.hpp runtime/train/optimizer/optimizer_provider.hpp)
 while(moved_headers)

@@ -8,13 +8,15 @@
 #include "runtime/base/log.hpp"
 #include "runtime/model_folder/carried_files.hpp"
 #include "runtime/peft/merged_folder.hpp"
-#include "runtime/provider/folder_mapper.hpp"
+#include "runtime/provider/conversion_mapper.hpp"
 #include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/mapper/adapters.hpp"
 #include "runtime/state/model/export_folder.hpp"
 #include "runtime/state/model/model_files.hpp"
+#include "runtime/state/model/model_index.hpp"
+#include "runtime/state/model/publish_model.hpp"
 
 namespace d9d {
 namespace {
@@ -188,7 +190,7 @@ struct ConversionSource {
 };
 
 // A classifier has no head of words.
-FolderMapper with_new_head(const MergedFolder& merged) {
+ConversionMapper with_new_head(const MergedFolder& merged) {
   Names names = merged.names(), left;
   if (names.erase("lm_head.weight") > 0) left.insert("lm_head.weight");
   return {identities(names), {}, {}, left};
@@ -206,8 +208,9 @@ ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion,
   require_folders(disk, conversion);
   const ConversionSource source(disk, conversion);
   const ModelFiles& files = *source.files;
-  const FolderMapper chosen = source.head.labels > 0 ? with_new_head(*source.merged)
-                                                     : choose_folder_mapper(files, conversion.mapper, named);
+  const ConversionMapper chosen = source.head.labels > 0
+                                      ? with_new_head(*source.merged)
+                                      : choose_conversion_mapper(files, conversion.mapper, named);
   ConversionOptions options;
   options.shard_bytes_max = conversion.shard_bytes_max;
   options.dtype = conversion.dtype ? conversion.dtype : chosen.dtype;

@@ -18,7 +18,9 @@
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"
+#include "runtime/state/model/model_index.hpp"
 #include "runtime/state/model/model_reader.hpp"
+#include "runtime/state/model/publish_model.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {

@@ -12,6 +12,7 @@
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"
 #include "runtime/state/model/model_reader.hpp"
+#include "runtime/state/model/publish_model.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {

@@ -7,6 +7,7 @@
 #include "actors/checkpoint_writer.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/event_bus.hpp"
+#include "actors/job/cast/peak_flops.hpp"
 #include "actors/job/cast/rank_cast.hpp"
 #include "actors/job/cast/resumed_state.hpp"
 #include "actors/job/folder/job_export.hpp"
@@ -15,14 +16,10 @@
 #include "actors/step_actor.hpp"
 #include "actors/trace_collector.hpp"
 #include "actors/tracker.hpp"
-#include "kernels/matmul_rate.hpp"
-#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/network.hpp"
 #include "runtime/base/host_limits.hpp"
-#include "runtime/base/log.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/family/family_model.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/launch/node_address.hpp"
 #include "runtime/live/live_page.hpp"
@@ -38,7 +35,6 @@
 #include "runtime/task/result/drop_results.hpp"
 #include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
-#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
@@ -84,29 +80,6 @@ std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process, const std::sh
                                .write_trace = signal_of(process.world, SIGUSR2),
                                .sleep = signal_of(process.world, SIGTSTP),
                                .wake = signal_of(process.world, SIGCONT)});
-}
-
-// Measures a product of matrices on the cores of all ranks here, before any of them computes. Returns one
-// rank's share.
-double measured_peak(const ProcessServices& process, std::size_t ranks_here) {
-  const auto dtype_of = [](const auto& provider) {
-    if constexpr (requires { provider.dtype; }) return provider.dtype;
-    return Dtype::float32;
-  };
-  const Dtype dtype = std::visit(dtype_of, process.job().model_provider);
-  const int threads = static_cast<int>(ranks_here) * process.threads_per_rank;
-  const double rate = kernels::matmul_rate(scalar_type_of(dtype), threads);
-  log::info("measured peak of this node: {:.1f} GFLOP/s, products of {} matrices with {}", 1e-9 * rate,
-            name_of(dtype), counted(static_cast<std::uint64_t>(threads), "thread"));
-  return rate / static_cast<double>(ranks_here);
-}
-
-std::optional<PeakFlops> peak_flops(const ProcessServices& process, std::size_t ranks_here) {
-  const LoggingConfig& logging = process.job().trainer.logging;
-  if (!logs_flops(process.job(), process.loaded.model.get())) return std::nullopt;
-  return PeakFlops{.peak = (logging.peak_flops ? *logging.peak_flops : measured_peak(process, ranks_here)) *
-                           process.job().mesh.world_size(),
-                   .is_measured = logging.measure_peak};
 }
 
 CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) {

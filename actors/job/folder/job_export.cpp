@@ -14,6 +14,7 @@
 #include "runtime/provider/export_checkpoint.hpp"
 #include "runtime/provider/model_provider.hpp"
 #include "runtime/state/model/export_folder.hpp"
+#include "runtime/state/model/model_index.hpp"
 
 namespace d9d {
 namespace {

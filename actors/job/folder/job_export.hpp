@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/state/model/model_index.hpp"
+#include "runtime/state/model/publish_model.hpp"
 
 namespace d9d {
 

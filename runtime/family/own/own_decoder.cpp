@@ -1,5 +1,7 @@
 #include "runtime/family/own/own_decoder.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 

@@ -12,7 +12,7 @@
 
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "runtime/state/model/model_index.hpp"
+#include "runtime/state/model/publish_model.hpp"
 #include "runtime/tensor/dtype.hpp"
 
 namespace d9d {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "runtime/state/model/model_index.hpp"
+#include "runtime/state/model/publish_model.hpp"
 
 namespace d9d {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/state/model/model_index.hpp"
+#include "runtime/state/model/publish_model.hpp"
 #include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {

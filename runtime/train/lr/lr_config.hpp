@@ -4,20 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <variant>
-#include <vector>
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/train/lr/lr_schedule.hpp"
 #include "runtime/train/lr/phases_config.hpp"
-#include "runtime/train/lr/short_forms.hpp"
+#include "runtime/train/lr/warmup_schedules.hpp"
 
 namespace d9d {
-
-struct PiecewiseLrConfig {
-  double initial_multiplier = 0;
-  std::vector<LrPhaseConfig> phases;
-};
-BOOST_DESCRIBE_STRUCT(PiecewiseLrConfig, (), (initial_multiplier, phases))
 
 struct PiecewiseLrProvider {
   PiecewiseLrConfig scheduler;
@@ -36,11 +29,6 @@ PiecewiseLr build_lr(const PiecewiseLrConfig& config, std::optional<std::int64_t
 // The schedule of a job without the section: the multiplier is 1 at every step.
 PiecewiseLr constant_lr();
 
-constexpr auto keys_of(config::Tag<PiecewiseLrConfig>) {
-  return std::array{
-      config::Key{"initial_multiplier", "", "multiplier at step 0", config::required, config::at_least(0)},
-      config::Key{"phases", "", "phases one after the other; at least one", config::required}};
-}
 constexpr auto keys_of(config::Tag<PiecewiseLrProvider>) {
   return std::array{config::Key{"scheduler", "", "the schedule", config::required}};
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/train/lr/lr_curve.hpp"
@@ -34,6 +35,12 @@ BOOST_DESCRIBE_STRUCT(LrRestPhase, (), (target_multiplier, curve))
 
 using LrPhaseConfig = std::variant<LrStepsPhase, LrPercentagePhase, LrRestPhase>;
 
+struct PiecewiseLrConfig {
+  double initial_multiplier = 0;
+  std::vector<LrPhaseConfig> phases;
+};
+BOOST_DESCRIBE_STRUCT(PiecewiseLrConfig, (), (initial_multiplier, phases))
+
 namespace lr_keys {
 inline constexpr config::Key target{"target_multiplier", "",
                                     "multiplier at the end of the phase; the next one starts there",
@@ -61,4 +68,10 @@ constexpr auto choices_of(config::Tag<LrPhaseConfig>) {
                               {"percentage", "A phase until a share of the job's steps; needs total_steps."},
                               {"rest", "A phase until the end of the job; needs total_steps."}}}};
 }
+constexpr auto keys_of(config::Tag<PiecewiseLrConfig>) {
+  return std::array{
+      config::Key{"initial_multiplier", "", "multiplier at step 0", config::required, config::at_least(0)},
+      config::Key{"phases", "", "phases one after the other; at least one", config::required}};
+}
+
 }  // namespace d9d

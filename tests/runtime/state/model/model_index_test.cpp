@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "runtime/state/model/model_files.hpp"
+#include "runtime/state/model/model_index.hpp"
 #include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {

@@ -1,4 +1,4 @@
-#include "runtime/provider/folder_mapper.hpp"
+#include "runtime/provider/conversion_mapper.hpp"
 
 #include <gmock/gmock.h>
 
@@ -19,14 +19,14 @@ using testing::Not;
 
 class FolderMappers : public testing::Test {
  protected:
-  static FolderMapper choose(const std::string& folder, const std::string& choice,
-                             const Registry& registry = {}) {
-    return choose_folder_mapper(ModelFiles(PosixDisk(), golden_folder(folder)), choice, registry);
+  static ConversionMapper choose(const std::string& folder, const std::string& choice,
+                                 const Registry& registry = {}) {
+    return choose_conversion_mapper(ModelFiles(PosixDisk(), golden_folder(folder)), choice, registry);
   }
 };
 
 TEST_F(FolderMappers, WithoutAChoiceLeaveEveryTensorAsItIs) {
-  const FolderMapper chosen = choose("moe", "");
+  const ConversionMapper chosen = choose("moe", "");
 
   EXPECT_EQ(inputs_of(*chosen.mapper), ModelFiles(PosixDisk(), golden_folder("moe")).names());
   EXPECT_EQ(outputs_of(*chosen.mapper), inputs_of(*chosen.mapper));
@@ -74,7 +74,7 @@ TEST_F(FolderMappers, OfAFileDoWhatItsRulesSay) {
   const std::string file =
       folder.write("rules.yaml", "dtype: float16\nrules: [{do: drop, from: \"model.layers.{rest*}\"}]\n");
 
-  const FolderMapper chosen = choose("moe", file);
+  const ConversionMapper chosen = choose("moe", file);
 
   EXPECT_EQ(outputs_of(*chosen.mapper),
             (Names{"lm_head.weight", "model.embed_tokens.weight", "model.norm.weight"}));

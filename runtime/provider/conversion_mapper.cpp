@@ -1,4 +1,4 @@
-#include "runtime/provider/folder_mapper.hpp"
+#include "runtime/provider/conversion_mapper.hpp"
 
 #include <filesystem>
 
@@ -19,7 +19,7 @@ Names unused_by(const StateMapper& mapper, Names stored) {
   return stored;
 }
 
-FolderMapper by_rules(const ModelFiles& files, const std::string& file) {
+ConversionMapper by_rules(const ModelFiles& files, const std::string& file) {
   const ConversionRules rules = read_conversion_rules(file);
   TensorMap shapes;
   for (const auto& name : files.names()) shapes[name] = files.shape_only(name);
@@ -47,15 +47,15 @@ std::shared_ptr<FamilyModel> model_of(const ModelFiles& files) {
   return std::filesystem::exists(config) ? read_hugging_face_config(config) : nullptr;
 }
 
-FolderMapper by_form(const FamilyModel& model, const FolderForm& form, const ModelFiles& files) {
+ConversionMapper by_form(const FamilyModel& model, const FolderForm& form, const ModelFiles& files) {
   const MapperPtr mapper = sequential({model.folder_to_parameters(files.names()), form.from_parameters});
   return {mapper, {}, {}, left_out_by(*mapper, files, form.name, model.unread_in_folder(files.names()))};
 }
 
 }  // namespace
 
-FolderMapper choose_folder_mapper(const ModelFiles& files, const std::string& choice,
-                                  const NamedMappers& named) {
+ConversionMapper choose_conversion_mapper(const ModelFiles& files, const std::string& choice,
+                                          const NamedMappers& named) {
   if (choice.empty()) return {identities(files.names()), {}, {}, {}};
   if (choice.find_first_of("./") != std::string::npos) return by_rules(files, choice);
   if (const auto mapper = named.make_mapper(choice, files.names()))

@@ -1,7 +1,6 @@
 #pragma once
-// Learning-rate schedules by name: `lr_scheduler: {name: cosine, warmup_steps: 50}`.
-// as_phases() (lr_config.hpp) turns each into phases of the piecewise schedule, with the
-// values of transformers' get_..._schedule_with_warmup.
+// Learning-rate schedules by name: `lr_scheduler: {name: cosine, warmup_steps: 50}`, a warm-up and then a curve.
+// Each becomes phases of the piecewise schedule, with the values of transformers' get_..._schedule_with_warmup.
 
 #include <boost/describe/class.hpp>
 
@@ -11,6 +10,7 @@
 
 #include "runtime/base/config/keys.hpp"
 #include "runtime/train/lr/lr_curve.hpp"
+#include "runtime/train/lr/phases_config.hpp"
 
 namespace d9d {
 
@@ -40,6 +40,12 @@ struct WsdLr : LrWarmUp {
   LrCurve curve = CosineCurve{};
 };
 BOOST_DESCRIBE_STRUCT(WsdLr, (LrWarmUp), (min_ratio, decay_steps, decay_ratio, curve))
+
+// Input error for two keys that say the same, and for a share without the number of steps.
+PiecewiseLrConfig phases_of(const ConstantLr& form, std::optional<std::int64_t> total_steps);
+PiecewiseLrConfig phases_of(const LinearLr& form, std::optional<std::int64_t> total_steps);
+PiecewiseLrConfig phases_of(const CosineLr& form, std::optional<std::int64_t> total_steps);
+PiecewiseLrConfig phases_of(const WsdLr& form, std::optional<std::int64_t> total_steps);
 
 namespace lr_keys {
 inline constexpr config::Key min_ratio{"min_ratio", "", "multiplier at the end", config::optional,

@@ -1,4 +1,4 @@
-#include "runtime/train/lr/short_forms.hpp"
+#include "runtime/train/lr/warmup_schedules.hpp"
 
 #include <gmock/gmock.h>
 

@@ -13,7 +13,7 @@
 
 namespace d9d {
 
-struct FolderMapper {
+struct ConversionMapper {
   MapperPtr mapper;
   std::optional<Dtype> dtype;           // of all floating-point tensors
   std::map<std::string, Dtype> dtypes;  // of single tensors of the new folder
@@ -23,7 +23,7 @@ struct FolderMapper {
 // `choice`: empty for a folder with the same tensors; with a dot or a slash it is a file, otherwise a name.
 // Input errors: no mapper has that name (says which there are), the folder has tensors that the mapper does
 // not know, the rules' own.
-FolderMapper choose_folder_mapper(const ModelFiles& files, const std::string& choice,
-                                  const NamedMappers& named);
+ConversionMapper choose_conversion_mapper(const ModelFiles& files, const std::string& choice,
+                                          const NamedMappers& named);
 
 }  // namespace d9d
