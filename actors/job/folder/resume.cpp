@@ -17,6 +17,7 @@
 #include "runtime/metric/sink/run_record.hpp"
 #include "runtime/net/proof.hpp"
 #include "runtime/resume/changed_inputs.hpp"
+#include "runtime/resume/held_out_rows.hpp"
 #include "runtime/resume/other_batch.hpp"
 #include "runtime/resume/same_results.hpp"
 #include "runtime/resume/schedule_steps.hpp"
@@ -54,6 +55,8 @@ void tell_other_keys(const JobConfig& job, const Manifest& manifest, ResumePoint
     return (difference.key.starts_with("data.") && !same_order) ||
            difference.key == "trainer.determinism.base_seed";
   });
+  if (const std::string held_out = told_held_out(differences, job, manifest.step); !held_out.empty())
+    log::warn("{}", held_out);
   point.differences = told(differences, "now", "then");
   point.warning = fmt::format(
       "{} was written with other keys: {}; going on with it{}", point.directory, point.differences,
