@@ -67,3 +67,4 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
 }
 
 }  // namespace d9d
+  if (held_ && step >= held_->step) end_job(false, held_reason());
