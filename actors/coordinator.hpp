@@ -62,6 +62,7 @@ class Coordinator final : public Actor {
   void give_up_on_events();
   void flush_tracker();
   void give_up_on_metrics();
+  void amend_checkpoint(std::uint64_t step, const std::string& state);
   void export_model();
   void tell_to_export(std::uint32_t share, std::uint32_t node);
   void publish_model();

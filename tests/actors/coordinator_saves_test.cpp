@@ -134,6 +134,29 @@ TEST_F(CoordinatorTest, AnExportUsesTheLastCheckpointThatWasReallyCommitted) {
   EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-5");
 }
 
+TEST_F(CoordinatorTest, WhatAStartMakesUpForIsAddedToTheResumedCheckpoint) {
+  std::string patch;
+  options.amend = [&](std::uint64_t step, const std::string& given) { patch = std::to_string(step) + given; };
+  form();
+  amended(5, R"({"evaluation_loss":3.0})");
+
+  EXPECT_EQ(patch, R"(5{"evaluation_loss":3.0})");
+  EXPECT_TRUE(world.heard<wire::FlushTracker>(ActorId{Role::tracker, 0}).empty())
+      << "it is no new checkpoint";
+}
+
+TEST_F(CoordinatorTest, ACheckpointThatCannotBeAmendedEndsNothing) {
+  options.amend = [](std::uint64_t, const std::string&) {
+    throw Error(ErrorKind::environment, "no space left on device");
+  };
+  form();
+  amended(5, "{}");
+  save(6);
+
+  EXPECT_EQ(commits.size(), 1U);
+  EXPECT_TRUE(stops().empty());
+}
+
 // What a failed job was writing is not lost.
 class FailureDuringASave : public CoordinatorTest {
  protected:

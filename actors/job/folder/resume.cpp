@@ -258,6 +258,18 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
   return final_dir;
 }
 
+// The manifest is replaced as a whole, so a start reads the old one or the new one.
+void amend(ProcessServices& process, StartOfRun& start, std::uint64_t step, const std::string& patch) {
+  const std::string directory = join_path(checkpoint_dir(process.job()).string(), checkpoint_name(step));
+  Manifest manifest = read_manifest(process.disk, directory);
+  nlohmann::json extra = nlohmann::json::parse(manifest.extra);
+  extra.at("ranks").at("0").merge_patch(nlohmann::json::parse(patch));
+  manifest.extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  write_text(process.disk, join_path(directory, manifest_name), to_json(manifest));
+  process.disk.sync_directory(directory);
+  start.kept.committed(step, manifest.extra);
+}
+
 }  // namespace
 
 CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptions& node,
@@ -275,6 +287,8 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
                             start] { return find_resume_point(process, hash, fresh, *start); },
       .commit = [&process, hash = node.job_hash, tag,
                  start](const CheckpointParts& parts) { return commit(process, hash, tag, *start, parts); },
+      .amend = [&process, start](std::uint64_t step,
+                                 const std::string& patch) { amend(process, *start, step, patch); },
       .discard =
           [&process, tag](std::uint64_t step) {
             process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));
