@@ -119,7 +119,7 @@ TEST_F(OwedEvaluationTest, StaysOwedWhenASignalEndsThatStartToo) {
   reduced_with({.terminates = 1});
   evaluated(2);
   reduced_with({.terminates = 1});
-  evaluation_batch(3);
+  for (const std::uint64_t loaded_ahead : {3, 4}) evaluation_batch(loaded_ahead);
 
   EXPECT_TRUE(finished());
   EXPECT_EQ(world.last<wire::RankFinished>()->getSignal(), static_cast<unsigned>(SIGTERM));
