@@ -37,8 +37,12 @@ std::string told_held_out(const std::vector<KeyDifference>& differences, const J
   for (const DataPart& part : parts_of(now.data)) {
     const Held held = held_out_by(part);
     if (held == Held::none) continue;
+    // A key of the section that is gone is another one's turn.
+    const std::string section = part.path + ".validation";
     const auto key = std::ranges::find_if(differences, [&](const KeyDifference& difference) {
-      return chooses_rows(difference.key, part.path, held);
+      const bool is_gone = difference.mine == "null" || difference.mine == "missing";
+      return !(is_gone && difference.key.starts_with(section)) &&
+             chooses_rows(difference.key, part.path, held);
     });
     if (key == differences.end()) continue;
     return fmt::format(
