@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint32_t first_epoch = 1;
 constexpr std::chrono::seconds cause_timeout{1};  // from a broken connection to the news of a lost node
 constexpr std::chrono::seconds say_that_it_waits{30};
+constexpr std::chrono::seconds states_timeout{2};  // from a failure to the states of a checkpoint under way
 
 // Adds to the text of a refused start the keys that differ, because they are often the reason.
 std::string with_differences(const std::string& refusal, const ResumePoint& resume) {
@@ -140,6 +141,8 @@ void Coordinator::tick(wire::Tick::Reader message) {
       return give_up_on_events();
     case tracker_deadline:
       return give_up_on_metrics();
+    case save_deadline:
+      return give_up_on_save();
     case export_deadline:
       return give_up_on_export();
     case trace_deadline:
@@ -193,6 +196,7 @@ void Coordinator::peer_down(wire::PeerDown::Reader message) {
 }
 
 void Coordinator::failed(wire::Failed::Reader message) {
+  if (held_) return;  // the first failure is the cause
   const bool input = message.getKind() == wire::Failed::Kind::INPUT;
   std::string text = input ? failure_text(message) : and_next_start(failure_text(message));
   if (message.getKind() == wire::Failed::Kind::ENVIRONMENT && roster_.members().size() > 1) {
@@ -203,7 +207,28 @@ void Coordinator::failed(wire::Failed::Reader message) {
     return set_timer(cause_deadline, cause_timeout);
   }
   if (input && nodes_ready_.empty()) return end_job(false, with_differences(text, resume_), true);
-  end_job(false, text);
+  fail(message);
+}
+
+// The other actors of the job go on, so a checkpoint that is being written becomes whole: what it holds was copied
+// before the failure. Those who write it are not waited for.
+void Coordinator::fail(const wire::Failed::Reader& message) {
+  const std::string actor = message.getActor();
+  const bool writes = actor.starts_with("checkpoint_writer") || actor.starts_with("tracker");
+  held_ = {failure_text(message), message.getKind() == wire::Failed::Kind::INPUT,
+           saves_.newest().value_or(0)};
+  if (phase_ != JobPhase::training || writes || !saves_.newest()) return end_job(false, held_reason());
+  log::warn("{} The job ends when its checkpoint of step {} is written", held_->cause, held_->step);
+  set_timer(save_deadline, states_timeout);
+}
+
+std::string Coordinator::held_reason() const {
+  return held_->is_input ? held_->cause : and_next_start(held_->cause);
+}
+
+// A rank that has not copied its state by now may be the one that failed.
+void Coordinator::give_up_on_save() {
+  if (held_ && !saves_.has_all_states(held_->step)) end_job(false, held_reason());
 }
 
 // Adds what a new start will do. Before training nothing was lost, so there is nothing to add.

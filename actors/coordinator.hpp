@@ -5,6 +5,7 @@
 //       ModelExported TraceWritten Signalled Tick    says Refused Welcome StartTraining CheckpointCommitted
 //       FlushEvents FlushTracker ExportModel FlushTrace Publish StopNode
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -55,9 +56,13 @@ class Coordinator final : public Actor {
   void give_up_gathering();
   void commit_when_complete(std::uint64_t step);
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);
+  void fail(const wire::Failed::Reader& message);
+  std::string held_reason() const;
+  void give_up_on_save();
   void give_up_on_events();
   void flush_tracker();
   void give_up_on_metrics();
+  void amend_checkpoint(std::uint64_t step, const std::string& state);
   void export_model();
   void tell_to_export(std::uint32_t share, std::uint32_t node);
   void publish_model();
@@ -83,7 +88,14 @@ class Coordinator final : public Actor {
   std::string ended_;     // why an actor or evaluation.stop_after ended the job; empty: neither did
   std::uint64_t stop_step_ = 0, last_step_ = 0;
   Ending ending_;
-  std::string failure_;                     // the first failure; a lost node may still explain it better
+  std::string failure_;  // the first failure; a lost node may still explain it better
+  // A failure that ends the job as soon as the checkpoint of `step` is concluded.
+  struct HeldFailure {
+    std::string cause;
+    bool is_input = false;
+    std::uint64_t step = 0;
+  };
+  std::optional<HeldFailure> held_;
   std::set<std::uint32_t> gone_, staying_;  // nodes that ended too early; nodes told to stop that still run
   ResumePoint resume_;
   std::set<int> nodes_ready_, ranks_finished_, events_heard_;  // the last one counts own actors

@@ -33,6 +33,7 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   if (message.getEnded().size() > 0) ended_ = message.getEnded().cStr();
   if (static_cast<int>(ranks_finished_.size()) < options_.world_size) return;
   if (phase_ >= JobPhase::telling_events) return;
+  if (held_) return end_job(false, held_reason());
   last_step_ = message.getStep();
   if (options_.own_actors == 0) return flush_tracker();
   // A job may be over before its actors have handled the first step, and the run's numbers must
@@ -204,8 +205,10 @@ void Coordinator::conclude_job() {
                                                       : "the last one is " + last_checkpoint_));
 }
 
-void Coordinator::end_job(bool ok, const std::string& reason, bool input_error, int exit_code) {
+void Coordinator::end_job(bool ok, const std::string& given, bool input_error, int exit_code) {
   if (phase_ >= JobPhase::rescuing) return;
+  // What comes while a failure is held may follow from it.
+  const std::string reason = held_ && exit_code == 0 ? held_reason() : given;
   const bool began = phase_ >= JobPhase::training;
   const bool rescues = began && phase_ < JobPhase::tracing && !ok && exit_code == 0 && options_.trace;
   phase_.become(rescues ? JobPhase::rescuing : JobPhase::ending);

@@ -28,9 +28,11 @@ struct CoordinatorOptions {
   std::chrono::milliseconds join_timeout{600'000};
   std::function<ResumePoint()> find_resume_point;
   std::function<std::string(const CheckpointParts&)> commit;  // returns the directory
-  std::function<void(std::uint64_t)> discard;                 // the checkpoint after this step
-  std::function<void()> make_room;  // called when the disk is full; unset: nothing may be removed
-  std::string export_to;            // empty = no export
+  // Merges a JSON patch (RFC 7396) into what rank 0 keeps in the committed checkpoint of a step.
+  std::function<void(std::uint64_t, const std::string& patch)> amend;
+  std::function<void(std::uint64_t)> discard;  // the checkpoint after this step
+  std::function<void()> make_room;             // called when the disk is full; unset: nothing may be removed
+  std::string export_to;                       // empty = no export
   std::function<std::string(const std::string& last)>
       choose_export;  // returns the checkpoint to export; unset: the last one
   std::chrono::milliseconds export_timeout{3'600'000};

@@ -14,6 +14,7 @@ void Coordinator::shard_written(wire::ShardWritten::Reader message) {
 }
 
 void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
+  if (message.getAmends()) return amend_checkpoint(message.getStep(), message.getState());
   const bool first = saves_.rank_state(message.getStep(), static_cast<int>(message.getRank()),
                                        message.getNextSample(), message.getState());
   if (first) {
@@ -21,6 +22,17 @@ void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
                              [&](wire::FlushTracker::Builder ask) { ask.setStep(message.getStep()); });
   }
   commit_when_complete(message.getStep());
+}
+
+void Coordinator::amend_checkpoint(std::uint64_t step, const std::string& state) {
+  try {
+    options_.amend(step, state);
+  } catch (const Error& error) {
+    log::warn(
+        "the evaluation after step {} is not in its checkpoint, and the next start from there makes it "
+        "again: {}",
+        step, error.what());
+  }
 }
 
 void Coordinator::tracker_flushed(wire::TrackerFlushed::Reader message) {
@@ -64,6 +76,7 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
                                       committed.setFailure(failure);
                                     });
   }
+  if (held_ && step >= held_->step) end_job(false, held_reason());
 }
 
 }  // namespace d9d

@@ -36,10 +36,14 @@ struct ShardWritten {
 struct CheckpointState {
   # Trainer -> Coordinator, when MetricState has come: the part of the checkpoint that is not tensors. Reply:
   # CheckpointCommitted, when all ranks have reported. Repeated by a rank: replaces its earlier one.
+  # With `amends`, from rank 0 before the first step of a start: what the resumed checkpoint of `step` still lacked,
+  # because a signal ended the run before its evaluation. No reply; if the disk refuses, the checkpoint stays as it was
+  # and the next start makes up for it again.
   step @0 :UInt64;
   rank @1 :Int32;
   nextSample @2 :UInt64;   # data cursor in global samples after `step`
   state @3 :Text;          # JSON: metrics, the state of the task and of a stream of data, tokens so far
+  amends @4 :Bool;         # `state` is a merge patch (RFC 7396) to what rank 0 keeps in the committed checkpoint
 }
 
 struct CheckpointCommitted {

@@ -72,23 +72,29 @@ void StepLoop::start_training(wire::StartTraining::Reader message) {
   });
   options_.events->tell(events::Ready{current_});
   publish<events::Ready>();
+  asked_for_ = loaded_ = current_ - 1;
+  makes_up_ = owes_work();
+  if (!makes_up_) return begin_steps();
+  set_step(--current_);
+  if (options_.rank == 0) log::info("first comes what the run before left undone after step {}", current_);
+  arm_deadline();
+  conclude_step();
+}
+
+void StepLoop::begin_steps() {
+  current_ = first_step_;
+  set_step(current_);
   if (!options_.ended_before.empty()) {
     if (options_.rank == 0)
       log::warn(
           "this run was ended after step {} and trains no further ({}). To train on, set "
           "trainer.checkpointing.resume_ended: true",
           current_ - 1, options_.ended_before);
-    return end_step();
-  }
-  if (current_ > options_.total_steps) {
+  } else if (current_ > options_.total_steps) {
     log::info("the checkpoint is at step {} and the job has {}: nothing left to {}", current_ - 1,
               counted(options_.total_steps, "step"), kind_.verb);
-    return end_step();
   }
-  state_.become(StepState::waiting);
-  asked_for_ = loaded_ = current_ - 1;
-  ask_for_batches();
-  arm_deadline();
+  go_on_after(current_ - 1);
 }
 
 // Asks for the batches of this step and of the steps that may be loaded ahead.
@@ -222,19 +228,22 @@ void StepLoop::reduce_over_world(const StepReduction& reduction) {
 // Each piece of work between two steps returns here when it is done. The order is the same on all ranks.
 void StepLoop::conclude_step() {
   state_.become(StepState::concluding);
-  if (!begin_work_after_step()) end_step();
+  if (begin_work_after_step()) return;
+  if (!std::exchange(makes_up_, false)) return end_step();
+  keep_what_was_owed();
+  save_due_ = false;  // the resumed checkpoint is that of this step
+  begin_steps();
 }
 
 void StepLoop::end_step() {
-  const bool made = current_ <= options_.total_steps;
-  const std::uint64_t done = made ? current_ : current_ - 1;
-  if (made) {
-    const bool asked = std::exchange(save_due_, false);
-    if (asked || options_.checkpoint_due(done))
-      snapshot_wanted_ =
-          DueSave{done, next_sample_, tokens_total_, skipped_updates(), computed_.stream_state};
-    ++current_;
-  }
+  const bool asked = std::exchange(save_due_, false);
+  if (asked || options_.checkpoint_due(current_))
+    snapshot_wanted_ =
+        DueSave{current_, next_sample_, tokens_total_, skipped_updates(), computed_.stream_state};
+  go_on_after(current_++);
+}
+
+void StepLoop::go_on_after(std::uint64_t done) {
   const bool goes_on = done < last_step_;
   state_.become(goes_on ? StepState::waiting : StepState::finishing);
   goes_on ? ask_for_batches() : cancel_rollouts();
@@ -271,7 +280,7 @@ void StepLoop::finish_when_done() {
 
 void StepLoop::arm_deadline(bool links_are_new) {
   const auto timeout =
-      links_are_new || current_ == first_step_ ? options_.first_step_timeout : options_.step_timeout;
+      links_are_new || current_ <= first_step_ ? options_.first_step_timeout : options_.step_timeout;
   tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) {
     tick.setKind(step_deadline);
     tick.setValue(current_);

@@ -58,6 +58,10 @@ class StepLoop : public Actor {
   virtual std::vector<StepReduction> reductions_of(
       const StepTotals& mine) const = 0;                  // over all ranks, a sum first
   virtual bool begin_work_after_step() { return false; }  // true: it has, and conclude_step() follows
+  // Before the first step of a start: whether the run before ended without work that was due after its last step;
+  // begin_work_after_step() then begins it. keep_what_was_owed() is called when no more of it follows.
+  virtual bool owes_work() const { return false; }
+  virtual void keep_what_was_owed() {}
   // Before a step begins. True: the model writes texts that the Loader needs, and advance() follows.
   virtual bool begin_rollouts() { return false; }
   virtual void cancel_rollouts() {}  // no step follows
@@ -99,19 +103,24 @@ class StepLoop : public Actor {
   std::optional<std::uint64_t> applying_;  // the step whose update has no answer yet, while the next one runs
   StepRequests requests_;
   SignalWishes wishes_;
-  int stop_signal_ = 0;    // why the last step is the last; 0: not because of a signal
-  bool save_due_ = false;  // a wish: a checkpoint follows this step, whatever the period says
+  std::uint64_t last_step_;  // the job's last one, or the one after which all ranks agreed to stop
+  int stop_signal_ = 0;      // why the last step is the last; 0: not because of a signal
+  bool save_due_ = false;    // a wish: a checkpoint follows this step, whatever the period says
   ListenedTo listened_to_;
   std::int64_t step_begin_ns_ = 0;
   std::optional<DueSave> snapshot_in_flight_;  // at most one checkpoint is being written
+  bool makes_up_ = false;  // for work that the run before owes; the step is the resumed one
+  bool ended_ = false;     // why the last step is the last: an actor or an evaluation ended the job
 
  private:
+  void begin_steps();
   void ask_for_batches();
   void begin(const LoadedBatch& batch);
   bool is_followed();
   bool waits_for_trackers() const;
   void pass_on_end();
   void end_step();
+  void go_on_after(std::uint64_t done);
   void tell_records();
   void record_step(std::int64_t now_ns);
   void write_trace_when_due();
@@ -124,9 +133,8 @@ class StepLoop : public Actor {
   void arm_deadline(bool links_are_new = false);
 
   const Kind kind_;
-  std::uint64_t first_step_ = 0;  // of this start
-  std::uint64_t shown_ = 0;       // the last step whose numbers the trackers have, if they say so
-  std::uint64_t last_step_;       // the job's last one, or the one after which all ranks agreed to stop
+  std::uint64_t first_step_ = 0;              // of this start
+  std::uint64_t shown_ = 0;                   // the last step whose numbers the trackers have, if they say so
   std::uint64_t asked_for_ = 0, loaded_ = 0;  // the last step whose batch was asked for, and whose batch came
   std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
   LoadedBatch computed_;                      // the batch in work
@@ -134,7 +142,6 @@ class StepLoop : public Actor {
   // The sample after the step; the reductions asked for and the tokens so far.
   std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;
   bool data_ends_ = false;  // the newest loaded batch is the last one that the data gives
-  bool ended_ = false;      // why the last step is the last: an actor or an evaluation ended the job
   bool sleep_due_ = false;  // a wish: all ranks sleep after this step
   FollowingActors actors_;
   std::uint32_t steps_track_ = 0;

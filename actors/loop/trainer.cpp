@@ -48,6 +48,7 @@ Trainer::Trainer(World& world, TrainerOptions options)
   }
   if (training_.lr_factor_wanted) requests_.scale_learning_rate(*training_.lr_factor_wanted);
   if (training_.evaluation) evaluation_.emplace(*training_.evaluation, evaluation_actions());
+  requests_.take_over(training_.owed.texts, training_.owed.texts_due, options_.rank == 0);
 }
 
 void Trainer::behavior(Handlers& handlers) {
@@ -166,28 +167,48 @@ void Trainer::step_applied(wire::StepApplied::Reader message) {
 }
 
 void Trainer::metric_state(wire::MetricState::Reader message) {
-  // Copied now: the next step may change the factor before the states of own actors have come.
-  lr_factor_kept_ = requests_.lr_factor();
+  const std::uint64_t step = message.getStep();
+  kept_ = {.lr_factor = requests_.lr_factor()};
+  if (evaluation_) {
+    kept_.stopping = training_.evaluation->stopping;
+    kept_.evaluation_loss = evaluation_->loss_after(step);
+    kept_.evaluation_metric = metric_after(step);
+    kept_.owes_evaluation = evaluation_->owed(step);
+  }
   StepLoop::metric_state(message);
 }
 
-std::string Trainer::state_after(std::uint64_t step) const {
-  const auto loss = evaluation_ ? evaluation_->loss_after(step) : std::nullopt;
+std::string Trainer::state_after(std::uint64_t /*step*/) const {
+  const auto& loss = kept_.evaluation_loss;
   return (requests_.roll_backs() > 0 ? fmt::format(R"(,"roll_backs":{})", requests_.roll_backs()) : "") +
          (loss ? fmt::format(R"(,"evaluation_loss":{})", *loss) : "");
 }
 
 void Trainer::add_state_of_rank_0(nlohmann::json& state) const {
-  if (lr_factor_kept_ != 1) state["lr_factor"] = lr_factor_kept_;
+  if (kept_.lr_factor != 1) state["lr_factor"] = kept_.lr_factor;
   // The actor's state says that it has asked for this factor, but the ranks agree on it only
   // with the next step.
-  if (requests_.asked_lr_factor() != lr_factor_kept_) state["lr_factor_wanted"] = requests_.asked_lr_factor();
-  if (training_.evaluation && training_.evaluation->stopping)
-    state["early_stopping"] = training_.evaluation->stopping->state();
-  if (compared_ && compared_->first == snapshot_in_flight_->step)
-    state["evaluation_metric"] = {{"name", training_.evaluation->metric},
-                                  {"value", compared_->second},
-                                  {"higher_is_better", training_.evaluation->higher_is_better}};
+  if (requests_.asked_lr_factor() != kept_.lr_factor) state["lr_factor_wanted"] = requests_.asked_lr_factor();
+  if (kept_.stopping) state["early_stopping"] = kept_.stopping->state();
+  add_metric(state, kept_.evaluation_metric);
+  OwedWork owed{.evaluation = kept_.owes_evaluation};
+  // No step follows, so what is asked by now was asked after this step or before.
+  if (stop_signal_ != 0 && snapshot_in_flight_->step == last_step_) {
+    owed.texts = requests_.unserved();
+    owed.texts_due = requests_.num_due();
+  }
+  if (auto json = to_json(owed, options_.actor_names); !json.empty()) state["owed"] = std::move(json);
+}
+
+std::optional<double> Trainer::metric_after(std::uint64_t step) const {
+  return compared_ && compared_->first == step ? std::optional(compared_->second) : std::nullopt;
+}
+
+void Trainer::add_metric(nlohmann::json& state, std::optional<double> value) const {
+  if (!value) return;
+  state["evaluation_metric"] = {{"name", training_.evaluation->metric},
+                                {"value", *value},
+                                {"higher_is_better", training_.evaluation->higher_is_better}};
 }
 
 }  // namespace d9d

@@ -41,6 +41,12 @@ class Trainer final : public StepLoop {
   std::vector<std::uint64_t> skipped_updates() const override { return step_end_.skipped_by_update(); }
   std::string state_after(std::uint64_t step) const override;
   void add_state_of_rank_0(nlohmann::json& state) const override;
+  std::optional<double> metric_after(std::uint64_t step) const;
+  void add_metric(nlohmann::json& state, std::optional<double> value) const;
+  bool owes_work() const override;
+  void keep_what_was_owed() override;
+  bool evaluation_is_due() const;
+  void say_what_is_left() const;
   void hook_gradients(const StepTotals& sums);
   void collect_metrics_when_due(const StepTotals& totals);
   void apply(const StepResult& result);
@@ -65,7 +71,7 @@ class Trainer final : public StepLoop {
   std::optional<RankWishes> agreed_;         // summed over all ranks, once this step has reduced them
   std::optional<EvaluationRun> evaluation_;  // set if the job evaluates
   std::optional<std::pair<std::uint64_t, double>> compared_;  // step and metric of the last evaluation
-  double lr_factor_kept_ = 1;                                 // for the checkpoint in flight
+  KeptWithCheckpoint kept_;                                   // for the checkpoint in flight
   std::optional<TextRequest> rollouts_part_;                  // while further prompts of a step come
   std::deque<WantedRollouts> rollouts_;                       // that the Loader waits for
   bool rollouts_progress_ = false;                            // some were written since the last look

@@ -93,10 +93,7 @@ void Trainer::evaluated(wire::ValuesReduced::Reader message) {
 void Trainer::finish_evaluation() {
   const std::int64_t now = world().clock.now_ns();
   step_begin_ns_ = now;  // the next step's time does not count it
-  if (!evaluation_->whole()) {
-    if (options_.rank == 0) log::warn("the signal cut the evaluation after step {} short", current_);
-    return conclude_step();
-  }
+  if (!evaluation_->whole()) return conclude_step();
   const double loss = evaluation_->loss();
   if (options_.rank == 0) {
     tell<wire::EvaluationFinished>({Role::tracker, 0}, [&](wire::EvaluationFinished::Builder finished) {

@@ -2,6 +2,7 @@
 // make texts with the model that trains, end the job, change the learning rate. And those of the Loader before a step
 // begins: rollouts.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "actors/loop/trainer.hpp"
 #include "actors/notes/recorded_value.hpp"
@@ -48,19 +49,68 @@ void Trainer::scale_learning_rate(wire::ScaleLearningRate::Reader message) {
   requests_.scale_learning_rate(message.getFactor());
 }
 
-// The order is the same on all ranks.
+// The order is the same on all ranks. What a signal leaves out is kept in the checkpoint that it asks for, and the next
+// start makes it.
 bool Trainer::begin_work_after_step() {
   const bool goes_on = stop_signal_ == 0;
   if (requests_.restore()) {
     restore();
-  } else if (evaluation_ && goes_on && evaluation_->due(current_)) {
+  } else if (goes_on && evaluation_is_due()) {
     evaluate();
   } else if (requests_.texts_due() && goes_on) {
     make_texts();
   } else {
+    if (!goes_on && options_.rank == 0) say_what_is_left();
     return false;
   }
   return true;
+}
+
+bool Trainer::evaluation_is_due() const {
+  return evaluation_ && evaluation_->due(current_) && (!makes_up_ || training_.owed.evaluation);
+}
+
+void Trainer::say_what_is_left() const {
+  const bool evaluation =
+      evaluation_ && evaluation_->owed(current_) && (!makes_up_ || training_.owed.evaluation);
+  if (!evaluation && !requests_.texts_due()) return;
+  log::warn("the signal came before the end of {} after step {}: {}",
+            evaluation ? "the evaluation" : "the texts", current_,
+            options_.saves ? "the next start makes up for it"
+                           : "it is lost, because checkpointing is off (trainer.checkpointing.period_steps)");
+}
+
+bool Trainer::owes_work() const {
+  const bool evaluation =
+      training_.owed.evaluation && evaluation_ && evaluation_->due(*options_.resumed_step);
+  return evaluation || requests_.texts_due();
+}
+
+// The rest of the checkpoint is as it was, so only what rank 0 keeps is written anew.
+void Trainer::keep_what_was_owed() {
+  if (options_.rank != 0) return;
+  nlohmann::json state = nlohmann::json::object();
+  const bool evaluated = training_.owed.evaluation && evaluation_ && evaluation_->made(current_);
+  if (evaluated) {
+    state["owed"]["evaluation"] = nullptr;
+    if (const auto loss = evaluation_->loss_after(current_)) state["evaluation_loss"] = *loss;
+    if (const auto& stopping = training_.evaluation->stopping) state["early_stopping"] = stopping->state();
+    if (ended_) state["ended"] = requests_.why_it_ends();
+    add_metric(state, metric_after(current_));
+  }
+  const OwedWork& owed = training_.owed;
+  if (owed.texts_due > 0 && !requests_.texts_due()) {
+    const auto served = static_cast<std::ptrdiff_t>(owed.texts_due);
+    const OwedWork rest{.texts = {owed.texts.begin() + served, owed.texts.end()}};
+    state["owed"]["texts"] = to_json(rest, options_.actor_names).value("texts", nlohmann::json());
+  }
+  if (state.empty()) return;
+  tell<wire::CheckpointState>({Role::coordinator, 0}, [&](wire::CheckpointState::Builder amended) {
+    amended.setStep(current_);
+    amended.setRank(0);
+    amended.setState(state.dump());
+    amended.setAmends(true);
+  });
 }
 
 void Trainer::restore() {

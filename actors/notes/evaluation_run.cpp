@@ -72,9 +72,12 @@ double EvaluationRun::loss() const {
   return is_number ? mean : std::numeric_limits<double>::quiet_NaN();  // `mean` may print as -nan
 }
 
+bool EvaluationRun::made(std::uint64_t step) const {
+  return step_ == step && whole() && reduced_ == last_;
+}
+
 std::optional<double> EvaluationRun::loss_after(std::uint64_t step) const {
-  const bool over = whole() && reduced_ == last_;
-  if (step_ != step || !over || !std::isfinite(loss())) return std::nullopt;
+  if (!made(step) || !std::isfinite(loss())) return std::nullopt;
   return loss();
 }
 

@@ -66,6 +66,10 @@ class EvaluationRun {
   bool take_progress() { return std::exchange(progress_, false); }
 
   bool whole() const { return last_ == options_.batches; }
+  // True when the last evaluation followed `step` and was whole.
+  bool made(std::uint64_t step) const;
+  // True when one is due after `step` and was not made, because a signal ended the run before it or within it.
+  bool owed(std::uint64_t step) const { return options_.due(step) && !made(step); }
   double loss() const;  // weighted mean; NaN when nothing counts
   double weight() const { return sums_.weight_sum; }
   // The loss, if the last evaluation followed `step`, was whole and its loss is a number.

@@ -53,7 +53,8 @@ enum JobTimer : std::uint32_t {
   tracker_deadline = 5,
   still_waiting = 6,  // to log who is missing
   export_deadline = 7,
-  events_deadline = 8  // for own actors that are late
+  events_deadline = 8,  // for own actors that are late
+  save_deadline = 9     // for the states of ranks, in a checkpoint that a failed job still writes
 };
 
 }  // namespace d9d

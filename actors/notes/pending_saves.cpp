@@ -34,8 +34,16 @@ bool PendingSaves::complete(std::uint64_t step) const {
   const auto found = saves_.find(step);
   if (found == saves_.end()) return false;
   const Save& save = found->second;
-  return save.shards == world_size_ && save.tracker &&
-         static_cast<int>(save.parts.rank_states.size()) == world_size_;
+  return save.shards == world_size_ && save.tracker && has_all_states(step);
+}
+
+std::optional<std::uint64_t> PendingSaves::newest() const {
+  return saves_.empty() ? std::nullopt : std::optional(saves_.rbegin()->first);
+}
+
+bool PendingSaves::has_all_states(std::uint64_t step) const {
+  const auto found = saves_.find(step);
+  return found != saves_.end() && static_cast<int>(found->second.parts.rank_states.size()) == world_size_;
 }
 
 PendingSaves::Save PendingSaves::take(std::uint64_t step) {

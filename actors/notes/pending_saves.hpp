@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,10 @@ class PendingSaves {
   // True when all ranks' shards and states are here and the tracker's files hold all numbers up to the step.
   bool complete(std::uint64_t step) const;
   Save take(std::uint64_t step);
+  // The newest one that is not complete.
+  std::optional<std::uint64_t> newest() const;
+  // True when all ranks' states are here: each has copied what it saves, and only disks are waited for.
+  bool has_all_states(std::uint64_t step) const;
 
  private:
   Save& of(std::uint64_t step);

@@ -86,4 +86,20 @@ void StepRequests::texts_made() {
   texts_.erase(++made_);
 }
 
+// Only rank 0 counts, because ranks sum their counts.
+void StepRequests::take_over(std::vector<RequestedTexts> texts, std::uint64_t due, bool is_rank_0) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    texts[i].number = i + 1;
+    texts_[i + 1] = std::move(texts[i]);
+  }
+  if (is_rank_0) numbered_ = texts.size();
+  agreed_ = due;
+}
+
+std::vector<RequestedTexts> StepRequests::unserved() const {
+  std::vector<RequestedTexts> texts;
+  for (const auto& [number, each] : texts_) texts.push_back(each);
+  return texts;
+}
+
 }  // namespace d9d

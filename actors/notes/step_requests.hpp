@@ -59,6 +59,9 @@ class StepRequests {
   // Rank 0 takes a number for a request for texts.
   std::uint64_t next_number() { return ++numbered_; }
   void add(RequestedTexts texts) { texts_[texts.number] = std::move(texts); }
+  // Called on every rank at a start: requests that the run before has not served. All ranks had agreed on the first
+  // `due` of them.
+  void take_over(std::vector<RequestedTexts> texts, std::uint64_t due, bool is_rank_0);
   // Asks rank 0 to end the job; the first reason counts.
   void end(const std::string& reason);
   void scale_learning_rate(double factor) { wanted_lr_factor_ = asked_lr_factor_ = factor; }
@@ -75,6 +78,9 @@ class StepRequests {
   // The next request to serve; null: it has not reached this rank yet.
   const RequestedTexts* next_texts() const;
   void texts_made();
+  // What is not served, in order, and on how many of them all ranks have agreed; rank 0.
+  std::vector<RequestedTexts> unserved() const;
+  std::uint64_t num_due() const { return agreed_ - made_; }
 
   std::uint64_t roll_backs() const { return roll_backs_; }
   bool ends() const { return ends_; }

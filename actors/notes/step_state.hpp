@@ -61,6 +61,7 @@ inline constexpr auto step_transitions = [] {
   return std::to_array<Transition<StepState>>({
       {starting, "StartTraining", waiting},
       {starting, "StartTraining, and no step is left", finishing},
+      {starting, "StartTraining, and the run before owes work of its last step", concluding},
       {waiting, "BatchReady, and no due checkpoint waits for the one before", computing},
       {computing, "StepComputed", following},
       {following,

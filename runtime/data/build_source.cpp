@@ -31,11 +31,11 @@ Source build(const TextDataConfig& config, const SourceNeeds& needs) {
 
 Source build(const TokensDataConfig& config, const SourceNeeds& needs) {
   const RowChoiceConfig rows = row_choice_of(config);
-  if (rows.is_all()) return std::make_shared<TokensSource>(config, needs.ids_below);
+  const TokensLimits limits{needs.ids_below, needs.classes_below};
+  if (rows.is_all()) return std::make_shared<TokensSource>(config, limits);
   TokensDataConfig all = config;  // shuffled are those that are chosen
   all.shuffle = false;
-  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, needs.ids_below), rows,
-                                         config.shuffle);
+  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, limits), rows, config.shuffle);
 }
 
 Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {

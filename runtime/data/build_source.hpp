@@ -17,6 +17,8 @@ struct SourceNeeds {
   // The size of the model's vocabulary, where it is known. An id that is not below it is an input
   // error: when the source is built or, for files of ids, when the id is read.
   std::optional<std::int64_t> ids_below{};
+  // How many classes the labels of a classifier choose from.
+  std::optional<std::int64_t> classes_below{};
   // Keeps or drops the tokens after the last whole row, where samples are rows of a stream.
   // Evaluation and inference keep them.
   RestOfRows rest = RestOfRows::left_out;

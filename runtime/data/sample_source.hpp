@@ -68,8 +68,8 @@ class SampleSource {
   // Returns the rows of files that a sample was made of, in order, or an empty list where the
   // source does not know them. File names live as long as the source.
   virtual std::vector<RowPlace> places_of(std::uint64_t /*index*/) const { return {}; }
-  // Looks for ids that the model does not have in samples that have not been read yet; throws the
-  // error of at(). Nothing: the source cannot hold such ids.
+  // Looks through samples that have not been read yet, for ids that the model does not have and for whatever else at()
+  // refuses; throws the error of at(). Nothing: all was looked at when the source was built.
   virtual std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const { return std::nullopt; }
   // Opens the samples of a source that gives them one after another and refuses at(), as is_stream() says.
   virtual std::shared_ptr<SampleStream> open_stream() const { return nullptr; }

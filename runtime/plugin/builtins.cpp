@@ -323,12 +323,14 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
     return std::make_shared<PluginSource>(own.name, registry.make_source(own.name, own.options, context),
                                           context.ids_below, job.collation.has_value());
   };
-  return masked_for(job.task, loaded, context,
-                    build_source(data, {.base_seed = context.seed,
-                                        .ids_below = context.ids_below,
-                                        .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
-                                        .wishes = {.with_places = job.inference.has_value(), .share = share},
-                                        .make_own = make_own}));
+  return masked_for(
+      job.task, loaded, context,
+      build_source(data, {.base_seed = context.seed,
+                          .ids_below = context.ids_below,
+                          .classes_below = loaded.model ? num_classes(job, *loaded.model) : std::nullopt,
+                          .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                          .wishes = {.with_places = job.inference.has_value(), .share = share},
+                          .make_own = make_own}));
 }
 
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job) {

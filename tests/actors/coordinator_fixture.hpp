@@ -95,6 +95,13 @@ class CoordinatorTest : public ::testing::Test {
       message.setState("state " + std::to_string(rank));
     });
   }
+  void amended(std::uint64_t step, const std::string& patch) {
+    world.say<wire::CheckpointState>(coordinator_id, [&](wire::CheckpointState::Builder message) {
+      message.setStep(step);
+      message.setState(patch);
+      message.setAmends(true);
+    });
+  }
   void tracker(std::uint64_t step) {
     world.say<wire::TrackerFlushed>(coordinator_id,
                                     [&](wire::TrackerFlushed::Builder message) { message.setStep(step); });

@@ -7,6 +7,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using namespace test;
 
 TEST_F(CoordinatorTest, CommitsOnlyWhenAllShardsStatesAndTheTrackerAreIn) {
@@ -131,6 +132,111 @@ TEST_F(CoordinatorTest, AnExportUsesTheLastCheckpointThatWasReallyCommitted) {
   finish_all();
 
   EXPECT_EQ(std::string(world.last<wire::ExportModel>()->getCheckpoint()), "save-5");
+}
+
+TEST_F(CoordinatorTest, WhatAStartMakesUpForIsAddedToTheResumedCheckpoint) {
+  std::string patch;
+  options.amend = [&](std::uint64_t step, const std::string& given) { patch = std::to_string(step) + given; };
+  form();
+  amended(5, R"({"evaluation_loss":3.0})");
+
+  EXPECT_EQ(patch, R"(5{"evaluation_loss":3.0})");
+  EXPECT_TRUE(world.heard<wire::FlushTracker>(ActorId{Role::tracker, 0}).empty())
+      << "it is no new checkpoint";
+}
+
+TEST_F(CoordinatorTest, ACheckpointThatCannotBeAmendedEndsNothing) {
+  options.amend = [](std::uint64_t, const std::string&) {
+    throw Error(ErrorKind::environment, "no space left on device");
+  };
+  form();
+  amended(5, "{}");
+  save(6);
+
+  EXPECT_EQ(commits.size(), 1U);
+  EXPECT_TRUE(stops().empty());
+}
+
+// What a failed job was writing is not lost.
+class FailureDuringASave : public CoordinatorTest {
+ protected:
+  void SetUp() override { form(); }
+  void fail(const std::string& actor, const std::string& text = "row 30 is odd") {
+    world.say<wire::Failed>(coordinator_id,
+                            [&](wire::Failed::Builder failed) {
+                              failed.setKind(wire::Failed::Kind::INPUT);
+                              failed.setActor(actor);
+                              failed.setText(text);
+                            },
+                            {Role::node, 0});
+  }
+  void copy_all(std::uint64_t step) {
+    for (const int rank : {0, 1, 2}) state(step, rank);
+  }
+  void write_all(std::uint64_t step) {
+    for (const int rank : {0, 1, 2}) shard(step, rank);
+    tracker(step);
+  }
+};
+
+TEST_F(FailureDuringASave, EndsTheJobWhenTheCheckpointIsCommitted) {
+  copy_all(5);
+  fail("loader 1");
+  fail("trainer 0", "what follows from it");
+  world.after(std::chrono::seconds(60));  // a slow disk
+  EXPECT_TRUE(stops().empty());
+
+  write_all(5);
+
+  EXPECT_EQ(commits.size(), 1U);
+  ASSERT_FALSE(stops().empty());
+  EXPECT_TRUE(stops().at(0)->getFailed());
+  EXPECT_THAT(std::string(stops().at(0)->getReason()),
+              AllOf(HasSubstr("row 30 is odd"), Not(HasSubstr("follows"))));
+}
+
+TEST_F(FailureDuringASave, EndsTheJobAlsoWhenTheCheckpointIsGivenUp) {
+  copy_all(5);
+  fail("loader 1");
+  disk_full = true;
+  write_all(5);
+
+  EXPECT_TRUE(commits.empty());
+  ASSERT_FALSE(stops().empty());
+}
+
+// Perhaps it is the rank that failed.
+TEST_F(FailureDuringASave, DoesNotWaitLongForARankThatHasNotCopiedItsState) {
+  state(5, 0);
+  fail("rank_executor 1");
+  EXPECT_TRUE(stops().empty());
+
+  world.after(std::chrono::seconds(3));
+
+  ASSERT_FALSE(stops().empty());
+}
+
+TEST_F(FailureDuringASave, OfWhatWritesItEndsTheJobAtOnce) {
+  copy_all(5);
+  fail("checkpoint_writer 0");
+
+  EXPECT_FALSE(stops().empty());
+}
+
+TEST_F(FailureDuringASave, IsNoSuccessWhenAllRanksFinishMeanwhile) {
+  copy_all(5);
+  fail("user 0");
+  for (const int rank : {0, 1, 2}) finish(rank);
+
+  ASSERT_FALSE(stops().empty());
+  EXPECT_TRUE(stops().at(0)->getFailed());
+}
+
+TEST_F(FailureDuringASave, WithoutOneEndsTheJobAtOnce) {
+  save(5);
+  fail("loader 1");
+
+  EXPECT_FALSE(stops().empty());
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <fstream>
+#include <iterator>
 
 #include "tests/support/curve_test.hpp"
 #include "tests/support/npy_file.hpp"
@@ -114,6 +117,71 @@ TEST_F(Evaluation, GoesOnAfterAResume) {
   run_in_halves("halves", words, words);
 
   EXPECT_EQ(job_.values("halves", "evaluation/loss"), job_.values("through", "evaluation/loss"));
+}
+
+// Signals within evaluations and before them; each start goes on where the one before was stopped.
+class OwedEvaluation : public Evaluation {
+ protected:
+  OwedEvaluation() { write_samples("many.npy", 400); }
+  // The learning rate becomes far too high, so an early checkpoint is the best and evaluations end the job.
+  static Words words(const std::string& run) {
+    return named(run) + set("trainer.checkpointing", "{period_steps: 2, num_to_keep: 1}") +
+           set("export", "best") + set("export_to", "model_of_" + run) +
+           set("evaluation",
+               "{data: {source: tokens, tokens: many.npy}, period_steps: 2, keep_best: true, stop_after: "
+               "3}") +
+           set("lr_scheduler.scheduler",
+               "{initial_multiplier: 1.0, phases: [{mode: steps, steps: 5, target_multiplier: 1.0, curve: "
+               "{type: linear}}, {mode: rest, target_multiplier: 300.0, curve: {type: linear}}]}");
+  }
+  // Returns the log.
+  std::string stop_after(std::size_t steps, const Words& words) {
+    const auto job = job_.start(words);
+    job_.wait_for_steps(*job, steps, "stopped");
+    job->signal(SIGTERM);
+    EXPECT_EQ(job->wait(), 128 + SIGTERM) << job->err();
+    return job->err();
+  }
+  // A job that sleeps hears of the signal in the sums of its next step, before an evaluation can begin.
+  std::string stop_before_the_evaluation_after(std::size_t step, const Words& words) {
+    const auto job = job_.start(words);
+    job_.wait_for_steps(*job, step - 2, "stopped");
+    job->signal(SIGTSTP);
+    job->wait_for_error_text("asleep after step");
+    job->signal(SIGTERM);
+    EXPECT_EQ(job->wait(), 128 + SIGTERM) << job->err();
+    return job->err();
+  }
+  std::string exported(const std::string& run) const {
+    std::ifstream file(job_.folder() / ("model_of_" + run + "/model.safetensors"), std::ios::binary);
+    EXPECT_TRUE(file.good()) << run;
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void expect_the_same_as_without_signals(const Words& mesh) {
+    run(words("through") + mesh);
+    const Words stopped = words("stopped") + mesh;
+    const std::string left = "the signal came before the end of the evaluation after step";
+    EXPECT_THAT(stop_after(2, stopped), HasSubstr(left + " 2: the next start makes up for it"));
+    EXPECT_THAT(stop_after(6, stopped),
+                HasSubstr("first comes what the run before left undone after step 2"));
+    stop_before_the_evaluation_after(10, stopped);
+    const Outcome rest = job_.run(stopped);
+    EXPECT_EQ(rest.code, 0) << rest.err;
+
+    EXPECT_EQ(job_.exact_curve("stopped"), job_.exact_curve("through"));
+    EXPECT_EQ(job_.values("stopped", "evaluation/loss"), job_.values("through", "evaluation/loss"));
+    EXPECT_EQ(job_.checkpoints("stopped"), job_.checkpoints("through"));
+    EXPECT_EQ(exported("stopped"), exported("through"));
+    EXPECT_THAT(rest.err, HasSubstr("evaluation.stop_after: 3 evaluations without a better loss"));
+  }
+};
+
+TEST_F(OwedEvaluation, IsMadeByTheNextStartSoThatAllIsAsWithoutSignals) {
+  expect_the_same_as_without_signals({});
+}
+
+TEST_F(OwedEvaluation, IsMadeByTheNextStartOfAPipeline) {
+  expect_the_same_as_without_signals(mesh(2, 1) + schedule("1f1b"));
 }
 
 // The learning rate becomes far too high, so an early checkpoint is the best.

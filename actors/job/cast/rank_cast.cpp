@@ -30,6 +30,12 @@
 namespace d9d {
 namespace {
 
+std::vector<std::string> actor_names(const JobConfig& job) {
+  std::vector<std::string> names;
+  for (const config::Named& actor : job.actors) names.push_back(actor.name);
+  return names;
+}
+
 // Returns an empty text for a family of d9d.
 std::string name_of_users_model(const ModelProviderConfig& choice) {
   if (const auto* const named = std::get_if<config::Named>(&choice)) return named->name;
@@ -269,7 +275,7 @@ StepLoopOptions RankCast::step_loop(std::vector<ActorId> links) const {
       .resumed_step =
           membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
       .ended_before = ended_before()};
-  for (const config::Named& actor : job().actors) options.actor_names.push_back(actor.name);
+  options.actor_names = actor_names(job());
   if (const nlohmann::json wanted = resumed.kept("end_wanted"); rank == 0 && wanted.is_string())
     options.end_wanted = wanted.get<std::string>();
   return options;
@@ -294,6 +300,7 @@ TrainingOptions RankCast::training() const {
     options.lr_factor = factor.get<double>();
   if (const nlohmann::json factor = resumed.kept("lr_factor_wanted"); rank == 0 && factor.is_number())
     options.lr_factor_wanted = factor.get<double>();
+  options.owed = owed_work_of(resumed.kept("owed"), actor_names(job()));
   return options;
 }
 

@@ -17,6 +17,7 @@
 #include "runtime/metric/sink/run_record.hpp"
 #include "runtime/net/proof.hpp"
 #include "runtime/resume/changed_inputs.hpp"
+#include "runtime/resume/held_out_rows.hpp"
 #include "runtime/resume/other_batch.hpp"
 #include "runtime/resume/same_results.hpp"
 #include "runtime/resume/schedule_steps.hpp"
@@ -54,6 +55,8 @@ void tell_other_keys(const JobConfig& job, const Manifest& manifest, ResumePoint
     return (difference.key.starts_with("data.") && !same_order) ||
            difference.key == "trainer.determinism.base_seed";
   });
+  if (const std::string held_out = told_held_out(differences, job, manifest.step); !held_out.empty())
+    log::warn("{}", held_out);
   point.differences = told(differences, "now", "then");
   point.warning = fmt::format(
       "{} was written with other keys: {}; going on with it{}", point.directory, point.differences,
@@ -255,6 +258,18 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
   return final_dir;
 }
 
+// The manifest is replaced as a whole, so a start reads the old one or the new one.
+void amend(ProcessServices& process, StartOfRun& start, std::uint64_t step, const std::string& patch) {
+  const std::string directory = join_path(checkpoint_dir(process.job()).string(), checkpoint_name(step));
+  Manifest manifest = read_manifest(process.disk, directory);
+  nlohmann::json extra = nlohmann::json::parse(manifest.extra);
+  extra.at("ranks").at("0").merge_patch(nlohmann::json::parse(patch));
+  manifest.extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  write_text(process.disk, join_path(directory, manifest_name), to_json(manifest));
+  process.disk.sync_directory(directory);
+  start.kept.committed(step, manifest.extra);
+}
+
 }  // namespace
 
 CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptions& node,
@@ -272,6 +287,8 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
                             start] { return find_resume_point(process, hash, fresh, *start); },
       .commit = [&process, hash = node.job_hash, tag,
                  start](const CheckpointParts& parts) { return commit(process, hash, tag, *start, parts); },
+      .amend = [&process, start](std::uint64_t step,
+                                 const std::string& patch) { amend(process, *start, step, patch); },
       .discard =
           [&process, tag](std::uint64_t step) {
             process.disk.remove_all(temporary_checkpoint_dir(process.job(), tag, step));

@@ -99,10 +99,11 @@ void look_at_own_folders(const JobConfig& job, Findings& findings) {
 void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
   const auto scanned = source.scan_ids({});
   if (!scanned || scanned->samples == scanned->all) return;
-  prepared.warnings.push_back(fmt::format(
-      "data: only the first {} of {} were looked through for ids beyond the vocabulary; the others are "
-      "looked at when their step comes",
-      scanned->samples, counted(scanned->all, scanned->unit)));
+  prepared.warnings.push_back(
+      fmt::format("data: only the first {} of {} were looked through for ids beyond the vocabulary and other "
+                  "mistakes; the others are "
+                  "looked at when their step comes",
+                  scanned->samples, counted(scanned->all, scanned->unit)));
 }
 
 // Warns if the job ends within a phase of its learning rate. Only for jobs whose length the data says: of

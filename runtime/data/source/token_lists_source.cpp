@@ -29,11 +29,24 @@ struct ListRow {
 };
 using UseListRow = std::function<void(const ListRow&)>;
 
+// A value that is no list, in words.
+std::string said(const RowJson& value) {
+  constexpr std::size_t length_max = 60;
+  std::string text = value.dump(-1, ' ', true, RowJson::error_handler_t::replace);
+  if (text.size() > length_max) text = text.substr(0, length_max) + "...";
+  if (value.is_string()) return "the text " + text;
+  if (value.is_object()) return "the object " + text;
+  return text;
+}
+
 std::vector<std::int64_t> integers_at(const Record& row, const std::string& key, std::string_view named_by) {
   const auto found = row.columns.find(key);
-  D9D_REQUIRE(found != row.columns.end() && found->is_array(),
-              "{}: no list under \"{}\"; name the key with {} (the row has {})", row.where, key, named_by,
-              keys_of_row(row.columns));
+  D9D_REQUIRE(found != row.columns.end(), "{}: no list under \"{}\"; name the key with {} (the row has {})",
+              row.where, key, named_by, keys_of_row(row.columns));
+  D9D_REQUIRE(found->is_array(),
+              "{}: \"{}\" is {}, expected a list of integers; mend the file, or name another key with {}{}",
+              row.where, key, said(*found), named_by,
+              found->is_string() ? " (texts are read by `source: text`)" : "");
   std::vector<std::int64_t> out;
   for (const RowJson& value : *found) {
     D9D_REQUIRE(value.is_number_integer(), "{}: \"{}\" has {}, expected integers", row.where, key,

@@ -48,7 +48,7 @@ std::optional<NpyArray> open_beside(const std::optional<std::string>& path, cons
 
 }  // namespace
 
-TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below)
+TokensSource::TokensSource(const TokensDataConfig& config, TokensLimits limits)
     : name_(config.tokens),
       tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
@@ -57,36 +57,36 @@ TokensSource::TokensSource(const TokensDataConfig& config, std::optional<std::in
       mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_, require_flags)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
-      ids_below_(ids_below) {
+      limits_(limits) {
   D9D_REQUIRE(!labels_ || !targets_, "data.targets: given beside data.labels; leave one of the two out");
 }
 
 void TokensSource::read_row(const NpyArray& array, std::int64_t row, const char* what,
                             std::vector<std::int64_t>& out) const {
   array.read(row * sequence_length(), out);
-  const bool may_be_ignored = labels_ && &array == &*labels_;
+  const bool are_labels = labels_ && &array == &*labels_;
+  const bool are_classes = are_labels && limits_.classes_below;
+  const std::optional<std::int64_t>& below = are_classes ? limits_.classes_below : limits_.ids_below;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t id = out[i];
-    if (may_be_ignored && id == ignored_label) continue;
+    if (are_labels && id == ignored_label) continue;
     D9D_REQUIRE(id >= 0, "{}: row {} holds the {} {} at position {}, expected 0 or more{}",
                 array.path().string(), row, what, id, i,
-                may_be_ignored ? fmt::format(", or {}", ignored_label) : "");
-    D9D_REQUIRE(!ids_below_ || id < *ids_below_,
-                "{}: row {} holds the {} {} at position {}, but model_provider.model.vocab_size is {}; raise "
-                "it, or mend the file",
-                array.path().string(), row, what, id, i, *ids_below_);
+                are_labels ? fmt::format(", or {}", ignored_label) : "");
+    D9D_REQUIRE(!below || id < *below,
+                "{}: row {} holds the {} {} at position {}, but {} is {}; raise it, or mend the file",
+                array.path().string(), row, what, id, i,
+                are_classes ? "model_provider.head.num_labels" : "model_provider.model.vocab_size", *below);
   }
 }
 
-void TokensSource::read_targets(std::int64_t row, Sample& sample) const {
-  std::vector<float>& targets = sample.numbers["targets"];
-  targets.resize(sample.labels.size());
+void TokensSource::read_targets(std::int64_t row, std::vector<float>& targets) const {
+  targets.resize(static_cast<std::size_t>(sequence_length()));
   targets_->read(row * sequence_length(), std::span(targets));
   for (std::size_t i = 0; i < targets.size(); ++i) {
     D9D_REQUIRE(!std::isinf(targets[i]),
-                "{}: row {} holds {} at position {}, expected a number, or NaN for none",
+                "{}: row {} holds {} at position {}, expected a number, or NaN for none; mend the file",
                 targets_->path().string(), row, targets[i], i);
-    sample.labels[i] = std::isnan(targets[i]) ? ignored_label : 0;
   }
 }
 
@@ -97,7 +97,8 @@ std::vector<std::int64_t> TokensSource::read_starts(std::int64_t row) const {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::int64_t position = starts[i];
     D9D_REQUIRE(position == 0 || position == expected,
-                "{}: row {} holds the position {} at {}, expected {}, or 0 where a document begins",
+                "{}: row {} holds the position {} at {}, expected {}, or 0 where a document begins; mend the "
+                "file, or leave data.position_ids out for rows of one document",
                 positions_->path().string(), row, position, i, expected);
     starts[i] = static_cast<std::int64_t>(i) - position;
     expected = position + 1;
@@ -105,8 +106,9 @@ std::vector<std::int64_t> TokensSource::read_starts(std::int64_t row) const {
   return starts;
 }
 
-void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
-  std::vector<std::int64_t> mask(static_cast<std::size_t>(sequence_length()));
+std::pair<std::ptrdiff_t, std::ptrdiff_t> TokensSource::read_mask(std::int64_t row,
+                                                                  std::vector<std::int64_t>& mask) const {
+  mask.resize(static_cast<std::size_t>(sequence_length()));
   mask_->read(row * sequence_length(), mask);
   const auto begin = std::find_if(mask.begin(), mask.end(), [](auto value) { return value != 0; });
   const auto end = std::find_if(begin, mask.end(), [](auto value) { return value != 1; });
@@ -114,11 +116,16 @@ void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
   D9D_REQUIRE(
       wrong == mask.end(),
       "{}: row {} holds a {} at position {}, expected 1 for tokens, and 0 for padding before and behind them "
-      "alone",
+      "alone; mend the file, or leave data.attention_mask out to take all for tokens",
       mask_->path().string(), row, *wrong, wrong - mask.begin());
-  if (begin == mask.begin() && end == mask.end()) return;
+  return {begin - mask.begin(), end - mask.begin()};
+}
+
+void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
+  std::vector<std::int64_t> mask;
+  const auto [first, last] = read_mask(row, mask);
+  if (first == 0 && last == std::ssize(mask)) return;
   sample.token_mask.assign(mask.begin(), mask.end());
-  const auto first = begin - mask.begin(), last = end - mask.begin();
   std::fill(sample.labels.begin(), sample.labels.begin() + first, ignored_label);
   // The last token has none either, unless a file gives it one.
   const std::ptrdiff_t labelled = labels_ || targets_ ? last : std::max(first, last - 1);
@@ -136,7 +143,10 @@ Sample TokensSource::at(std::uint64_t index) const {
   if (labels_) {
     read_row(*labels_, row, "label", sample.labels);
   } else if (targets_) {
-    read_targets(row, sample);
+    std::vector<float>& targets = sample.numbers["targets"];
+    read_targets(row, targets);
+    std::ranges::transform(targets, sample.labels.begin(),
+                           [](float target) { return std::isnan(target) ? ignored_label : 0; });
   } else {
     std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
   }
@@ -152,14 +162,19 @@ std::optional<Scanned> TokensSource::scan_ids(const ScanLimits& limits) const {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + limits.time_max;
   const auto length = static_cast<std::size_t>(sequence_length());
-  const std::uint64_t row_bytes =
-      length * (bytes_of(tokens_.type()) + (labels_ ? bytes_of(labels_->type()) : 0));
+  std::uint64_t row_bytes = length * bytes_of(tokens_.type());
+  for (const auto* file : {&labels_, &targets_, &positions_, &mask_})
+    if (*file) row_bytes += length * bytes_of((*file)->type());
   std::vector<std::int64_t> values(length);
+  std::vector<float> targets;
   Scanned scanned{.samples = 0, .all = *num_samples(), .unit = "row"};
   while (scanned.samples < scanned.all) {
     const auto row = static_cast<std::int64_t>(scanned.samples);
     read_row(tokens_, row, "token", values);
     if (labels_) read_row(*labels_, row, "label", values);
+    if (targets_) read_targets(row, targets);
+    if (positions_) read_starts(row);
+    if (mask_) read_mask(row, values);
     ++scanned.samples;
     if (scanned.samples * row_bytes >= limits.bytes_max || Clock::now() >= end) break;
   }

@@ -10,6 +10,8 @@
 //   attention_mask  padding, at either end of a row: it has no label, counts as no token, and tokens do not
 //                   see it; positions count from the first token
 
+#include <utility>
+
 #include "runtime/data/config/data_config.hpp"
 #include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/file/npy.hpp"
@@ -17,13 +19,18 @@
 
 namespace d9d {
 
+// What the model of a job takes, where it is known.
+struct TokensLimits {
+  std::optional<std::int64_t> ids_below{};      // its vocabulary: of tokens, and of labels that are tokens
+  std::optional<std::int64_t> classes_below{};  // the labels are classes of its head, so many
+};
+
 class TokensSource final : public SampleSource {
  public:
-  // Input errors: wrong shapes or dtypes. `ids_below` is the size of the model's vocabulary,
-  // where it is known: an id or label beyond it is an input error with file, row and position
-  // when it is read. `config.seed` chooses the shuffled orders; a missing seed counts as 0
-  // (build_source() fills it in).
-  explicit TokensSource(const TokensDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  // Input errors: wrong shapes or dtypes. An odd value of any file is an input error with file, row, position and
+  // remedy when it is read, or by scan_ids() before. `config.seed` chooses the shuffled orders; a missing seed counts
+  // as 0 (build_source() fills it in).
+  explicit TokensSource(const TokensDataConfig& config, TokensLimits limits = {});
   std::optional<std::uint64_t> num_samples() const override {
     return static_cast<std::uint64_t>(tokens_.shape()[0]);
   }
@@ -39,12 +46,14 @@ class TokensSource final : public SampleSource {
   // Reads row `row` of `array` and checks it; errors call an element `what`.
   void read_row(const NpyArray& array, std::int64_t row, const char* what,
                 std::vector<std::int64_t>& out) const;
-  // Reads the targets of a row into the sample's numbers `targets`, with label 0
-  // where there is one.
-  void read_targets(std::int64_t row, Sample& sample) const;
+  // Reads the targets of a row, NaN where there is none, and checks them.
+  void read_targets(std::int64_t row, std::vector<float>& targets) const;
   // Returns where the documents of a row begin.
   std::vector<std::int64_t> read_starts(std::int64_t row) const;
 
+  // Reads the mask of a row and checks it. Returns where its tokens begin and end.
+  std::pair<std::ptrdiff_t, std::ptrdiff_t> read_mask(std::int64_t row,
+                                                      std::vector<std::int64_t>& mask) const;
   // Marks the padding of the row and removes its labels.
   void apply_mask(std::int64_t row, Sample& sample) const;
 
@@ -55,7 +64,7 @@ class TokensSource final : public SampleSource {
   const std::optional<NpyArray> positions_;
   const std::optional<NpyArray> mask_;
   const EpochOrder order_;
-  const std::optional<std::int64_t> ids_below_;
+  const TokensLimits limits_;
 };
 
 }  // namespace d9d

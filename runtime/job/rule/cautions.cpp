@@ -40,6 +40,34 @@ std::optional<JobIssue> cut_schedule(const JobConfig& job) {
                   "right for a trial; else shorten the phase, or raise trainer.schedule.total_steps"};
 }
 
+std::string text_of(const config::Period& period) {
+  if (period.kind == config::Period::Kind::every) return std::to_string(period.steps);
+  return period.kind == config::Period::Kind::last_step ? "last_step" : "disable";
+}
+
+// An evaluation counts for the best checkpoint only where a checkpoint is written right after it. After the last step
+// both come.
+std::optional<JobIssue> unsaved_evaluations(const JobConfig& job) {
+  using Kind = config::Period::Kind;
+  if (!job.evaluation || job.inference) return std::nullopt;
+  const bool chooses = job.export_ == ExportChoice::best || job.evaluation->keep_best;
+  const config::Period& evaluations = job.evaluation->period_steps;
+  const config::Period& saves = job.trainer.checkpointing.period_steps;
+  if (!chooses || evaluations.kind != Kind::every) return std::nullopt;
+  if (saves.kind == Kind::every && evaluations.steps % saves.steps == 0) return std::nullopt;
+  const auto& total = job.trainer.schedule.total_steps;
+  if (total && evaluations.steps >= *total) return std::nullopt;
+  return JobIssue{
+      "evaluation.period_steps",
+      fmt::format(
+          "{}, and trainer.checkpointing.period_steps is {}, so no checkpoint is written right after some "
+          "of the evaluations: the best of those that are is kept or exported, though another step may "
+          "have been better",
+          text_of(evaluations), text_of(saves)),
+      fmt::format("set trainer.checkpointing.period_steps: {0}, or evaluate at a multiple of its steps",
+                  evaluations.steps)};
+}
+
 std::optional<JobIssue> untried_overlap(const JobConfig& job) {
   const PipeliningConfig& pipelining = job.trainer.pipelining;
   if (job.node.device != DeviceKind::cuda || pipelining.overlap != Overlap::always ||
@@ -59,6 +87,7 @@ std::vector<JobIssue> cautions(const JobConfig& job) {
   const auto updates = family && optimizer ? lost_updates(*optimizer, family->dtype) : std::nullopt;
   if (updates) found.push_back(*updates);
   if (const auto cut = cut_schedule(job)) found.push_back(*cut);
+  if (const auto unsaved = unsaved_evaluations(job)) found.push_back(*unsaved);
   if (const auto overlap = untried_overlap(job)) found.push_back(*overlap);
   if (const auto gradients = lost_gradients(job.trainer.gradient_manager)) found.push_back(*gradients);
   return found;

@@ -157,6 +157,12 @@ bool is_regression(const FamilyModel& model) {
   return scores != nullptr && scores->num_labels == 1;
 }
 
+std::optional<std::int64_t> num_classes(const JobConfig& job, const FamilyModel& model) {
+  if (job.inference || !std::holds_alternative<ClassificationConfig>(job.task)) return std::nullopt;
+  if (!has_head<ClassificationHead>(model) || is_regression(model)) return std::nullopt;
+  return std::get<ClassificationHead>(model.heads.at("")).num_labels;
+}
+
 std::vector<JobIssue> head_issues(const JobConfig& job, const FamilyModel& model) {
   Issues issues;
   check_task(job, model, issues);

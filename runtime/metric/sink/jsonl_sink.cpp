@@ -103,7 +103,21 @@ JsonlRun::JsonlRun(const std::filesystem::path& path, std::int64_t last_step)
     : file_((purge_jsonl(path, last_step), path), AppendFile::Mode::keep),
       retry_(path),
       published_(last_step),
-      forgotten_(last_step) {}
+      forgotten_(last_step) {
+  remember_last_line(last_step);
+}
+
+// Work that the run before left undone after its last step may add numbers to that step's line.
+void JsonlRun::remember_last_line(std::int64_t last_step) {
+  const std::string text = read_whole_file(file_.path());
+  if (text.empty()) return;
+  const std::size_t before = text.rfind('\n', text.size() - 2);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  auto json = nlohmann::ordered_json::parse(text.substr(begin), nullptr, false);
+  if (!json.is_object() || json.value("step", nlohmann::ordered_json()) != last_step) return;
+  lines_[last_step] = {.values = std::move(json), .offset = begin, .changed = false};
+  forgotten_ = last_step - 1;
+}
 
 JsonlRun::~JsonlRun() {
   try {

@@ -2,8 +2,8 @@
 // Writes `metrics.jsonl`: one JSON object per step, in order of steps, with every value of that
 // step at full double precision (NaN and infinities as null). A line appears at end_step and
 // survives a kill. A later value (of a metric that is reduced beside training) is added to its
-// step's line, as long as that is one of the last lines. A full disk ends nothing: up to 10,000
-// lines wait in memory.
+// step's line, as long as that is one of the last lines; the line of the resumed step is one, too.
+// A full disk ends nothing: up to 10,000 lines wait in memory.
 
 #include <filesystem>
 #include <map>
@@ -40,6 +40,7 @@ class JsonlRun final : public TrackerRun {
     bool changed = true;
   };
 
+  void remember_last_line(std::int64_t last_step);
   void publish(bool urgent);
   void forget_old_lines(std::size_t remembered);
   void find_end_again();

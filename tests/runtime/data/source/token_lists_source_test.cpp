@@ -114,6 +114,14 @@ TEST(TokenListsSource, RefusesWhatAreNoIdsOrNoLabels) {
   };
   EXPECT_THAT(refusal_of_lists(with(R"({"ids": [1]})")),
               HasSubstr("a.jsonl:1: no list under \"input_ids\"; name the key with data.ids_field"));
+  EXPECT_THAT(
+      refusal_of_lists(with(R"({"input_ids": null, "labels": [1]})")),
+      HasSubstr("a.jsonl:1: \"input_ids\" is null, expected a list of integers; mend the file, or name "
+                "another key with data.ids_field"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": "6 3", "labels": [1]})")),
+              HasSubstr("\"input_ids\" is the text \"6 3\", expected a list of integers"));
+  EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [6], "labels": {"a": 1}})")),
+              HasSubstr("\"labels\" is the object {\"a\":1}, expected a list"));
   EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1.5], "labels": [1]})")),
               HasSubstr("expected integers"));
   EXPECT_THAT(refusal_of_lists(with(R"({"input_ids": [1, -2], "labels": [1, -2]})")),

@@ -161,7 +161,7 @@ TEST(TokensSource, NamesFileRowAndPositionOfAnIdBeyondTheVocabulary) {
   const std::string good = array(folder, "good.npy", {2, 2}, {1, 2, 3, 4});
   const std::string labels = array(folder, "l.npy", {2, 2}, {-100, 2, 512, 4});
   const auto error_at = [](const TokensDataConfig& config, std::uint64_t sample) -> std::string {
-    return test::error_of([&] { TokensSource(config, 512).at(sample); });
+    return test::error_of([&] { TokensSource(config, {512}).at(sample); });
   };
 
   EXPECT_EQ(error_at({tokens}, 0), "no error");
@@ -175,7 +175,7 @@ TEST(TokensSource, NamesFileRowAndPositionOfAnIdBeyondTheVocabulary) {
 TEST(TokensSource, LooksThroughItsRowsAheadAndStopsAtTheLimit) {
   const Folder folder;
   const TokensDataConfig config{array(folder, "t.npy", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 600})};
-  const TokensSource source(config, 512);
+  const TokensSource source(config, {512});
   const auto scanned = [&](std::uint64_t bytes_max) {
     return source.scan_ids({.bytes_max = bytes_max})->samples;
   };
@@ -183,8 +183,35 @@ TEST(TokensSource, LooksThroughItsRowsAheadAndStopsAtTheLimit) {
   EXPECT_EQ(scanned(1), 1u);
   EXPECT_EQ(scanned(3 * 2 * 4), 3u);
   EXPECT_THROW(scanned(1 << 20), Error);
-  EXPECT_EQ(TokensSource(config, 601).scan_ids({})->samples, 4u);
+  EXPECT_EQ(TokensSource(config, {601}).scan_ids({})->samples, 4u);
   EXPECT_EQ(source.scan_ids({.time_max = std::chrono::milliseconds(0)})->samples, 1u);
+}
+
+// Each odd value is in the last row, which a job reads late.
+TEST(TokensSource, LooksThroughAllItsFilesAhead) {
+  const Folder folder;
+  const std::string tokens = array(folder, "t.npy", {2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto error = [](const TokensDataConfig& config, TokensLimits limits = {512}) {
+    return test::error_of([&] { TokensSource(config, limits).scan_ids({}); });
+  };
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> numbers{1, 2, 3, 4, 5, infinity};
+  const std::string targets = folder.write(
+      "n.npy",
+      test::npy_bytes("<f4", {2, 3}, {reinterpret_cast<const char*>(numbers.data()), 6 * sizeof(float)}));
+
+  EXPECT_THAT(error({.tokens = tokens, .attention_mask = array(folder, "m.npy", {2, 3}, {1, 1, 1, 1, 0, 1})}),
+              HasSubstr("m.npy: row 1 holds a 1 at position 2, expected 1 for tokens"));
+  EXPECT_THAT(
+      error({.tokens = tokens, .position_ids = array(folder, "p.npy", {2, 3}, {0, 1, 2, 2, 3, 4})}),
+      HasSubstr("p.npy: row 1 holds the position 2 at 0, expected 0, or 0 where a document begins; mend"));
+  EXPECT_THAT(error({.tokens = tokens, .targets = targets}),
+              HasSubstr("n.npy: row 1 holds inf at position 2"));
+  const std::string classes = array(folder, "c.npy", {2, 3}, {-100, -100, 1, -100, -100, 3});
+  EXPECT_THAT(
+      error({.tokens = tokens, .labels = classes}, {512, 2}),
+      HasSubstr("c.npy: row 1 holds the label 3 at position 2, but model_provider.head.num_labels is 2"));
+  EXPECT_EQ(error({.tokens = tokens, .labels = classes}, {512, 4}), "no error");
 }
 
 TEST(TokensSource, RefusesRealNumbersWhenItIsOpened) {

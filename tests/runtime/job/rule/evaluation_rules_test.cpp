@@ -43,6 +43,32 @@ TEST(EvaluationRules, TakeTheRowsThatTrainingHoldsOut) {
   EXPECT_EQ(error_of({data(", validation: {fraction: 0.1}"), evaluation}), "no error");
 }
 
+TEST(EvaluationRules, WarnOfEvaluationsThatNoCheckpointFollowsWhereTheBestIsWanted) {
+  const auto warning = [](const std::string& evaluations, const std::string& saves, const std::string& more) {
+    std::string text;
+    for (const std::string& each :
+         testing_job::load(
+             {"evaluation={data: {source: synthetic, sequence_length: 32, vocab_size: 512}, batches: 4, "
+              "period_steps: " +
+                  evaluations + more + "}",
+              "trainer.checkpointing.period_steps=" + saves})
+             .warnings)
+      if (each.find("no checkpoint is written right after") != std::string::npos) text += each;
+    return text;
+  };
+
+  EXPECT_THAT(warning("2", "3", ", keep_best: true"),
+              testing::AllOf(HasSubstr("evaluation.period_steps: 2"),
+                             HasSubstr("trainer.checkpointing.period_steps is 3"),
+                             HasSubstr("set trainer.checkpointing.period_steps: 2")));
+  EXPECT_NE(warning("2", "4", ", keep_best: true"), "");
+  EXPECT_THAT(warning("2", "last_step", ", keep_best: true"), HasSubstr("is last_step"));
+  EXPECT_EQ(warning("4", "2", ", keep_best: true"), "");
+  EXPECT_EQ(warning("last_step", "3", ", keep_best: true"), "");
+  EXPECT_EQ(warning("20", "3", ", keep_best: true"), "") << "after the last step both come";
+  EXPECT_EQ(warning("2", "3", ""), "") << "nothing asks for the best";
+}
+
 TEST(EvaluationRules, WantToKnowWhichWayAMetricIsBetter) {
   const auto job = [](const std::string& more) {
     return error_of(

@@ -29,6 +29,19 @@ TEST(HeadRules, ResolveTheHeadsOfAModel) {
   EXPECT_EQ(several->head_parameters(), 512 * 64 + 5 * 64);
 }
 
+TEST(HeadRules, SayHowManyClassesLabelsChooseFrom) {
+  const auto classes = [](const std::vector<std::string>& overrides) {
+    const LoadedJob loaded = load(overrides);
+    return num_classes(loaded.job, *loaded.model);
+  };
+  EXPECT_EQ(classes({classifies, classification}), 3);
+  EXPECT_EQ(classes({"model_provider.head={kind: classification, num_labels: 1}", classification}),
+            std::nullopt)
+      << "a number is learnt";
+  EXPECT_EQ(classes({classifies, "task=mine", "plugins=[libmine.so]"}), std::nullopt) << "the task knows";
+  EXPECT_EQ(classes({}), std::nullopt);
+}
+
 TEST(HeadRules, RefuseATaskThatTheHeadDoesNotServe) {
   EXPECT_THAT(error_of({classifies}), HasSubstr("task: causal_lm reads the loss of tokens"));
   EXPECT_THAT(error_of({classification}), HasSubstr("classification, but the model does not classify"));

@@ -31,6 +31,22 @@ TEST_F(Jsonl, CollectsTheValuesOfAStepIntoOneLine) {
   EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":2.5,\"tokens\":1024,\"train/accuracy\":0.25}\n");
 }
 
+// An evaluation that the run before owes comes after the resumed step's line was written.
+TEST_F(Jsonl, ALateValueOfTheResumedStepJoinsItsLine) {
+  {
+    JsonlRun before(path(), 0);
+    for (const std::int64_t step : {1, 2, 3}) one_step(before, step, 0.1 * static_cast<double>(step));
+  }
+  JsonlRun run(path(), 2);
+  run.write({"evaluation/loss", 2}, Scalar{3.5});
+  run.end_step(2);
+  one_step(run, 3, 7.0);
+
+  EXPECT_EQ(content(path()),
+            "{\"step\":1,\"loss\":0.1}\n{\"step\":2,\"loss\":0.2,\"evaluation/loss\":3.5}\n"
+            "{\"step\":3,\"loss\":7.0}\n");
+}
+
 TEST_F(Jsonl, KeepsEveryBitOfADouble) {
   const double value = std::numbers::pi / 1e10;
   JsonlRun run(path(), 0);
