@@ -10,7 +10,7 @@ namespace {
 using namespace test;
 using ::testing::HasSubstr;
 
-constexpr ActorId guard_id{Role::user, 0};
+constexpr ActorId owed_guard_id{Role::user, 0};
 
 class OwedEvaluationTest : public TrainerEvaluationTest {
  protected:
@@ -155,7 +155,7 @@ class OwedTextsTest : public TrainerTest {
         [](wire::GenerateTexts::Builder message) {
           fill_request(message, {.prompts = {{5, 9}}, .options = {}});
         },
-        guard_id);
+        owed_guard_id);
   }
 };
 
@@ -179,13 +179,13 @@ TEST_F(OwedTextsTest, TextsThatASignalLeavesOutAreKeptInTheCheckpoint) {
 
 TEST_F(OwedTextsTest, TextsThatTheRunBeforeOwesAreMadeBeforeTheFirstStep) {
   options.resumed_step = 2;
-  training.owed.texts = {{.number = 0, .asker = guard_id, .request = {.prompts = {{5, 9}}, .options = {}}}};
+  training.owed.texts = {{.number = 0, .asker = owed_guard_id, .request = {.prompts = {{5, 9}}, .options = {}}}};
   training.owed.texts_due = 1;
   start(3);
 
   const auto made = world.last<wire::GenerateTexts>(executor_id);
   EXPECT_EQ(made->getStep(), 2U);
-  EXPECT_EQ(made->getAsker(), guard_id.packed());
+  EXPECT_EQ(made->getAsker(), owed_guard_id.packed());
   world.say<wire::StepComputed>(
       trainer_id,
       [](wire::StepComputed::Builder message) {
