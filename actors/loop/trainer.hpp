@@ -45,6 +45,7 @@ class Trainer final : public StepLoop {
   void add_metric(nlohmann::json& state, std::optional<double> value) const;
   bool owes_work() const override;
   void keep_what_was_owed() override;
+  bool may_evaluate() const;
   bool evaluation_is_due() const;
   void say_what_is_left() const;
   void hook_gradients(const StepTotals& sums);

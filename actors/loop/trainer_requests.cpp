@@ -66,13 +66,17 @@ bool Trainer::begin_work_after_step() {
   return true;
 }
 
+// Before the first step only an evaluation that the run before owes.
+bool Trainer::may_evaluate() const {
+  return evaluation_ && (!makes_up_ || training_.owed.evaluation);
+}
+
 bool Trainer::evaluation_is_due() const {
-  return evaluation_ && evaluation_->due(current_) && (!makes_up_ || training_.owed.evaluation);
+  return may_evaluate() && evaluation_->due(current_);
 }
 
 void Trainer::say_what_is_left() const {
-  const bool evaluation =
-      evaluation_ && evaluation_->owed(current_) && (!makes_up_ || training_.owed.evaluation);
+  const bool evaluation = may_evaluate() && evaluation_->owed(current_);
   if (!evaluation && !requests_.texts_due()) return;
   log::warn("the signal came before the end of {} after step {}: {}",
             evaluation ? "the evaluation" : "the texts", current_,

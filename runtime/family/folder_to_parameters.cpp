@@ -1,5 +1,5 @@
-// Names and forms of a Hugging Face folder and those of a model's parameters: the family's own mapper, and around it what
-// families know nothing of.
+// Names and forms of a Hugging Face folder and those of a model's parameters: the family's own mapper, and around it
+// what families know nothing of.
 #include <algorithm>
 
 #include "runtime/family/family_model.hpp"

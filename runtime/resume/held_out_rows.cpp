@@ -47,8 +47,7 @@ std::string told_held_out(const std::vector<KeyDifference>& differences, const J
     if (key == differences.end()) continue;
     return fmt::format(
         "{0}.validation: other rows are held out now ({1} has changed), and the {2} steps that are done may "
-        "have "
-        "trained on them, so evaluations of them look better than of new rows. Evaluate other data "
+        "have trained on them, so evaluations of them look better than of new rows. Evaluate other data "
         "(evaluation.data), or start with --fresh to train without them",
         part.path, key->key, steps);
   }

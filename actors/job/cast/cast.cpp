@@ -94,7 +94,7 @@ CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) 
   };
   options.resumed_step = membership.resume_step;
   options.says_what_is_shown = process.job().trainer.logging.max_pending_steps.has_value();
-  for (const config::Named& actor : process.job().actors) options.actor_names.push_back(actor.name);
+  options.actor_names = actor_names(process.job());
   if (const auto* task = std::get_if<config::Named>(&process.job().task)) options.task = task->name;
   options.flops = peak_flops(process, ranks_here);
   options.memory_bytes = process_bytes;

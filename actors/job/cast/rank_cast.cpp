@@ -30,12 +30,6 @@
 namespace d9d {
 namespace {
 
-std::vector<std::string> actor_names(const JobConfig& job) {
-  std::vector<std::string> names;
-  for (const config::Named& actor : job.actors) names.push_back(actor.name);
-  return names;
-}
-
 // Returns an empty text for a family of d9d.
 std::string name_of_users_model(const ModelProviderConfig& choice) {
   if (const auto* const named = std::get_if<config::Named>(&choice)) return named->name;
@@ -80,6 +74,12 @@ std::shared_ptr<const RankEvents> events_of(const ProcessServices& process, cons
 }
 
 }  // namespace
+
+std::vector<std::string> actor_names(const JobConfig& job) {
+  std::vector<std::string> names;
+  for (const config::Named& actor : job.actors) names.push_back(actor.name);
+  return names;
+}
 
 std::optional<TraceWindow> RankCast::trace_window() const {
   const auto& profiling = job().trainer.profiling;

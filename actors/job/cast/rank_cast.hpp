@@ -86,4 +86,7 @@ struct RankCast {
   SourceFeedOptions feed(std::int64_t batches) const;
 };
 
+// The names of the job's own actors, in its order.
+std::vector<std::string> actor_names(const JobConfig& job);
+
 }  // namespace d9d

@@ -101,8 +101,7 @@ void look_through_ids(const SampleSource& source, PreparedJob& prepared) {
   if (!scanned || scanned->samples == scanned->all) return;
   prepared.warnings.push_back(
       fmt::format("data: only the first {} of {} were looked through for ids beyond the vocabulary and other "
-                  "mistakes; the others are "
-                  "looked at when their step comes",
+                  "mistakes; the others are looked at when their step comes",
                   scanned->samples, counted(scanned->all, scanned->unit)));
 }
 

@@ -6,6 +6,7 @@
 
 #include "actors/loop/trainer.hpp"
 #include "actors/notes/pass.hpp"
+#include "actors/notes/text_messages.hpp"
 #include "messages/event.capnp.h"
 #include "messages/lists.hpp"
 #include "runtime/tensor/tensor_table.hpp"
@@ -19,6 +20,8 @@ inline constexpr ActorId executor_id{Role::rank_executor, 0};
 inline constexpr ActorId loader_id{Role::loader, 0};
 inline constexpr ActorId group_id{Role::collective, 0};
 inline constexpr ActorId coordinator_id{Role::coordinator, 0};
+
+inline constexpr ActorId guard_id{Role::user, 0};  // an own actor
 
 class TrainerTest : public ::testing::Test {
  protected:
@@ -156,6 +159,14 @@ class TrainerTest : public ::testing::Test {
       for (std::uint32_t i = 0; i < load->getCredits(); ++i) steps.push_back(load->getStep() + i);
     }
     return steps;
+  }
+  void ask_for_texts() {
+    world.say<wire::GenerateTexts>(
+        trainer_id,
+        [](wire::GenerateTexts::Builder message) {
+          fill_request(message, {.prompts = {{5, 9}}, .options = {}});
+        },
+        guard_id);
   }
   std::size_t begun() { return world.heard<wire::BeginStep>(executor_id).size(); }
   std::size_t snapshots() { return world.heard<wire::Snapshot>(executor_id).size(); }

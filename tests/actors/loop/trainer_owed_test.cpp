@@ -1,7 +1,6 @@
 // What a signal leaves out is in the checkpoint, and the next start makes it before its first step.
 #include <csignal>
 
-#include "actors/notes/text_messages.hpp"
 #include "tests/actors/loop/trainer_evaluation_fixture.hpp"
 
 namespace d9d {
@@ -9,8 +8,6 @@ namespace {
 
 using namespace test;
 using ::testing::HasSubstr;
-
-constexpr ActorId owed_guard_id{Role::user, 0};
 
 class OwedEvaluationTest : public TrainerEvaluationTest {
  protected:
@@ -21,6 +18,15 @@ class OwedEvaluationTest : public TrainerEvaluationTest {
     reduced_with({.terminates = 1});
     applied(2);
     batch(3);
+  }
+  // All ranks agree on the signal with the sums of an evaluation's first batch.
+  void cut_after_two_batches() {
+    evaluation_batch(1);
+    evaluated(1);
+    evaluation_batch(2);
+    reduced_with({.terminates = 1});
+    evaluated(2);
+    reduced_with({.terminates = 1});
   }
   std::string state() { return world.last<wire::CheckpointState>(coordinator_id)->getState().cStr(); }
   void start_that_owes() {
@@ -52,12 +58,7 @@ TEST_F(OwedEvaluationTest, OfASignalWithinItIsKeptInTheCheckpoint) {
   training.evaluation->batches = 9;
   start();
   for (const std::uint64_t number : {1, 2}) step(number);
-  evaluation_batch(1);
-  evaluated(1);
-  evaluation_batch(2);
-  reduced_with({.terminates = 1});
-  evaluated(2);
-  reduced_with({.terminates = 1});
+  cut_after_two_batches();
   batch(3);
   evaluation_batch(3);
   ASSERT_EQ(snapshots(), 1U);
@@ -113,12 +114,7 @@ TEST_F(OwedEvaluationTest, StaysOwedWhenASignalEndsThatStartToo) {
   training.evaluation->batches = 9;
   start_that_owes();
   signalled(SIGTERM);
-  evaluation_batch(1);
-  evaluated(1);
-  evaluation_batch(2);
-  reduced_with({.terminates = 1});
-  evaluated(2);
-  reduced_with({.terminates = 1});
+  cut_after_two_batches();
   for (const std::uint64_t loaded_ahead : {3, 4}) evaluation_batch(loaded_ahead);
 
   EXPECT_TRUE(finished());
@@ -149,14 +145,6 @@ TEST_F(OwedEvaluationTest, IsNotMadeWhereItIsNoLongerDue) {
 class OwedTextsTest : public TrainerTest {
  protected:
   OwedTextsTest() { options.prefetch_steps = 0; }
-  void ask_for_texts() {
-    world.say<wire::GenerateTexts>(
-        trainer_id,
-        [](wire::GenerateTexts::Builder message) {
-          fill_request(message, {.prompts = {{5, 9}}, .options = {}});
-        },
-        owed_guard_id);
-  }
 };
 
 TEST_F(OwedTextsTest, TextsThatASignalLeavesOutAreKeptInTheCheckpoint) {
@@ -179,13 +167,13 @@ TEST_F(OwedTextsTest, TextsThatASignalLeavesOutAreKeptInTheCheckpoint) {
 
 TEST_F(OwedTextsTest, TextsThatTheRunBeforeOwesAreMadeBeforeTheFirstStep) {
   options.resumed_step = 2;
-  training.owed.texts = {{.number = 0, .asker = owed_guard_id, .request = {.prompts = {{5, 9}}, .options = {}}}};
+  training.owed.texts = {{.number = 0, .asker = guard_id, .request = {.prompts = {{5, 9}}, .options = {}}}};
   training.owed.texts_due = 1;
   start(3);
 
   const auto made = world.last<wire::GenerateTexts>(executor_id);
   EXPECT_EQ(made->getStep(), 2U);
-  EXPECT_EQ(made->getAsker(), owed_guard_id.packed());
+  EXPECT_EQ(made->getAsker(), guard_id.packed());
   world.say<wire::StepComputed>(
       trainer_id,
       [](wire::StepComputed::Builder message) {

@@ -1,7 +1,6 @@
 // What actors ask of the job: all ranks do it after the same step, before its checkpoint.
 #include <csignal>
 
-#include "actors/notes/text_messages.hpp"
 #include "messages/lists.hpp"
 #include "tests/actors/loop/trainer_fixture.hpp"
 
@@ -12,8 +11,6 @@ using namespace test;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr ActorId guard_id{Role::user, 0};
 
 class TrainerRequestsTest : public TrainerTest {
  protected:
@@ -32,14 +29,6 @@ class TrainerRequestsTest : public TrainerTest {
     step(1);
     metric_state(1);
     committed(1);
-  }
-  void ask_for_texts() {
-    world.say<wire::GenerateTexts>(
-        trainer_id,
-        [](wire::GenerateTexts::Builder message) {
-          fill_request(message, {.prompts = {{5, 9}}, .options = {}});
-        },
-        guard_id);
   }
   void roll_back(std::uint64_t before) {
     world.say<wire::RollBack>(
