@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/json_reader.hpp"
@@ -145,6 +146,7 @@ void settle_tied_head(const json& document, std::string_view outer, const std::f
 
 std::shared_ptr<FamilyModel> parsed(std::string_view text, const std::string& where,
                                     const std::filesystem::path& folder) {
+  require_no_byte_order_mark(text, where);
   json document = json::parse(text, nullptr, false);
   D9D_REQUIRE(document.is_object(), "{}: not a JSON object; expected the config.json of a Hugging Face model",
               where);

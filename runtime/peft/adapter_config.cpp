@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/peft/adapter_options.hpp"
 
@@ -55,7 +56,9 @@ void add_fused_projections(const LoraParameters& common, bool takes_projections,
 nlohmann::ordered_json read_adapter_config(const Disk& disk, const std::string& directory) {
   const std::string path = join_path(directory, adapter_config_name);
   D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
-  auto config = nlohmann::ordered_json::parse(read_text(disk, path, 1 << 20), nullptr, false);
+  const std::string text = read_text(disk, path, 1 << 20);
+  require_no_byte_order_mark(text, path);
+  auto config = nlohmann::ordered_json::parse(text, nullptr, false);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object", path);
   const auto type = config.value("peft_type", nlohmann::ordered_json());
   D9D_REQUIRE(type == "LORA", "{} says peft_type = {}, expected \"LORA\"; other adapters are not computed",

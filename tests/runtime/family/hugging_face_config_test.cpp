@@ -268,6 +268,13 @@ TEST(HuggingFaceConfig, LeavesAHeadThatTheFolderStoresApartUnlessTheConfigSaysTi
   EXPECT_TRUE(is_tied());
 }
 
+// Python's json refuses the mark, and transformers with it: "is not a valid JSON file".
+TEST(HuggingFaceConfig, RefusesAByteOrderMark) {
+  EXPECT_THAT(test::error_of(
+                  [] { parse_hugging_face_config("\xEF\xBB\xBF" + small_config().dump(), "config.json"); }),
+              HasSubstr("config.json begins with a byte order mark"));
+}
+
 TEST(HuggingFaceConfig, CountsANegativePadFromTheEndAsTorchDoes) {
   json document = small_config();
   document["pad_token_id"] = -1;
