@@ -71,7 +71,7 @@ const Family& family_of(const JsonReader& in) {
 
 // Whether head and embedding are one tensor is said of a multimodal model as a whole. These classes of transformers
 // 5.23 say yes where the key is not there, whatever text_config says.
-constexpr std::array<std::string_view, 25> tied_unless_said{"aya_vision",
+constexpr std::array<std::string_view, 24> tied_unless_said{"aya_vision",
                                                             "cohere2_vision",
                                                             "deepseek_vl",
                                                             "deepseek_vl_hybrid",
@@ -93,7 +93,6 @@ constexpr std::array<std::string_view, 25> tied_unless_said{"aya_vision",
                                                             "ovis2",
                                                             "paligemma",
                                                             "pp_chart2table",
-                                                            "qwen3_asr",
                                                             "voxtral_realtime",
                                                             "florence2"};
 // These say no.

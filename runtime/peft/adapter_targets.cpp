@@ -1,9 +1,8 @@
 #include "runtime/peft/adapter_targets.hpp"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
-#include <string_view>
 
 #include "runtime/base/error.hpp"
 
@@ -24,9 +23,11 @@ std::string end_of(const std::string& path, int parts) {
 }
 
 Projection projection_of(const std::string& path) {
-  constexpr std::array<std::string_view, 6> names{"gate_proj", "up_proj", "down_proj", "w1", "w3", "w2"};
-  const auto found = std::find(names.begin(), names.end(), end_of(path, 1));
-  return found == names.end() ? Projection::other : static_cast<Projection>((found - names.begin()) % 3);
+  static const std::map<std::string, Projection, std::less<>> names{
+      {"gate_proj", Projection::gate}, {"up_proj", Projection::up}, {"down_proj", Projection::down},
+      {"w1", Projection::gate},        {"w3", Projection::up},      {"w2", Projection::down}};
+  const auto found = names.find(end_of(path, 1));
+  return found == names.end() ? Projection::other : found->second;
 }
 
 // The names by which a list of target modules can mean a module: of its own, and for an expert "experts.3.up_proj".
