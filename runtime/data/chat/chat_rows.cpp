@@ -183,8 +183,8 @@ class Reader {
         out["role"] = role;
       } else if (key == content_key) {
         out["content"] = value;
-      } else {
-        out.emplace(key, value);
+      } else if (!out.contains(key)) {
+        out[key] = value;
       }
     }
     if (can_count && is_trained_role(raw, role, config_)) {

@@ -24,7 +24,7 @@ std::vector<NamedAdapter> named(const PeftConfig& config) {
 }
 
 json written(const PeftConfig& config, const std::vector<std::string>& others = {}) {
-  return json::parse(adapter_config_json(named(config), others, "base"));
+  return json::parse(adapter_config_json(named(config), others, "base", {.takes_projections = true}));
 }
 
 TEST(AdapterConfig, NamesModulesByTheirLastNameWhereAllHaveAdapters) {
