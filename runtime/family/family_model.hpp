@@ -85,8 +85,9 @@ struct FamilyModel : ModelDescription {
   virtual std::string head_in_folder(const std::string& parameter) const { return parameter; }
   // Whether transformers turns neighbouring elements (rope_interleave); without it, it turns halves in silence.
   virtual bool transformers_turns_pairs() const { return false; }
-  // Whether peft 0.21 fuses adapters of single experts as transformers 5 has these experts.
-  virtual bool peft_reads_adapters_of_experts() const { return true; }
+  // Whether peft 0.21 takes every target module with the name of an expert's projection for the fused experts of
+  // transformers 5 (runtime/peft/adapter_targets.hpp).
+  virtual bool peft_takes_projections() const { return false; }
 
   // As ModelProvider::register_events.
   virtual void register_events(RankEvents& /*events*/) const {}

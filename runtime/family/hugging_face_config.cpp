@@ -3,14 +3,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/json_reader.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "runtime/state/model/model_index.hpp"
+#include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {
 namespace {
@@ -64,18 +69,98 @@ const Family& family_of(const JsonReader& in) {
                           fmt::join(names, ", "), hint.empty() ? "other families are not supported" : hint));
 }
 
-}  // namespace
+// Whether head and embedding are one tensor is said of a multimodal model as a whole. These classes of transformers
+// 5.23 say yes where the key is not there, whatever text_config says.
+constexpr std::array<std::string_view, 24> tied_unless_said{"aya_vision",
+                                                            "cohere2_vision",
+                                                            "deepseek_vl",
+                                                            "deepseek_vl_hybrid",
+                                                            "gemma3",
+                                                            "glmasr",
+                                                            "got_ocr2",
+                                                            "granite_speech",
+                                                            "granite_speech_plus",
+                                                            "hyperclovax_vision_v2",
+                                                            "internvl",
+                                                            "janus",
+                                                            "kimi_k25",
+                                                            "lfm2_vl",
+                                                            "lfm3_vl",
+                                                            "lighton_ocr",
+                                                            "minicpm_ocr",
+                                                            "mistral3",
+                                                            "moss_transcribe_diarize",
+                                                            "ovis2",
+                                                            "paligemma",
+                                                            "pp_chart2table",
+                                                            "voxtral_realtime",
+                                                            "florence2"};
+// These say no.
+constexpr std::array<std::string_view, 14> apart_unless_said{
+    "cosmos3_omni", "exaone4_5",   "fuyu",    "glm46v",      "idefics2", "idefics3", "llava_next",
+    "minicpmv4_6",  "qianfan_ocr", "smolvlm", "video_llava", "vipllava", "glmga",    "minicpmv4_7"};
+// Here it is one tensor where either of the two configs says so.
+constexpr std::array<std::string_view, 6> tied_by_either{
+    "fast_vlm", "llava", "llava_next_video", "llava_onevision", "shieldgemma2", "video_llama_3"};
 
-std::shared_ptr<FamilyModel> parse_hugging_face_config(std::string_view text, const std::string& where) {
+template <class Names>
+bool has_name(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether a folder's weights have a head of their own.
+bool stores_head(const std::filesystem::path& folder) {
+  const PosixDisk disk;
+  const auto is_head = [](const std::string& name) {
+    return name == "lm_head.weight" || name.ends_with(".lm_head.weight");
+  };
+  try {
+    if (folder.empty() || !holds_model_state(disk, folder.string())) return false;
+    const auto map = read_weight_map(disk, folder.string());
+    if (map)
+      return std::any_of(map->begin(), map->end(), [&](const auto& entry) { return is_head(entry.first); });
+    const auto names = SafetensorsReader(disk, join_path(folder.string(), model_single_name)).names();
+    return std::any_of(names.begin(), names.end(), is_head);
+  } catch (const Error&) {
+    return false;  // whoever reads the weights says what is wrong
+  }
+}
+
+// As transformers 5.23 decides; it ties no head that the folder stores with values of its own.
+void settle_tied_head(const json& document, std::string_view outer, const std::filesystem::path& folder,
+                      json& text) {
+  constexpr const char* key = "tie_word_embeddings";
+  const bool is_said = document.contains(key), is_true = is_said && document[key] == json(true);
+  if (outer == "vibevoice") return;  // text_config alone says it
+  if (has_name(tied_by_either, outer)) {
+    if (is_true) text[key] = true;
+  } else if (is_said) {
+    text[key] = document[key];
+  } else if (has_name(tied_unless_said, outer)) {
+    text[key] = !stores_head(folder);
+  } else if (has_name(apart_unless_said, outer)) {
+    text[key] = false;
+  }
+}
+
+std::shared_ptr<FamilyModel> parsed(std::string_view text, const std::string& where,
+                                    const std::filesystem::path& folder) {
+  require_no_byte_order_mark(text, where);
   json document = json::parse(text, nullptr, false);
   D9D_REQUIRE(document.is_object(), "{}: not a JSON object; expected the config.json of a Hugging Face model",
               where);
-  take_text_model(document);
+  take_text_model(document, folder);
   const JsonReader in(document, where);
   return family_of(in).read(in);
 }
 
-bool take_text_model(json& document) {
+}  // namespace
+
+std::shared_ptr<FamilyModel> parse_hugging_face_config(std::string_view text, const std::string& where) {
+  return parsed(text, where, {});
+}
+
+bool take_text_model(json& document, const std::filesystem::path& folder) {
   const auto found = document.find("text_config");
   if (found == document.end() || !found->is_object()) return false;
   const auto text_of = [](const json& config, const char* key) {
@@ -94,8 +179,9 @@ bool take_text_model(json& document) {
   for (const char* key : {"pad_token_id", "quantization_config"})
     if (!text.contains(key) && document.contains(key)) text[key] = document[key];
   // The head is the whole model's, and so is where its texts end.
-  for (const char* key : {"bos_token_id", "eos_token_id", "tie_word_embeddings"})
+  for (const char* key : {"bos_token_id", "eos_token_id"})
     if (document.contains(key)) text[key] = document[key];
+  settle_tied_head(document, outer, folder, text);
   document = std::move(text);
   return true;
 }
@@ -114,7 +200,7 @@ std::shared_ptr<FamilyModel> read_hugging_face_config(const std::filesystem::pat
   }
   std::ostringstream text;
   text << stream.rdbuf();
-  return parse_hugging_face_config(text.str(), file.string());
+  return parsed(text.str(), file.string(), file.parent_path());
 }
 
 }  // namespace d9d

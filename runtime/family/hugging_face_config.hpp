@@ -22,8 +22,9 @@ namespace d9d {
 std::shared_ptr<FamilyModel> read_hugging_face_config(const std::filesystem::path& path);
 // Puts the config of the text model, text_config, in the place of that of a multimodal model, with the keys beside it
 // that are the text model's too (dtype, ids of tokens, quantization_config, a tied head). Says whether it did; others
-// stay as they are.
-bool take_text_model(nlohmann::json& document);
+// stay as they are. `folder`: of its weights, where there are any: a head that they have is not tied unless that is
+// said.
+bool take_text_model(nlohmann::json& document, const std::filesystem::path& folder = {});
 // The same from text; `where` leads the errors.
 std::shared_ptr<FamilyModel> parse_hugging_face_config(std::string_view text, const std::string& where);
 

@@ -82,7 +82,7 @@ LayerWindows read_windows_by_type(const JsonReader& in, std::int64_t layers, std
                                   const std::function<bool(std::int64_t)>& slides) {
   const auto width = in.integer_or_none("sliding_window", absent);
   if (width) require_width(in, *width);
-  LayerWindows windows{width.value_or(0), {}};
+  LayerWindows windows{width.value_or(absent), {}};
   if (const json* const types = in.find("layer_types")) {
     windows.of_layer = layers_named(in, *types, layers);
   } else {
@@ -93,7 +93,13 @@ LayerWindows read_windows_by_type(const JsonReader& in, std::int64_t layers, std
       "{}: sliding_window is null, but layers are of type {}; set it to their width, or layer_types to "
       "{} alone",
       in.where(), sliding_layer, full_layer);
-  return without_empty(std::move(windows));
+  if (!windows.any()) windows.of_layer.clear();
+  return windows;
+}
+
+void write_windows_by_type(const LayerWindows& windows, std::int64_t layers, json& out) {
+  out["sliding_window"] = windows.width;
+  write_layer_types(windows, layers, out);
 }
 
 void write_layer_types(const LayerWindows& windows, std::int64_t layers, json& out) {

@@ -11,7 +11,7 @@ namespace d9d {
 class JsonReader;
 
 struct LayerWindows {
-  std::int64_t width = 0;      // AttentionRule::window
+  std::int64_t width = 0;      // AttentionRule::window of the layers that slide
   std::vector<bool> of_layer;  // a layer that is not listed has full attention
 
   bool slides(std::int64_t layer) const;
@@ -29,9 +29,12 @@ void write_one_window(const LayerWindows& windows, nlohmann::json& out);
 // `use_sliding_window` says whether, `layer_types` which layers do; where it is not given, `slides(layer)`.
 LayerWindows read_layer_windows(const JsonReader& in, std::int64_t layers,
                                 const std::function<bool(std::int64_t)>& slides);
-// The same without `use_sliding_window`; `absent`: the width where `sliding_window` is not given.
+// The same without `use_sliding_window`; `absent`: the width where `sliding_window` is not given, or null because no
+// layer slides. The width stays where none does.
 LayerWindows read_windows_by_type(const JsonReader& in, std::int64_t layers, std::int64_t absent,
                                   const std::function<bool(std::int64_t)>& slides);
+// `sliding_window` and `layer_types`. transformers 5.23 makes a mask of the width in any case, so it is never null.
+void write_windows_by_type(const LayerWindows& windows, std::int64_t layers, nlohmann::json& out);
 void write_layer_types(const LayerWindows& windows, std::int64_t layers, nlohmann::json& out);
 // With `layer_types`, and with `max_window_layers` for readers that do not know them.
 void write_layer_windows(const LayerWindows& windows, std::int64_t layers, nlohmann::json& out);

@@ -76,8 +76,9 @@ AdapterContents adapter_contents(const FamilyModel& model, StageModule& adapted,
       "{} trains too, and it is the head's matrix as well, which PEFT's format would hold apart; leave it "
       "frozen, or give export_to instead of export_adapter_to",
       embedding_weight);
-  contents.config_json = adapter_config_json(adapters, others(adapted, *mapper), base,
-                                             {task_type_of(model), saved_module_names(contents.saved)});
+  contents.config_json = adapter_config_json(
+      adapters, others(adapted, *mapper), base,
+      {task_type_of(model), saved_module_names(contents.saved), model.peft_takes_projections()});
   return contents;
 }
 

@@ -61,7 +61,7 @@ json carried_keys(const Disk& disk, const FamilyProvider& provider, const std::s
   const std::string path = join_path(folder, "config.json");
   if (folder.empty() || provider.model.family == nullptr || !disk.exists(path)) return json::object();
   json config = json::parse(read_text(disk, path, source_config_bytes_max), nullptr, false);
-  if (config.is_object()) take_text_model(config);
+  if (config.is_object()) take_text_model(config, folder);
   if (!config.is_object() ||
       config.value("model_type", json()) != json(std::string(provider.model.family->name())))
     return json::object();

@@ -1,9 +1,9 @@
 #include "runtime/peft/adapter_config.hpp"
 
-#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/peft/adapter_options.hpp"
 
@@ -11,10 +11,6 @@ namespace d9d {
 namespace {
 
 using nlohmann::json;
-
-std::string last_name(const std::string& path) {
-  return path.substr(path.rfind('.') + 1);
-}
 
 bool same_size(const LoraParameters& a, const LoraParameters& b) {
   return a.r == b.r && a.alpha == b.alpha;
@@ -37,27 +33,22 @@ const LoraParameters& common_parameters(const std::vector<NamedAdapter>& adapter
   return common != nullptr ? *common : adapters.front().adapter.config.params;
 }
 
-// Returns the last name of a module if all linears with that name have adapters, else the whole path.
-std::set<std::string> targets(const std::vector<NamedAdapter>& adapters,
-                              const std::vector<std::string>& others) {
-  std::set<std::string> without, names;
-  for (const std::string& path : others) without.insert(last_name(path));
-  for (const NamedAdapter& named : adapters) {
-    for (const AdaptedModule& module : named.modules) {
-      const std::string name = last_name(module.path);
-      names.insert(without.contains(name) ? module.path : name);
-    }
-  }
-  return names;
-}
-
-// Returns 0 when experts have adapters: peft refuses to load them with dropout, and a
+// Returns 0 when experts or target parameters have adapters: peft refuses to load them with dropout, and a
 // trained adapter does not use it.
-double dropout_of(const std::vector<NamedAdapter>& adapters) {
+double dropout_of(const std::vector<NamedAdapter>& adapters, const AdapterTargets& targets) {
   for (const NamedAdapter& named : adapters) {
     if (named.modules.front().expert) return 0;
   }
-  return adapters.front().adapter.config.params.dropout;
+  return targets.parameters.empty() ? adapters.front().adapter.config.params.dropout : 0;
+}
+
+// peft fuses the factors of gate and up to twice the rank, and keeps alpha / rank by twice the alpha: with
+// alpha / sqrt(rank) it has to be sqrt(2) alpha, which is said here. Where peft does not see that there are
+// experts, all of it is.
+void add_fused_projections(const LoraParameters& common, bool takes_projections, json& ranks, json& alphas) {
+  if (takes_projections && !common.use_rslora) return;
+  ranks[fused_projections] = 2 * common.r;
+  alphas[fused_projections] = (common.use_rslora ? std::sqrt(2.0) : 2.0) * common.alpha;
 }
 
 }  // namespace
@@ -65,7 +56,9 @@ double dropout_of(const std::vector<NamedAdapter>& adapters) {
 nlohmann::ordered_json read_adapter_config(const Disk& disk, const std::string& directory) {
   const std::string path = join_path(directory, adapter_config_name);
   D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
-  auto config = nlohmann::ordered_json::parse(read_text(disk, path, 1 << 20), nullptr, false);
+  const std::string text = read_text(disk, path, 1 << 20);
+  require_no_byte_order_mark(text, path);
+  auto config = nlohmann::ordered_json::parse(text, nullptr, false);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object", path);
   const auto type = config.value("peft_type", nlohmann::ordered_json());
   D9D_REQUIRE(type == "LORA", "{} says peft_type = {}, expected \"LORA\"; other adapters are not computed",
@@ -78,6 +71,7 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
                                 const std::vector<std::string>& others, const std::string& base,
                                 const AdapterUse& use) {
   const LoraParameters& common = common_parameters(adapters);
+  const AdapterTargets targets = targets_of(adapters, others, use.takes_projections);
   json ranks = json::object(), alphas = json::object();
   for (const auto& [adapter, modules] : adapters) {
     const LoraParameters& own = adapter.config.params;
@@ -85,26 +79,30 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
                 "some adapters have use_rslora or use_dora and some have not: PEFT's format has one for all");
     if (same_size(own, common)) continue;
     for (const AdaptedModule& module : modules) {
-      ranks[module.path] = own.r;
-      alphas[module.path] = own.alpha;
+      const std::string key =
+          module.path + (is_target_parameter(module, use.takes_projections) ? ".weight" : "");
+      ranks[key] = own.r;
+      alphas[key] = own.alpha;
     }
   }
+  if (fuses_projections(adapters)) add_fused_projections(common, use.takes_projections, ranks, alphas);
   const json saved = use.modules_to_save.empty() ? json() : json(use.modules_to_save);
-  const json config = {{"peft_type", "LORA"},
-                       {"task_type", use.task_type},
-                       {"base_model_name_or_path", base.empty() ? json() : json(base)},
-                       {"r", common.r},
-                       {"lora_alpha", common.alpha},
-                       {"lora_dropout", dropout_of(adapters)},
-                       {"use_rslora", common.use_rslora},
-                       {"use_dora", common.use_dora},
-                       {"target_modules", targets(adapters, others)},
-                       {"rank_pattern", ranks},
-                       {"alpha_pattern", alphas},
-                       {"modules_to_save", saved},
-                       {"bias", "none"},
-                       {"fan_in_fan_out", false},
-                       {"inference_mode", true}};
+  json config = {{"peft_type", "LORA"},
+                 {"task_type", use.task_type},
+                 {"base_model_name_or_path", base.empty() ? json() : json(base)},
+                 {"r", common.r},
+                 {"lora_alpha", common.alpha},
+                 {"lora_dropout", dropout_of(adapters, targets)},
+                 {"use_rslora", common.use_rslora},
+                 {"use_dora", common.use_dora},
+                 {"target_modules", targets.modules},
+                 {"rank_pattern", ranks},
+                 {"alpha_pattern", alphas},
+                 {"modules_to_save", saved},
+                 {"bias", "none"},
+                 {"fan_in_fan_out", false},
+                 {"inference_mode", true}};
+  if (!targets.parameters.empty()) config["target_parameters"] = targets.parameters;
   return config.dump(2) + "\n";
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/peft/adapter_names.hpp"
+#include "runtime/peft/adapter_targets.hpp"
 #include "runtime/state/disk/disk.hpp"
 
 namespace d9d {
@@ -14,15 +14,11 @@ namespace d9d {
 inline constexpr const char* adapter_config_name = "adapter_config.json";
 inline constexpr const char* adapter_weights_name = "adapter_model.safetensors";
 
-struct NamedAdapter {
-  LoraAdapter adapter;
-  std::vector<AdaptedModule> modules;
-};
-
 // The use of the adapters.
 struct AdapterUse {
   std::string task_type = "CAUSAL_LM";       // in peft's words
   std::vector<std::string> modules_to_save;  // modules that train whole (saved_modules.hpp)
+  bool takes_projections = false;            // FamilyModel::peft_takes_projections()
 };
 
 // Reads the file of a folder. Input error, with the key, when it is missing or
@@ -30,8 +26,8 @@ struct AdapterUse {
 nlohmann::ordered_json read_adapter_config(const Disk& disk, const std::string& directory);
 
 // Returns the file's text for at least one adapter. `others`: paths of the model's linears without adapter.
-// Modules are named by their last name alone if none of `others` has it. `base`: base_model_name_or_path.
-// Input error when experts have adapters of different ranks or alphas, which PEFT's format cannot express.
+// `base`: base_model_name_or_path. Input error when experts have adapters of different ranks or alphas, which
+// PEFT's format cannot express, and where targets_of() throws.
 std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
                                 const std::vector<std::string>& others, const std::string& base,
                                 const AdapterUse& use = {});

@@ -14,10 +14,11 @@ using Json = nlohmann::ordered_json;
 
 // These keys say whose adapter it is, how it was trained, or which modules it
 // has (its tensors say that, too).
-constexpr std::array<std::string_view, 15> without_effect_on_values{
-    "auto_mapping",  "base_model_name_or_path", "revision",       "peft_version",   "peft_type",
-    "task_type",     "inference_mode",          "lora_dropout",   "target_modules", "exclude_modules",
-    "megatron_core", "layers_to_transform",     "layers_pattern", "eva_config",     "ensure_weight_tying"};
+constexpr std::array<std::string_view, 16> without_effect_on_values{
+    "auto_mapping",     "base_model_name_or_path", "revision",       "peft_version",   "peft_type",
+    "task_type",        "inference_mode",          "lora_dropout",   "target_modules", "exclude_modules",
+    "megatron_core",    "layers_to_transform",     "layers_pattern", "eva_config",     "ensure_weight_tying",
+    "target_parameters"};
 
 // Callers compute with these keys, or compare them.
 constexpr std::array<std::string_view, 7> computed{
@@ -51,6 +52,13 @@ bool is_fine(const Json& config, const std::string& key, const Json& value) {
   return false;
 }
 
+bool is_parameter_named(const Json& config, const std::string& weight) {
+  const Json targets = config.value("target_parameters", Json::array());
+  return std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
+    return target.is_string() && (weight == target || weight.ends_with("." + target.get<std::string>()));
+  });
+}
+
 }  // namespace
 
 bool says_something(const Json& config, const char* key) {
@@ -76,9 +84,11 @@ void require_computed_options(const Json& config, const std::string& path) {
 Json option_of_module(const Json& config, const char* patterns, const char* common,
                       const std::string& module) {
   const Json all = config.value(patterns, Json::object());
-  if (all.is_object()) {
+  if (all.is_object() && !all.empty()) {
+    const std::string weight = module + ".weight";
+    const std::string& name = is_parameter_named(config, weight) ? weight : module;
     for (const auto& [pattern, value] : all.items()) {
-      if (ModulePattern("(.*\\.)?(" + pattern + ")").matches(module)) return value;
+      if (ModulePattern("(.*\\.)?(" + pattern + ")").matches(name)) return value;
     }
   }
   return config.value(common, Json());

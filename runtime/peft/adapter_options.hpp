@@ -17,7 +17,7 @@ void require_computed_options(const nlohmann::ordered_json& config, const std::s
 bool says_something(const nlohmann::ordered_json& config, const char* key);
 
 // Returns the value that peft uses for a module: of the first key of `patterns` that matches the end of its
-// path as a regular expression, else of the key `common`.
+// path (of its weight's, where target_parameters names that) as a regular expression, else of the key `common`.
 nlohmann::ordered_json option_of_module(const nlohmann::ordered_json& config, const char* patterns,
                                         const char* common, const std::string& module);
 

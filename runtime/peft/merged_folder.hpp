@@ -13,6 +13,7 @@ class MergedFolder final : public TensorSource {
 
   Names names() const;  // of the base folder's tensors and of those that the adapter adds
   const std::vector<TensorSpec>& added() const { return added_; }
+  const Names& changed() const { return changed_; }
   bool is_changed(const std::string& name) const { return changed_.contains(name); }
 
   const TensorSpec& spec(const std::string& name) const override;

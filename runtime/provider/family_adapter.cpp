@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/log.hpp"
 #include "runtime/model_folder/adapter_contents.hpp"
 #include "runtime/provider/merged_weights.hpp"
 #include "runtime/state/checkpoint/checkpoint_reader.hpp"
@@ -63,13 +62,6 @@ void FamilyAdapter::export_adapter(Disk& disk, const CheckpointReader& checkpoin
                                    const std::string& target) const {
   const std::vector<NamedAdapter> all = named_adapters(*model_, whole_model().lora);
   const AdapterContents contents = adapter_contents(*model_, *whole_model().stage, all, source_);
-  const auto has_experts = [](const NamedAdapter& named) { return named.modules.front().expert.has_value(); };
-  if (!model_->peft_reads_adapters_of_experts() && std::any_of(all.begin(), all.end(), has_experts)) {
-    log::warn(
-        "{}: peft 0.21 does not read adapters of this family's experts and leaves them out without a word; "
-        "export_to and `d9d-node convert` merge them",
-        target);
-  }
   write_adapters(disk, target, all, contents.saved, contents.config_json,
                  [&](const std::string& name) { return checkpoint.read(parameter_kind, name); });
 }

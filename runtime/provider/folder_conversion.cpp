@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/model_folder/carried_files.hpp"
+#include "runtime/peft/adapter_cover.hpp"
 #include "runtime/peft/merged_folder.hpp"
 #include "runtime/provider/conversion_mapper.hpp"
 #include "runtime/provider/tokenizer_files.hpp"
@@ -127,7 +129,9 @@ void carry_files(Disk& disk, const std::string& source, const ConfigChange& chan
 Dtype dtype_of_config(const Disk& disk, const std::string& directory) {
   const std::string path = join_path(directory, model_config_name);
   if (!disk.exists(path)) return Dtype::bfloat16;
-  const auto config = nlohmann::json::parse(read_text(disk, path, config_bytes_max), nullptr, false);
+  const std::string text = read_text(disk, path, config_bytes_max);
+  require_no_byte_order_mark(text, path);
+  const auto config = nlohmann::json::parse(text, nullptr, false);
   for (const char* key : {"dtype", "torch_dtype"}) {
     if (!config.is_object() || !config.contains(key) || !config[key].is_string()) continue;
     const auto named = dtype_named(config[key].get<std::string>());
@@ -170,10 +174,12 @@ struct ConversionSource {
     D9D_REQUIRE(adapter || conversion.base.empty(),
                 "--base is for the folder of an adapter, and {} is none; leave it out", conversion.from);
     const std::string folder = adapter ? base_of_adapter(disk, *adapter, conversion.base) : conversion.from;
-    files.emplace(disk, folder, conversion.dtype.value_or(dtype_of_config(disk, folder)));
+    const Dtype of_config = dtype_of_config(disk, folder);
+    files.emplace(disk, folder, conversion.dtype.value_or(of_config));
     for (const std::string& note : files->notes()) log::warn("{}", note);
     if (!adapter) return;
     merged.emplace(*files, *adapter);
+    say_modules_without_factors(disk, conversion.from, *files, *merged);
     head = new_head_of(*adapter, *merged);
     D9D_REQUIRE(
         head.labels == 0 || conversion.mapper.empty(),

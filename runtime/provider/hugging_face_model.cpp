@@ -12,6 +12,7 @@
 #include "runtime/model_folder/folder_checks.hpp"
 #include "runtime/model_folder/new_rows.hpp"
 #include "runtime/nn/model/build_options.hpp"
+#include "runtime/peft/adapter_cover.hpp"
 #include "runtime/peft/merged_folder.hpp"
 #include "runtime/provider/load_from_folder.hpp"
 #include "runtime/provider/tokenizer_files.hpp"
@@ -183,6 +184,7 @@ struct Adapted {
       : adapter(disk, directory),
         base(disk, base_of_adapter(disk, adapter, base)),
         merged(this->base, adapter) {
+    say_modules_without_factors(disk, directory, this->base, merged);
     D9D_REQUIRE(merged.added().empty(),
                 "{} holds {}, which {} does not have: a head of its own; give the model with that head "
                 "(model_provider.head) and the adapter (model_provider.peft.from) to a job with a section "

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/family/position_limit.hpp"
@@ -55,6 +56,7 @@ bool is_flat_template(const std::string& name) {
 }
 
 Json object_in(const std::string& text, const std::string& path) {
+  require_no_byte_order_mark(text, path);
   Json json = Json::parse(text, nullptr, false);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path);
   return json;

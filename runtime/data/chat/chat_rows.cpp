@@ -177,10 +177,16 @@ class Reader {
     const RowJson* content = value_at(message, content_key);
     check_content(message, content, content_key, where_);
     const std::optional<bool> said = said_of_weight(message, where_);
-    RowJson out{{"role", role}};
-    if (message.contains(content_key)) out["content"] = message[content_key];
-    for (const auto& [key, value] : message.items())
-      if (key != role_key && key != content_key) out[key] = value;
+    RowJson out = RowJson::object();  // in the row's order, which a template may write
+    for (const auto& [key, value] : message.items()) {
+      if (key == role_key) {
+        out["role"] = role;
+      } else if (key == content_key) {
+        out["content"] = value;
+      } else if (!out.contains(key)) {
+        out[key] = value;
+      }
+    }
     if (can_count && is_trained_role(raw, role, config_)) {
       conversation.answers.push_back(conversation.messages.size());
       if (said.value_or(true)) conversation.trained.push_back(conversation.messages.size());

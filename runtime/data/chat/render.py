@@ -4,7 +4,8 @@ d9d-node starts this script in a process of its own and talks to it over one soc
 settings of all conversations: templates (name -> text), choice (the name of the one to take; null: "default", or "tool_use" for rows
 with tools), variables (special tokens and arguments), tools (of rows that have none), date (YYYY-MM-DD for strftime_now,
 or null), today (whether a null date means today), seconds and bytes_max (limits of one conversation), memory_bytes.
-The answer: version, names (what the template reads), marks (whether it has {% generation %}), or problem.
+The answer: version, names (what the template reads), whole (whether it writes fields of messages that it does not name), marks
+(whether it has {% generation %}), or problem.
 
 Each further line is a conversation: messages, answers (indices of the messages that the model is to write), trained (those
 answers that count in the loss), prompt (whether the text ends with the header of a next answer), marked (whether
@@ -26,11 +27,32 @@ import signal
 BEGIN, END = "\U000f5a31", "\U000f5a32"
 # Replaces an answer to find its place; a private-use character, so that no real answer begins with it.
 OTHER = "\U000f5a33"
+UNNAMED = "d9d_field_that_no_template_names"
 REASONING = ("reasoning_content", "thinking", "reasoning")
 
 
 class Refused(Exception):
     pass
+
+
+class Unanswered(Exception):
+    pass
+
+
+def within(seconds, question):
+    """The answer, or False where it takes longer."""
+    def late(*_):
+        raise Unanswered
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        return question()
+    except Unanswered:
+        return False
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def needs_jinja():
@@ -100,6 +122,32 @@ class Renderer:
         except Exception:
             return False
         return OTHER in text and "'type'" not in text and '"type"' not in text
+
+    def writes_whole_messages(self):
+        """Whether {{ message }}, tojson or items() brings into the text what the template does not name. It is tried: on
+        conversations of which a template may refuse one."""
+        def message(role, **more):
+            return {"role": role, UNNAMED: UNNAMED, "content": "a", **more}
+
+        call = [{"type": "function", "id": "c1", "function": {"name": "a", "arguments": {}}}]
+        talk = [message("user"), message("assistant")]
+        talks = [talk, [message("system"), *talk],
+                 [*talk[:1], message("assistant", tool_calls=call), message("tool", name="a"), talk[1]]]
+        settings = self.settings
+        self.settings = {**settings, "today": True}
+        try:
+            for tools in (None, []):
+                for messages in talks:
+                    try:
+                        if UNNAMED in self.render({"messages": messages, "tools": tools}):
+                            return True
+                    except Unanswered:
+                        return False
+                    except Exception:
+                        pass
+        finally:
+            self.settings = settings
+        return False
 
     def template(self, tools):
         if len(self.templates) == 1:
@@ -391,7 +439,8 @@ def main():
     except Exception as error:
         return say({"problem": reason(error)})
     signal.alarm(0)
-    say({"version": jinja2.__version__, "names": sorted(renderer.names), "marks": renderer.marks})
+    whole = within(2, renderer.writes_whole_messages)
+    say({"version": jinja2.__version__, "names": sorted(renderer.names), "whole": whole, "marks": renderer.marks})
     for line in channel_in:
         signal.alarm(2 * seconds)
         try:

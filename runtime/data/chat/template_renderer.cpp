@@ -99,6 +99,7 @@ void TemplateRenderer::start(const TemplateUse& use) {
       continue;
     }
     for (const auto& name : about["names"]) names_.insert(name.get<std::string>());
+    writes_whole_messages_ = about["whole"].get<bool>();
     return;
   }
   D9D_REQUIRE(
@@ -110,6 +111,8 @@ void TemplateRenderer::start(const TemplateUse& use) {
 }
 
 bool TemplateRenderer::reads(std::string_view name) const {
+  const bool is_beside_messages = name == "tools" || name == "documents";
+  if (writes_whole_messages_ && !is_beside_messages) return true;
   const auto any = [&](auto... names) { return (names_.contains(names) || ...); };
   if (name == "reasoning_content" || name == "thinking" || name == "reasoning")
     return any("reasoning_content", "thinking", "reasoning");

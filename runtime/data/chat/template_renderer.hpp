@@ -41,7 +41,8 @@ class TemplateRenderer {
   TemplateRenderer(const TemplateRenderer&) = delete;
   TemplateRenderer& operator=(const TemplateRenderer&) = delete;
 
-  // Whether the template names a field of a message, or a variable, called `name`.
+  // Whether the template names a field of a message, or a variable, called `name`, or writes whole messages with all
+  // their fields ({{ message }}).
   bool reads(std::string_view name) const;
 
   // Queues a conversation (the keys of its object: render.py). `where` names its row in errors.
@@ -60,6 +61,7 @@ class TemplateRenderer {
   const TemplateLimits limits_;
   std::unique_ptr<AnsweringProcess> process_;
   std::set<std::string, std::less<>> names_;
+  bool writes_whole_messages_ = false;
   std::deque<std::string> asked_;
 };
 

@@ -240,7 +240,7 @@ TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer,
   const config::Json all = config::encode(config);
   // "reads" counts what is read of a row: other ids come of the same files.
   config::Json keys = {
-      {"tokenizer", digest_of_tokenizer(config.tokenizer)}, {"source", "chat"}, {"reads", 2}};
+      {"tokenizer", digest_of_tokenizer(config.tokenizer)}, {"source", "chat"}, {"reads", 3}};
   if (uses_template(config)) keys["template"] = template_recipe(config);
   for (const char* key : {"format", "roles", "trained_roles", "loss", "begin", "messages_field", "role_field",
                           "content_field", "eos_token"}) {

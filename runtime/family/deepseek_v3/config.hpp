@@ -32,6 +32,7 @@ struct DeepseekV3Config final : SparseDecoder {
   std::shared_ptr<Attention> make_attention(ParameterMaker& make, torch::nn::Module& layer,
                                             std::int64_t index) const override;
   const ModelKeys& keys() const override;
+  bool peft_takes_projections() const override { return true; }
   void settle() override;
   void validate(const std::string& where) const override;
   std::vector<std::string> tensors_outside_mlp(std::int64_t /*layer*/) const override;

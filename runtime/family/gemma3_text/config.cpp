@@ -65,8 +65,7 @@ LayerWindows read_windows(const JsonReader& in, const FamilyModel& model) {
 }
 
 void write_windows(const FamilyModel& model, json& out) {
-  write_one_window(model.windows, out);
-  write_layer_types(model.windows, model.num_hidden_layers, out);
+  write_windows_by_type(model.windows, model.num_hidden_layers, out);
 }
 
 // transformers 5 takes an integer only.

@@ -28,8 +28,7 @@ LayerWindows read_gpt_oss_windows(const JsonReader& in, const FamilyModel& model
 }
 
 void write_gpt_oss_windows(const FamilyModel& model, json& out) {
-  write_one_window(model.windows, out);
-  write_layer_types(model.windows, model.num_hidden_layers, out);
+  write_windows_by_type(model.windows, model.num_hidden_layers, out);
 }
 
 ModelKeys own_gpt_oss_keys() {

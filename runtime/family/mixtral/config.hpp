@@ -10,6 +10,7 @@ struct MixtralConfig final : SparseDecoder {
   MixtralConfig();
 
   const ModelKeys& keys() const override;
+  bool peft_takes_projections() const override { return true; }
   void settle() override { moe_intermediate_size = intermediate_size; }
 
   bool operator==(const MixtralConfig&) const = default;

@@ -13,7 +13,6 @@ struct Qwen2MoeConfig final : SparseDecoder {
 
   AttentionOptions attention() const override;
   const ModelKeys& keys() const override;
-  bool peft_reads_adapters_of_experts() const override { return false; }
 
   bool operator==(const Qwen2MoeConfig&) const = default;
 };

@@ -20,6 +20,7 @@ struct Qwen3Config final : SparseDecoder {
   std::vector<std::string> tensors_outside_mlp(std::int64_t layer) const override;
   void validate(const std::string& where) const override;
   const ModelKeys& keys() const override;
+  bool peft_takes_projections() const override { return kind == Qwen3Kind::moe; }
 
   bool operator==(const Qwen3Config&) const = default;
 };

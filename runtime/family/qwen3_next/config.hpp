@@ -32,6 +32,7 @@ struct Qwen3NextConfig final : SparseDecoder {
                                             std::int64_t index) const override;
   void validate(const std::string& where) const override;
   const ModelKeys& keys() const override;
+  bool peft_takes_projections() const override { return true; }
   // Also the weights of multi-token prediction, which transformers does not read either.
   std::vector<std::string> unread_tensors(const std::set<std::string>& stored) const override;
 

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/families.hpp"
@@ -51,10 +52,11 @@ json read_base(const std::string& folder, std::string_view type) {
   D9D_REQUIRE(stream, "model_provider.from: cannot read {}; give a Hugging Face folder", file.string());
   std::ostringstream text;
   text << stream.rdbuf();
+  require_no_byte_order_mark(text.str(), file.string());
   json base = json::parse(text.str(), nullptr, false);
   D9D_REQUIRE(base.is_object(), "model_provider.from: {} is not a JSON object; give a Hugging Face folder",
               file.string());
-  take_text_model(base);
+  take_text_model(base, folder);
   const std::string found =
       base.value("model_type", json("")).is_string() ? base.value("model_type", "") : "";
   D9D_REQUIRE(found == type,

@@ -44,6 +44,13 @@ RICH = [
                   says("dry", thinking="fine"), user("c"), says("d", thinking="so")], "tools": TOOLS},
     {"messages": [user([{"type": "text", "text": "in "}, {"type": "text", "text": "parts"}]), says("good")]},
 ]
+# Keys in another order than ours; a field that the template does not name; a call without a text.
+ORDERED = [
+    {"messages": [{"content": "Rain?", "role": "user"}, {"tool_calls": CALL, "role": "assistant", "content": ""},
+                  {"role": "tool", "name": "weather", "content": "dry"}, {"content": "No rain.", "role": "assistant"}]},
+    {"messages": [{"name": "Ann", "content": "a", "role": "user"},
+                  {"content": "b", "thinking": "hm", "role": "assistant", "n": 1.5}]},
+]
 CASES = [
     {"template": "turns", "tokenizer": "qwen", "special": {"eos_token": "<|im_end|>"}, "arguments": {}, "rows": TALKS + RICH},
     {"template": "turns", "tokenizer": "gemma", "special": {}, "arguments": {}, "rows": TALKS},
@@ -55,6 +62,8 @@ CASES = [
      "rows": TALKS},
     {"template": "dated", "tokenizer": "qwen", "special": {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"},
      "arguments": {"date_string": "26 Jul 2024"}, "rows": TALKS},
+    {"template": "whole", "tokenizer": "qwen", "special": {"eos_token": "<|im_end|>"}, "arguments": {},
+     "rows": TALKS[:2] + ORDERED},
 ]
 
 

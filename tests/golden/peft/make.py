@@ -4,6 +4,8 @@ Usage: python make.py [case ...]   (torch, transformers >= 5, peft, safetensors,
 """
 import json
 import pathlib
+import re
+import shutil
 import sys
 import tempfile
 
@@ -17,6 +19,7 @@ HERE = pathlib.Path(__file__).parent
 MODELS = HERE.parent / "qwen3"
 SEED = 20251122
 EXPERTS = ("gate_proj", "up_proj", "down_proj")
+SPARSE = ("moe", "../latent_families/deepseek_v3", "../sparse_families/qwen2_moe")
 CASES = {
     # attention and feed-forward, biases beside the adapters
     "dense": dict(model="dense_bias_yarn", r=4, alpha=8, rslora=False,
@@ -28,6 +31,21 @@ CASES = {
                        save=["model.norm"]),
     # experts one by one, as peft saves them with transformers 4
     "moe": dict(model="moe", r=2, alpha=3, rslora=False, modules=["q_proj", *EXPERTS]),
+    # experts beside a dense layer and shared experts, whose projections peft takes for experts' unless their weights
+    # are targets themselves; alpha / sqrt(r), for which peft doubles the alpha of what it fuses
+    "beside_experts": dict(model="../latent_families/deepseek_v3", r=2, alpha=3, rslora=True,
+                           pattern=r".*\.(q_a_proj|(gate|up|down)_proj)",
+                           modules=["q_a_proj", *(f"experts.{e}.{part}" for e in range(8) for part in EXPERTS)],
+                           parameters=[f"model.layers.{path}.{part}.weight"
+                                       for path in ("0.mlp", "1.mlp.shared_experts", "2.mlp.shared_experts")
+                                       for part in EXPERTS],
+                           fused=(4, 3 * 2 ** 0.5)),
+    # a family of which peft does not know that its experts are fused; no adapter of the experts' down_proj
+    "unknown_experts": dict(model="../sparse_families/qwen2_moe", r=2, alpha=3, rslora=False,
+                            pattern=r".*\.(gate|up)_proj|.*shared_expert\.down_proj",
+                            modules=["gate_proj", "up_proj",
+                                     *(f"model.layers.{i}.mlp.shared_expert.down_proj" for i in (0, 1))],
+                            parameters=["experts.down_proj", "experts.gate_up_proj"], fused=(4, 6.0)),
 }
 
 
@@ -36,7 +54,7 @@ def numpy_of(tensor):
 
 
 def base_model(name, labels=None):
-    extra = dict(experts_implementation="eager") if name == "moe" else {}
+    extra = dict(experts_implementation="eager") if name in SPARSE else {}
     if labels:
         return AutoModelForSequenceClassification.from_pretrained(
             MODELS / name, num_labels=labels, dtype=torch.float32, attn_implementation="eager", pad_token_id=0)
@@ -67,6 +85,41 @@ def write_expert_adapter(folder, case, rng):
                   use_rslora=case["rslora"], target_modules=case["modules"], bias="none", fan_in_fan_out=False,
                   base_model_name_or_path=None, inference_mode=True)
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
+
+
+def write_named_adapter(folder, case, rng):
+    """Factors of the folder's matrices whose names match, and a config.json that makes peft find each of them."""
+    weights = load_file(MODELS / case["model"] / "model.safetensors")
+    factors, merged = {}, dict(weights)
+    for name in sorted(weights):
+        path = name.removesuffix(".weight")
+        if not re.fullmatch(case["pattern"], path):
+            continue
+        out, into = weights[name].shape
+        a, b = (0.3 * rng.standard_normal(shape).astype(np.float32) for shape in ((case["r"], into), (out, case["r"])))
+        factors[f"base_model.model.{path}.lora_A.weight"] = a
+        factors[f"base_model.model.{path}.lora_B.weight"] = b
+        merged[name] = weights[name] + case["alpha"] / (case["r"] ** 0.5 if case["rslora"] else case["r"]) * (b @ a)
+    save_file(factors, folder / "adapter_model.safetensors", {"format": "pt"})
+    fused = r"experts\.gate_up_proj"
+    config = dict(peft_type="LORA", task_type="CAUSAL_LM", r=case["r"], lora_alpha=case["alpha"], lora_dropout=0.0,
+                  use_rslora=case["rslora"], target_modules=sorted(case["modules"]),
+                  target_parameters=sorted(case["parameters"]), rank_pattern={fused: case["fused"][0]},
+                  alpha_pattern={fused: case["fused"][1]}, bias="none", fan_in_fan_out=False,
+                  base_model_name_or_path=None, inference_mode=True)
+    (folder / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
+    return merged
+
+
+def require_all_found(name, folder, case, merged, ids, logits):
+    """peft's logits are those of the weights with every product of factors added, by hand."""
+    with tempfile.TemporaryDirectory() as whole:
+        shutil.copy(MODELS / case["model"] / "config.json", whole)
+        save_file(merged, pathlib.Path(whole) / "model.safetensors", {"format": "pt"})
+        model = AutoModelForCausalLM.from_pretrained(
+            whole, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager")
+        expected = model(input_ids=torch.from_numpy(ids)).logits
+    assert (logits - expected).abs().max() < 1e-4 * expected.abs().max(), name
 
 
 def write_adapter(folder, case, rng):
@@ -149,14 +202,17 @@ def make_case(name, case):
     rng = np.random.default_rng(SEED)
     folder = HERE / name
     folder.mkdir(exist_ok=True)
-    experts = case["model"] == "moe"
-    (write_expert_adapter if experts else write_adapter)(folder, case, rng)
+    experts = case["model"] == "moe" or "pattern" in case
+    write = write_named_adapter if "pattern" in case else write_expert_adapter if experts else write_adapter
+    merged = write(folder, case, rng)
     if "labels" in case:
         save_file(classes_of(folder, case, rng), folder / "expect.safetensors")
         return finish(name, folder)
     model = PeftModel.from_pretrained(base_model(case["model"]), folder, is_trainable=True)
     ids, labels = batch_of(case, model.config, rng)
     logits, loss = outputs(model, ids, labels)
+    if merged:
+        require_all_found(name, folder, case, merged, ids, logits)
     expect = dict(input_ids=ids, labels=labels, logits=numpy_of(logits), loss=numpy_of(loss.reshape(1)))
     if not experts:
         expect.update(one_step(model, loss, lr=0.01))

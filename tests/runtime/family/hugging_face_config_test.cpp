@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/qwen3/config.hpp"
+#include "runtime/state/disk/disk.hpp"
+#include "tests/runtime/state/scratch.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {
@@ -213,6 +216,63 @@ TEST(HuggingFaceConfig, ReadsTheTextModelOfAMultimodalOne) {
   EXPECT_EQ(config.dtype, "bfloat16");
   EXPECT_EQ(config.eos_token_ids, (std::vector<std::int64_t>{3, 4}));
   EXPECT_TRUE(config.tie_word_embeddings);
+}
+
+// Against transformers (tests/golden/tied_heads); `says`: "true", "false" or "absent".
+void say_tied(json& config, const std::string& says) {
+  if (says != "absent") config["tie_word_embeddings"] = says == "true";
+}
+
+TEST(HuggingFaceConfig, TiesTheHeadOfAMultimodalModelAsTransformersDoes) {
+  std::ifstream file(std::string(D9D_SOURCE_DIR) + "/tests/golden/tied_heads/expect.json");
+  const json rows = json::parse(file);
+  EXPECT_GT(rows.size(), 40U);
+  for (const json& row : rows) {
+    for (const auto& [outer, by_text] : row["tied"].items()) {
+      for (const auto& [inner, tied] : by_text.items()) {
+        json text = small_config();
+        text["model_type"] = row["text"];
+        text.erase("architectures");
+        say_tied(text, inner);
+        json document = {{"model_type", row["model_type"]}, {"text_config", text}};
+        say_tied(document, outer);
+        EXPECT_EQ(parse_hugging_face_config(document.dump(), "config.json")->tie_word_embeddings, tied)
+            << row["model_type"] << " says " << outer << ", its text_config " << inner;
+      }
+    }
+  }
+}
+
+// transformers 5.23 ties nothing where the folder has both tensors with other values, and says so.
+TEST(HuggingFaceConfig, LeavesAHeadThatTheFolderStoresApartUnlessTheConfigSaysTied) {
+  const test::Scratch folder;
+  PosixDisk disk;
+  json document = {{"model_type", "mistral3"}, {"text_config", small_config()}};
+  document["text_config"]["model_type"] = "mistral";
+  document["text_config"].erase("architectures");
+  const auto is_tied = [&] {
+    write_text(disk, folder / "config.json", document.dump());
+    return read_hugging_face_config(folder.path())->tie_word_embeddings;
+  };
+  const auto store = [&](const char* name) {
+    write_text(disk, folder / "model.safetensors.index.json",
+               json{{"weight_map", {{name, "model-1.safetensors"}}}}.dump());
+  };
+
+  EXPECT_TRUE(is_tied());
+  store("language_model.model.embed_tokens.weight");
+  EXPECT_TRUE(is_tied());
+  store("language_model.lm_head.weight");
+  EXPECT_FALSE(is_tied());
+  document["tie_word_embeddings"] = true;
+  EXPECT_TRUE(is_tied());
+}
+
+// Python's json refuses the mark, and transformers with it: "is not a valid JSON file".
+TEST(HuggingFaceConfig, RefusesAByteOrderMark) {
+  EXPECT_THAT(test::error_of(
+                  [] { parse_hugging_face_config("\xEF\xBB\xBF" + small_config().dump(), "config.json"); }),
+              HasSubstr("config.json begins with a byte order mark"));
 }
 
 TEST(HuggingFaceConfig, CountsANegativePadFromTheEndAsTorchDoes) {

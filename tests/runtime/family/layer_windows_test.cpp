@@ -73,6 +73,22 @@ TEST(LayerWindows, OfNamedLayers) {
   }
 }
 
+// transformers 5.23 runs neither family with sliding_window null: it makes the mask of a window in any case.
+TEST(LayerWindows, KeepTheirWidthWhereNoLayerSlides) {
+  const json full{"full_attention", "full_attention", "full_attention", "full_attention"};
+  const auto written = [&](const std::string& type, json width) {
+    const auto model = parse(type, {{"layer_types", full}, {"sliding_window", std::move(width)}});
+    return json::parse(model->config_json()).at("sliding_window");
+  };
+
+  for (const char* type : {"gemma3_text", "gpt_oss"}) {
+    EXPECT_EQ(windows_of(type, {{"layer_types", full}, {"sliding_window", 7}}), none) << type;
+    EXPECT_EQ(written(type, 7), 7) << type;
+  }
+  EXPECT_EQ(written("gemma3_text", nullptr), 4096);
+  EXPECT_EQ(written("gpt_oss", nullptr), 128);
+}
+
 TEST(LayerWindows, RefuseWhatSaysNoWindow) {
   const auto error_of = [](const json& change) -> std::string {
     try {

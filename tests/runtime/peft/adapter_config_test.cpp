@@ -24,7 +24,7 @@ std::vector<NamedAdapter> named(const PeftConfig& config) {
 }
 
 json written(const PeftConfig& config, const std::vector<std::string>& others = {}) {
-  return json::parse(adapter_config_json(named(config), others, "base"));
+  return json::parse(adapter_config_json(named(config), others, "base", {.takes_projections = true}));
 }
 
 TEST(AdapterConfig, NamesModulesByTheirLastNameWhereAllHaveAdapters) {
@@ -35,6 +35,19 @@ TEST(AdapterConfig, NamesModulesByTheirLastNameWhereAllHaveAdapters) {
   EXPECT_EQ(config["lora_alpha"], 8);
   EXPECT_EQ(config["rank_pattern"], json::object());
   EXPECT_EQ(config["base_model_name_or_path"], "base");
+}
+
+// peft doubles rank and alpha of the gate and up that it fuses, which keeps alpha / r, but not alpha / sqrt(r).
+TEST(AdapterConfig, SaysTheAlphaOfFusedProjectionsForTheirScale) {
+  const auto alphas = [](bool rslora, bool takes_projections) {
+    const LoraConfig config{".*experts.*", {.r = 4, .alpha = 8, .use_rslora = rslora}, {}};
+    return json::parse(adapter_config_json(named(config), {}, "", {.takes_projections = takes_projections}))
+        .at("alpha_pattern");
+  };
+
+  EXPECT_EQ(alphas(false, true), json::object());
+  EXPECT_EQ(alphas(false, false), json({{R"(experts\.gate_up_proj)", 16.0}}));
+  EXPECT_NEAR(alphas(true, true).at(R"(experts\.gate_up_proj)").get<double>(), 11.3137085, 1e-6);
 }
 
 TEST(AdapterConfig, NamesNoDropoutBesideExperts) {
@@ -96,6 +109,11 @@ TEST_F(AdapterConfigFile, IsRefusedByTheKeyThatDiffers) {
   EXPECT_THAT(error_of({{"lora_bias", true}}, params), HasSubstr("lora_bias = true, which is not computed"));
   EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj", 2}}}}, params), HasSubstr("says r = 2, the job 4"));
   EXPECT_EQ(error_of({{"rank_pattern", {{"0.self_attn.q_proj", 2}}}}, params), "none");
+  const json parameter{"self_attn.q_proj.weight"};
+  EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj", 2}}}, {"target_parameters", parameter}}, params),
+              "none");
+  EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj.weight", 2}}}, {"target_parameters", parameter}}, params),
+              HasSubstr("says r = 2"));
   EXPECT_EQ(error_of({{"r", 2}, {"rank_pattern", {{"layers.1.*proj", 4}}}}, params), "none");
 }
 

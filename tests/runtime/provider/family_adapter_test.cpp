@@ -43,38 +43,90 @@ TEST_F(AdaptedCheckpoint, IsNoAdapterWhereOtherParametersTrainThatItsFormatCanno
 
 constexpr const char* all_experts = R"(.*experts\..*_proj)";
 
-// The export of an adapter of all experts of a golden folder, and what was said.
-std::string said_at_export(const std::string& name) {
-  const GoldenModel golden = golden_model(name);
-  PosixDisk disk;
-  const Scratch folder;
-  const FamilyAdapter adapter(golden.model, LoraConfig{all_experts, {.r = 2, .alpha = 3}, {}},
-                              golden_folder(name), disk);
-  const auto stage = stage_of(golden);
-  adapter.adapt(*stage);
-  std::vector<NamedSlice> slices;
-  for (const StageParameter& parameter : stage->parameters()) {
-    if (!parameter.of_adapter) continue;
-    const Shape shape = parameter.tensor.sizes().vec();
-    slices.push_back({"param", parameter.name, shape, whole(shape), parameter.tensor.detach().zero_()});
+// A golden folder of peft for a mixture of experts, whose target modules and parameters make peft find every factor.
+struct MixtureCase {
+  const char* name;
+  const char* model;
+  const char* pattern;
+
+  friend void PrintTo(const MixtureCase& given, std::ostream* out) { *out << given.name; }
+};
+
+class AdapterOfAMixture : public testing::TestWithParam<MixtureCase> {
+ protected:
+  std::string folder() const { return golden_folder(std::string("peft/") + GetParam().name); }
+  nlohmann::json golden_config() const {
+    return nlohmann::json::parse(read_text(PosixDisk(), folder() + "/adapter_config.json", 1 << 20));
   }
-  EXPECT_FALSE(slices.empty()) << name;
-  disk.make_directories(folder / "tmp");
-  const ShardReport report = ShardWriter(disk).write(folder / "tmp", "0", slices);
-  commit_checkpoint(disk, folder / "tmp", folder / "save-1", with_reports({.step = 1}, {report}));
-  disk.make_directories(folder / "adapter");
-  testing::internal::CaptureStderr();
-  adapter.export_adapter(disk, *CheckpointReader::open(disk, folder / "save-1"), folder / "adapter");
-  return testing::internal::GetCapturedStderr();
+  LoraConfig lora() const {
+    const nlohmann::json config = golden_config();
+    return {GetParam().pattern,
+            {.r = config.at("r"), .alpha = config.at("lora_alpha"), .use_rslora = config.at("use_rslora")},
+            folder()};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Cases, AdapterOfAMixture,
+                         testing::Values(MixtureCase{"beside_experts", "latent_families/deepseek_v3",
+                                                     R"(.*\.(q_a_proj|(gate|up|down)_proj))"},
+                                         MixtureCase{"unknown_experts", "sparse_families/qwen2_moe",
+                                                     R"(.*\.(gate|up)_proj|.*shared_expert\.down_proj)"}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(AdapterOfAMixture, IsNamedSoThatPeftFindsEveryFactor) {
+  const auto model = golden_model(GetParam().model).model;
+  const auto stage = model->build_shapes();
+  inject_peft_and_freeze(*stage, *make_peft_method(lora()));
+
+  const AdapterContents contents =
+      adapter_contents(*model, *stage, named_adapters(*model, lora_adapters(*stage)), "");
+
+  const nlohmann::json written = nlohmann::json::parse(contents.config_json), golden = golden_config();
+  for (const char* key : {"r", "lora_alpha", "lora_dropout", "use_rslora", "target_modules",
+                          "target_parameters", "rank_pattern"})
+    EXPECT_EQ(written.at(key), golden.at(key)) << key;
+  ASSERT_EQ(written.at("alpha_pattern").size(), golden.at("alpha_pattern").size());
+  for (const auto& [key, value] : golden.at("alpha_pattern").items())
+    EXPECT_NEAR(written.at("alpha_pattern").at(key).get<double>(), value.get<double>(), 1e-12) << key;
 }
 
-// peft's table of experts that it fuses has the other families and lacks this one.
-TEST(AdapterOfExperts, SaysWherePeftDoesNotReadIt) {
-  EXPECT_THAT(said_at_export("sparse_families/qwen2_moe"),
-              testing::AllOf(HasSubstr("peft 0.21 does not read adapters of this family's experts"),
-                             HasSubstr("export_to and `d9d-node convert` merge them")));
-  for (const char* name : {"moe", "sparse_families/mixtral", "latent_families/deepseek_v3"})
-    EXPECT_THAT(said_at_export(name), testing::Not(HasSubstr("does not read"))) << name;
+TEST_P(AdapterOfAMixture, ComputesTheLogitsOfPeft) {
+  const GoldenModel golden = golden_model(GetParam().model);
+  const PosixDisk disk;
+  const FamilyAdapter adapter(golden.model, lora(), golden_folder(GetParam().model), disk);
+  const auto stage = stage_of(golden);
+  adapter.adapt(*stage);
+  adapter.check();
+  adapter.load(stage->parameters());
+
+  const TensorMap expect = read_safetensors(folder() + "/expect.safetensors");
+  const auto outputs = stage->forward({{"input_ids", expect.at("input_ids")}}, {});
+
+  EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits")), 1e-5);
+}
+
+std::string error_of_export(const std::string& name, const std::string& pattern,
+                            const LoraParameters& params) {
+  const auto model = golden_model(name).model;
+  const auto stage = model->build_shapes();
+  inject_peft_and_freeze(*stage, *make_peft_method(LoraConfig{pattern, params, {}}));
+  return error_of(
+      [&] { adapter_contents(*model, *stage, named_adapters(*model, lora_adapters(*stage)), ""); });
+}
+
+TEST(AdapterOfExperts, IsRefusedWherePeftCannotReadIt) {
+  const LoraParameters plain{.r = 2, .alpha = 3};
+
+  for (const char* name : {"moe", "sparse_families/qwen2_moe", "latent_families/deepseek_v3"})
+    EXPECT_THAT(
+        error_of_export(name, R"(.*experts\.(gate|down)_proj)", plain),
+        testing::AllOf(HasSubstr("experts.0.gate_proj has an adapter without the expert's up projection"),
+                       HasSubstr("export_to")))
+        << name;
+  EXPECT_THAT(error_of_export("latent_families/deepseek_v3", R"(.*layers\.0\.mlp\..*_proj)",
+                              {.r = 2, .alpha = 3, .use_dora = true}),
+              HasSubstr("which peft 0.21 cannot read"));
+  EXPECT_EQ(error_of_export("latent_families/deepseek_v3", R"(.*shared_experts\.gate_proj)", plain),
+            "no error");
 }
 
 TEST(AdapterOfExperts, ThatAFolderHasInOneTensorTrainsToBeMergedAlone) {

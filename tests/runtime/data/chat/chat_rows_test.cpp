@@ -31,7 +31,7 @@ TEST(ChatRows, KeepAllThatAMessageHasInItsOrder) {
   EXPECT_EQ(
       talk.messages.dump(),
       R"([{"role":"system","content":"Be kind."},{"role":"user","content":"rain?","name":"Ann"},)"
-      R"({"role":"assistant","content":null,"tool_calls":[{"function":{"name":"w","arguments":{"b":1,"a":2}}}]},)"
+      R"({"content":null,"role":"assistant","tool_calls":[{"function":{"name":"w","arguments":{"b":1,"a":2}}}]},)"
       R"({"role":"tool","content":"dry","tool_call_id":"c1"},{"role":"assistant","content":"no"}])");
   EXPECT_EQ(talk.tools.dump(), R"([{"z":1,"a":2}])");
   EXPECT_THAT(talk.trained, ElementsAre(2U, 4U));

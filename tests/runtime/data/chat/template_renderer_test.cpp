@@ -66,6 +66,21 @@ TEST(TemplateRenderer, KnowsWhatTheTemplateReads) {
   EXPECT_FALSE(renderer.reads("name"));
 }
 
+TEST(TemplateRenderer, KnowsThatATemplateWritesWholeMessages) {
+  D9D_NEEDS_JINJA();
+
+  for (const char* text : {"{{ messages }}", "{% for m in messages %}{{ m | tojson }}{% endfor %}",
+                           "{% for k in messages[0] %}{{ k }}{% endfor %}",
+                           "{{ strftime_now('%d') }}{{ messages[1].values() | list }}"}) {
+    const TemplateRenderer renderer(template_of_text(text), {});
+    EXPECT_TRUE(renderer.reads("tool_calls")) << text;
+    EXPECT_FALSE(renderer.reads("documents")) << text << ": it is no field of a message";
+  }
+  for (const char* text :
+       {"{{ messages[0].content }}", "{{ messages | length }}", "{{ raise_exception('no') }}"})
+    EXPECT_FALSE(TemplateRenderer(template_of_text(text), {}).reads("tool_calls")) << text;
+}
+
 TEST(TemplateRenderer, NamesTheRowThatATemplateRefusesOrCannotFinish) {
   D9D_NEEDS_JINJA();
 
