@@ -71,6 +71,17 @@ INSTANTIATE_TEST_SUITE_P(Cases, PeftParity,
                                          Case{"moe", "moe", R"(.*\.(q_proj|experts\.(gate|up|down)_proj))"}),
                          [](const auto& info) { return info.param.name; });
 
+// peft stores the weight of a head beside the head's factors: a job begins from that, not from the folder's.
+TEST(PeftHead, BeginsFromTheWeightBesideItsFactors) {
+  const Adapted all = adapted({"head", "dense_bias_yarn", R"(.*\.q_proj|lm_head)"});
+
+  const auto outputs = all.stage->forward({{"input_ids", all.expect.at("input_ids")}}, {});
+
+  EXPECT_EQ(all.adapters.size(), 3U);
+  EXPECT_LT(relative_difference(outputs.at("logits"), all.expect.at("logits")), 1e-5);
+  EXPECT_EQ(whole_tensors_in(PosixDisk(), golden_folder("peft/head")), std::vector<std::string>());
+}
+
 TEST_P(PeftParity, LogitsAndLossAreThoseOfPeft) {
   const Adapted all = adapted(GetParam());
 
