@@ -64,10 +64,31 @@ const Family& family_of(const JsonReader& in) {
                           fmt::join(names, ", "), hint.empty() ? "other families are not supported" : hint));
 }
 
+// Python writes Infinity, -Infinity and NaN, which are no JSON. Returns the first one outside strings, or "".
+std::string_view python_number(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const std::string_view word : {"Infinity", "NaN"})
+        if (text.substr(i).starts_with(word)) return word;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::shared_ptr<FamilyModel> parse_hugging_face_config(std::string_view text, const std::string& where) {
   json document = json::parse(text, nullptr, false);
+  const std::string_view number = document.is_discarded() ? python_number(text) : "";
+  D9D_REQUIRE(number.empty(),
+              "{}: holds {}, which Python writes and JSON does not know; remove the key if it is none of the "
+              "model's (time_step_limit), or write a finite number",
+              where, number);
   D9D_REQUIRE(document.is_object(), "{}: not a JSON object; expected the config.json of a Hugging Face model",
               where);
   take_text_model(document);

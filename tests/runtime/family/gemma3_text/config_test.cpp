@@ -131,6 +131,12 @@ TEST(Gemma3TextConfig, RefusesByNameWhatItDoesNotCompute) {
   const json scaled = {{"rope_type", "linear"}, {"factor", 2.0}, {"rope_theta", 500.0}};
   EXPECT_THAT(gemma3_text_error({{"rope_parameters", {{"sliding_attention", scaled}}}}),
               HasSubstr("rope_parameters differ by layer type"));
+  // transformers 5.23 leaves these aside and turns plainly.
+  EXPECT_THAT(gemma3_text_error({{"rope_parameters", {{"rope_type", "linear"}, {"factor", 8.0}}}}),
+              HasSubstr("without a layer type"));
+  EXPECT_THAT(gemma3_text_error({{"rope_parameters", {{"rope_theta", 5e5}}}}), HasSubstr("full_attention"));
+  EXPECT_EQ(parse_gemma3_text({{"rope_parameters", {{"rope_type", "default"}}}})->rope,
+            RopeOptions{.theta = 1e6});
 }
 
 }  // namespace
