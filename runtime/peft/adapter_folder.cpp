@@ -72,7 +72,8 @@ bool is_of_head(const std::string& tensor) {
 // Whether the head of words has the matrix of the embedding, so that the folder has one of the two.
 bool ties_head(const Names& base, const std::string& task_type) {
   const bool has_own = std::ranges::any_of(base, [](const std::string& name) {
-    return is_of_head(name) || ends_a(name, {"score", "classifier"});
+    return is_of_head(name) || ends_a(name, {"score", "classifier"}) || name == "output.weight" ||
+           name == "embed_out.weight";
   });
   const bool of_words = task_type.empty() || task_type == "CAUSAL_LM" || base.contains("decoder.bias");
   return !has_own && of_words;
