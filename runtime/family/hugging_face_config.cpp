@@ -80,6 +80,26 @@ std::string_view python_number(std::string_view text) {
   return "";
 }
 
+// Families whose layers turn in two ways have settings of each layer type; transformers 5 leaves others aside and
+// turns plainly. In a job, and in rope_scaling, settings without a layer type are those of full attention.
+void refuse_flat_rope(std::string_view text, const FamilyModel& model, const std::string& where) {
+  json document = json::parse(text, nullptr, false);
+  take_text_model(document);
+  const json given = document.value("rope_parameters", json());
+  if (!given.is_object() || given.contains("full_attention") || given.contains("sliding_attention")) return;
+  for (const auto& [key, value] : given.items()) {
+    const bool plain = (key == "rope_type" || key == "type") && value == "default";
+    if (plain || value.is_null()) continue;
+    const json::json_pointer of_full("/rope_parameters/full_attention");
+    D9D_REQUIRE(
+        !json::parse(model.config_json()).contains(of_full),
+        "{}: rope_parameters says {} = {} without a layer type, which transformers does not read in this "
+        "family; put it under full_attention (theta of layers with a window: sliding_attention)",
+        where, key, value.dump());
+    return;
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<FamilyModel> parse_hugging_face_config(std::string_view text, const std::string& where) {
@@ -135,7 +155,9 @@ std::shared_ptr<FamilyModel> read_hugging_face_config(const std::filesystem::pat
   }
   std::ostringstream text;
   text << stream.rdbuf();
-  return parse_hugging_face_config(text.str(), file.string());
+  auto model = parse_hugging_face_config(text.str(), file.string());
+  refuse_flat_rope(text.str(), *model, file.string());
+  return model;
 }
 
 }  // namespace d9d

@@ -22,20 +22,6 @@ void refuse_hidden_act(const JsonReader& in) {
               in.where(), other, gemma3_text_activation);
 }
 
-// transformers 5 leaves settings without layer types aside in this family, and turns plainly.
-void refuse_flat(const JsonReader& in, const json& settings) {
-  if (!settings.is_object() || settings.contains("full_attention") || settings.contains("sliding_attention"))
-    return;
-  for (const auto& [key, value] : settings.items()) {
-    const bool plain = (key == "rope_type" || key == "type") && value == "default";
-    D9D_REQUIRE(
-        plain || value.is_null(),
-        "{}: rope_parameters says {} = {} without a layer type, which transformers does not read in this "
-        "family; put it under full_attention (theta of layers with a window: sliding_attention)",
-        in.where(), key, value.dump());
-  }
-}
-
 // Full layers turn by the settings at the top, layers with a window by a theta of their own.
 void read_ropes(const JsonReader& in, FamilyModel& config) {
   json document = json::object();
@@ -43,7 +29,6 @@ void read_ropes(const JsonReader& in, FamilyModel& config) {
                           "original_max_position_embeddings", "partial_rotary_factor"}) {
     if (const json* const value = in.find(key)) document[key] = *value;
   }
-  if (const json* const settings = in.find("rope_parameters")) refuse_flat(in, *settings);
   flatten_rope(document);
   const JsonReader flat(document, in.where());
   config.rope = read_rope(flat, config.max_position_embeddings, config.rope.theta);
