@@ -69,6 +69,42 @@ const Family& family_of(const JsonReader& in) {
                           fmt::join(names, ", "), hint.empty() ? "other families are not supported" : hint));
 }
 
+// Python writes Infinity, -Infinity and NaN, which are no JSON. Returns the first one outside strings, or "".
+std::string_view python_number(std::string_view text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      for (const std::string_view word : {"Infinity", "NaN"})
+        if (text.substr(i).starts_with(word)) return word;
+    }
+  }
+  return "";
+}
+
+// Families whose layers turn in two ways have settings of each layer type; transformers 5 leaves others aside and
+// turns plainly. In a job, and in rope_scaling, settings without a layer type are those of full attention.
+void refuse_flat_rope(std::string_view text, const FamilyModel& model, const std::string& where) {
+  json document = json::parse(text, nullptr, false);
+  take_text_model(document);
+  const json given = document.value("rope_parameters", json());
+  if (!given.is_object() || given.contains("full_attention") || given.contains("sliding_attention")) return;
+  for (const auto& [key, value] : given.items()) {
+    const bool plain = (key == "rope_type" || key == "type") && value == "default";
+    if (plain || value.is_null()) continue;
+    const json::json_pointer of_full("/rope_parameters/full_attention");
+    D9D_REQUIRE(
+        !json::parse(model.config_json()).contains(of_full),
+        "{}: rope_parameters says {} = {} without a layer type, which transformers does not read in this "
+        "family; put it under full_attention (theta of layers with a window: sliding_attention)",
+        where, key, value.dump());
+    return;
+  }
+}
+
 // Whether head and embedding are one tensor is said of a multimodal model as a whole. These classes of transformers
 // 5.23 say yes where the key is not there, whatever text_config says.
 constexpr std::array<std::string_view, 24> tied_unless_said{"aya_vision",
@@ -147,6 +183,11 @@ std::shared_ptr<FamilyModel> parsed(std::string_view text, const std::string& wh
                                     const std::filesystem::path& folder) {
   require_no_byte_order_mark(text, where);
   json document = json::parse(text, nullptr, false);
+  const std::string_view number = document.is_discarded() ? python_number(text) : "";
+  D9D_REQUIRE(number.empty(),
+              "{}: holds {}, which Python writes and JSON does not know; remove the key if it is none of the "
+              "model's (time_step_limit), or write a finite number",
+              where, number);
   D9D_REQUIRE(document.is_object(), "{}: not a JSON object; expected the config.json of a Hugging Face model",
               where);
   take_text_model(document, folder);
@@ -200,7 +241,9 @@ std::shared_ptr<FamilyModel> read_hugging_face_config(const std::filesystem::pat
   }
   std::ostringstream text;
   text << stream.rdbuf();
-  return parsed(text.str(), file.string(), file.parent_path());
+  auto model = parsed(text.str(), file.string(), file.parent_path());
+  refuse_flat_rope(text.str(), *model, file.string());
+  return model;
 }
 
 }  // namespace d9d

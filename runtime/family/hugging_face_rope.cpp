@@ -67,12 +67,17 @@ std::int64_t read_original_length(const JsonReader& in, const JsonReader& outsid
   return length;
 }
 
+// transformers writes `given or otherwise`.
+double unless_zero(double given, double otherwise) {
+  return given == 0 ? otherwise : given;
+}
+
 void read_bounds(const JsonReader& in, RopeOptions& rope) {
   if (rope.type == Type::yarn) {
     rope.mscale = in.number_or_none("mscale");
     rope.mscale_all_dim = in.number_or_none("mscale_all_dim");
-    rope.beta_fast = in.number("beta_fast", 32.0);
-    rope.beta_slow = in.number("beta_slow", 1.0);
+    rope.beta_fast = unless_zero(in.number("beta_fast", 0.0), 32.0);
+    rope.beta_slow = unless_zero(in.number("beta_slow", 0.0), 1.0);
     rope.truncate = in.flag("truncate", true);
   }
   if (rope.type == Type::llama3) {

@@ -11,6 +11,8 @@
 namespace d9d {
 namespace {
 
+constexpr const char* embedding_weight = "model.embed_tokens.weight";
+
 // What is wrong with a folder is told by its own check.
 template <class Read>
 auto unless_broken(const Read& read) -> decltype(read()) {
@@ -67,7 +69,15 @@ std::vector<std::string> trained_beside_adapters(const Disk& disk, const FamilyM
   std::vector<std::string> names = drawn_parameters(disk, model, source);
   for (const MethodAt& method : methods_of(config)) {
     const auto* const lora = std::get_if<LoraConfig>(method.config);
-    if (lora != nullptr && lora->from) add_whole_of(disk, *lora->from, *model.parameters_to_folder(), names);
+    if (lora == nullptr || !lora->from) continue;
+    std::vector<std::string> whole;
+    add_whole_of(disk, *lora->from, *model.parameters_to_folder(), whole);
+    D9D_REQUIRE(!model.ties_head() || std::ranges::find(whole, embedding_weight) == whole.end(),
+                "{} holds the embedding, which is the head's matrix as well (tie_word_embeddings), and peft "
+                "trains it apart from the head; begin from a copy of the model's folder that holds both "
+                "(lm_head.weight with the embedding's values, tie_word_embeddings: false)",
+                *lora->from);
+    names.insert(names.end(), whole.begin(), whole.end());
   }
   return names;
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "runtime/base/error.hpp"
 
@@ -18,20 +18,46 @@ constexpr double temperature_unsaid = 1.0;
 constexpr std::int64_t top_k_unsaid = 50;
 constexpr double top_p_unsaid = 1.0;
 
-// Keys that change what is chosen, and the value that changes nothing.
-const std::array<std::pair<const char*, GenerationJson>, 10>& not_done() {
-  static const std::array<std::pair<const char*, GenerationJson>, 10> keys{
-      {{"no_repeat_ngram_size", 0},
-       {"encoder_repetition_penalty", 1.0},
-       {"min_p", 0.0},
-       {"typical_p", 1.0},
-       {"epsilon_cutoff", 0.0},
-       {"eta_cutoff", 0.0},
-       {"num_beams", 1},
-       {"suppress_tokens", nullptr},
-       {"bad_words_ids", nullptr},
-       {"stop_strings", nullptr}}};
+// Keys of transformers' GenerationConfig that change the ids of a text, and the value that changes nothing. null,
+// an empty list and an empty object change nothing either.
+const std::vector<std::pair<const char*, GenerationJson>>& not_done() {
+  static const std::vector<std::pair<const char*, GenerationJson>> keys{
+      {"no_repeat_ngram_size", 0},
+      {"encoder_no_repeat_ngram_size", 0},
+      {"encoder_repetition_penalty", 1.0},
+      {"min_length", 0},
+      {"min_new_tokens", 0},
+      {"max_time", nullptr},
+      {"min_p", 0.0},
+      {"top_h", nullptr},
+      {"typical_p", 1.0},
+      {"epsilon_cutoff", 0.0},
+      {"eta_cutoff", 0.0},
+      {"num_beams", 1},
+      {"num_beam_groups", 1},
+      {"diversity_penalty", 0.0},
+      {"constraints", nullptr},
+      {"force_words_ids", nullptr},
+      {"penalty_alpha", 0.0},
+      {"dola_layers", nullptr},
+      {"guidance_scale", 1.0},
+      {"forced_bos_token_id", nullptr},
+      {"forced_eos_token_id", nullptr},
+      {"exponential_decay_length_penalty", nullptr},
+      {"suppress_tokens", nullptr},
+      {"begin_suppress_tokens", nullptr},
+      {"bad_words_ids", nullptr},
+      {"sequence_bias", nullptr},
+      {"watermarking_config", nullptr},
+      {"token_healing", false},
+      {"remove_invalid_values", false},
+      {"stop_strings", nullptr}};
   return keys;
+}
+
+bool has_effect(const GenerationJson& value, const GenerationJson& without_effect) {
+  const bool is_empty = (value.is_array() || value.is_object()) && value.empty();
+  return !value.is_null() && !is_empty && value != without_effect;
 }
 
 double number_in(const GenerationJson& json, const char* key, double otherwise, const std::string& path) {
@@ -45,9 +71,12 @@ void name_what_is_not_done(const GenerationJson& json, const std::string& path, 
   std::vector<std::string> names;
   for (const auto& [key, without_effect] : not_done()) {
     const auto found = json.find(key);
-    if (found == json.end() || found->is_null() || *found == without_effect) continue;
+    if (found == json.end() || !has_effect(*found, without_effect)) continue;
     names.push_back(fmt::format("{} = {}", key, found->dump()));
   }
+  // Rounds the keys and values that are kept, and so changes what is computed with them.
+  if (json.value("cache_implementation", GenerationJson()) == "quantized")
+    names.emplace_back("cache_implementation = \"quantized\"");
   if (!names.empty())
     given.words.push_back(
         fmt::format("{} asks for {}, which is not done here", path, fmt::join(names, ", ")));

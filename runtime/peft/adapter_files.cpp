@@ -1,6 +1,7 @@
 #include "runtime/peft/adapter_files.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
 
 #include <algorithm>
 #include <map>
@@ -49,7 +50,33 @@ void require_shape(const SafetensorsReader& reader, const std::string& name, con
               reader.path(), name, to_text(reader.at(name).spec.shape), to_text(shape));
 }
 
+// The weights of modules with adapters, where peft stored them, too: with those the adapter was trained.
+std::vector<StoredFactor> stored_bases(const SafetensorsReader& reader, const NamedAdapter& named) {
+  std::vector<StoredFactor> bases;
+  for (const AdaptedModule& module : named.modules) {
+    const std::string name = base_layer_name(module.path);
+    if (!module.expert && reader.has(name)) bases.push_back({name, &named.adapter.weight, {}});
+  }
+  return bases;
+}
+
+// A frozen weight stays in the model's folder: checkpoints and exports take it from there.
+void require_same_base(const SafetensorsReader& reader, const StoredFactor& base,
+                       const StageParameter& loaded) {
+  const at::Tensor own = loaded.tensor.detach().cpu();
+  if (own.numel() == 0) return;
+  const at::Tensor stored = reader.read(base.name, loaded.layout.local_slice());
+  const bool same = at::equal(own.to(stored.scalar_type()), stored) ||
+                    at::equal(stored.to(own.scalar_type()), own);  // one of them may be rounded
+  D9D_REQUIRE(
+      same,
+      "{} holds {}, the weight that the adapter was trained with, and the model's folder has another; "
+      "merge the adapter (`d9d-node convert`) and begin from the result",
+      reader.path(), base.name);
+}
+
 const SavedTensor* saved_as(const std::vector<SavedTensor>& saved, const std::string& in_file) {
+  if (is_base_layer(in_file)) return nullptr;
   const std::string name = name_of_saved_tensor(in_file);
   const auto found = std::find_if(saved.begin(), saved.end(),
                                   [&](const SavedTensor& tensor) { return tensor.name == name; });
@@ -73,6 +100,12 @@ void check_folder(const Disk& disk, const std::string& directory,
                   factor.name);
       require_shape(reader, factor.name, factor.shape());
       unread.erase(factor.name);
+    }
+  }
+  for (const NamedAdapter* named : adapters) {
+    for (const StoredFactor& base : stored_bases(reader, *named)) {
+      require_shape(reader, base.name, base.shape());
+      unread.erase(base.name);
     }
   }
   D9D_REQUIRE(unread.empty(), "{} holds {} tensors of modules that module_name_pattern does not match: {}",
@@ -127,7 +160,7 @@ std::vector<std::string> whole_tensors_in(const Disk& disk, const std::string& d
   std::vector<std::string> names;
   for (const std::string& stored : reader.names()) {
     const std::string name = name_of_saved_tensor(stored);
-    if (!name.empty()) names.push_back(name);
+    if (!name.empty() && !is_base_layer(stored)) names.push_back(name);
   }
   return names;
 }
@@ -149,6 +182,10 @@ void load_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,
     const SafetensorsReader reader(disk, adapter_weights_in(disk, directory));
     read_saved(reader, saved, parameters);
     for (const NamedAdapter* named : own) {
+      for (const StoredFactor& base : stored_bases(reader, *named)) {
+        const StageParameter* const loaded = parameter_named(parameters, base.parameter->name);
+        if (loaded != nullptr) require_same_base(reader, base, *loaded);
+      }
       for (const StoredFactor& factor : stored_factors(*named)) {
         const StageParameter* const into = parameter_named(parameters, factor.parameter->name);
         if (into != nullptr) read_block(reader, factor, *into);

@@ -22,7 +22,8 @@ void check_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,
                     const std::vector<SavedTensor>& saved = {});
 
 // Copies this rank's blocks of the adapters that have a `from`, and of whole modules in the same folder,
-// into the parameters with these names.
+// into the parameters with these names. Input error where the folder has the frozen weight of a module
+// with an adapter (`base_layer`), and the parameter has other values.
 void load_adapters(const Disk& disk, const std::vector<NamedAdapter>& adapters,
                    const std::vector<StageParameter>& parameters, const std::vector<SavedTensor>& saved = {});
 

@@ -7,7 +7,10 @@
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/peft/adapter_options.hpp"
 #include "runtime/peft/low_rank.hpp"
+#include "runtime/peft/saved_modules.hpp"
 #include "runtime/state/model/model_index.hpp"
+#include "runtime/state/weights/not_finite.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 namespace {
@@ -53,6 +56,27 @@ at::Tensor block_of(const at::Tensor& fused, const ExpertPart& expert) {
   if (is_down(expert.part)) return all;
   const std::int64_t half = all.size(0) / 2;
   return all.narrow(0, is_up(expert.part) ? half : 0, half);
+}
+
+// Modules by the ends of their paths.
+bool ends_a(const std::string& tensor, std::initializer_list<std::string_view> modules) {
+  return std::ranges::any_of(modules, [&](std::string_view module) {
+    const std::string weight = std::string(module) + ".weight";
+    return tensor == weight || tensor.ends_with("." + weight);
+  });
+}
+bool is_of_head(const std::string& tensor) {
+  return ends_a(tensor, {"lm_head", "decoder"});
+}
+
+// Whether the head of words has the matrix of the embedding, so that the folder has one of the two.
+bool ties_head(const Names& base, const std::string& task_type) {
+  const bool has_own = std::ranges::any_of(base, [](const std::string& name) {
+    return is_of_head(name) || ends_a(name, {"score", "classifier"}) || name == "output.weight" ||
+           name == "embed_out.weight";
+  });
+  const bool of_words = task_type.empty() || task_type == "CAUSAL_LM" || base.contains("decoder.bias");
+  return !has_own && of_words;
 }
 
 }  // namespace
@@ -113,7 +137,24 @@ std::string AdapterFolder::task_type() const {
   return type.is_string() ? type.get<std::string>() : "";
 }
 
+// peft holds the two uses of a tied matrix apart as soon as one of them is adapted or trained.
+void AdapterFolder::require_untied(const Names& base) const {
+  if (!ties_head(base, task_type())) return;
+  std::string found;
+  for (const auto& [module, factors] : factors_)
+    if (is_of_head(module + ".weight")) found = module;
+  for (const auto& [name, stored] : whole_)
+    if (is_of_head(name) || ends_a(name, {"embed_tokens", "tok_embeddings", "wte", "word_embeddings"}))
+      found = name;
+  D9D_REQUIRE(found.empty(),
+              "{} holds {}, but the model's head and its embedding are one tensor (tie_word_embeddings), and "
+              "peft changes one of the two: give with --base a copy of the model's folder that holds both "
+              "(lm_head.weight with the embedding's values, tie_word_embeddings: false)",
+              reader_.path(), found);
+}
+
 Names AdapterFolder::changed_of(const Names& base) const {
+  require_untied(base);
   Names changed, strange;
   for (const auto& [module, factors] : factors_) {
     const auto expert = expert_part(module);
@@ -145,9 +186,18 @@ std::vector<TensorSpec> AdapterFolder::added_to(const Names& base) const {
   return added;
 }
 
+at::Tensor AdapterFolder::read(const std::string& stored) const {
+  const at::Tensor values = reader_.read(stored).contiguous();
+  D9D_REQUIRE(
+      !has_not_finite(values.const_data_ptr(), values.nbytes(), dtype_of(values.scalar_type())),
+      "{}: \"{}\" holds NaN or infinite values; train the adapter again, or take an earlier checkpoint",
+      reader_.path(), stored);
+  return values;
+}
+
 at::Tensor AdapterFolder::merged(const std::string& module, const at::Tensor& weight) const {
   const Factors& factors = factors_.at(module);
-  const at::Tensor a = reader_.read(factors.a), b = reader_.read(factors.b);
+  const at::Tensor a = read(factors.a), b = read(factors.b);
   D9D_REQUIRE(weight.dim() == 2 && a.dim() == 2 && b.dim() == 2 && a.size(1) == weight.size(1) &&
                   b.size(0) == weight.size(0) && a.size(0) == b.size(1),
               "{} holds factors of {} for another shape than the model's {}", reader_.path(), module,
@@ -159,12 +209,13 @@ at::Tensor AdapterFolder::merged(const std::string& module, const at::Tensor& we
               join_path(directory_, adapter_config_name), r.dump(), alpha.dump(), module, a.size(0));
   const LoraParameters params{
       .r = a.size(0), .alpha = alpha.get<double>(), .use_rslora = says_something(config_, "use_rslora")};
-  return merged_weight(weight, a, b, scale_of(params),
-                       factors.magnitudes.empty() ? at::Tensor() : reader_.read(factors.magnitudes));
+  return merged_sum(weight, a, b, scale_of(params),
+                    factors.magnitudes.empty() ? at::Tensor() : read(factors.magnitudes));
 }
 
 at::Tensor AdapterFolder::with_experts(const std::string& name, const at::Tensor& values) const {
-  const at::Tensor changed = values.clone();
+  const at::Tensor changed = values.to(values.scalar_type() == at::kDouble ? at::kDouble : at::kFloat,
+                                       /*non_blocking=*/false, /*copy=*/true);
   for (const auto& [module, factors] : factors_) {
     const auto expert = expert_part(module);
     if (!expert || fused_name(*expert) != name) continue;
@@ -175,16 +226,15 @@ at::Tensor AdapterFolder::with_experts(const std::string& name, const at::Tensor
 }
 
 at::Tensor AdapterFolder::changed(const std::string& name, const at::Tensor& values) const {
-  const auto whole = whole_.find(name);
-  if (whole != whole_.end()) {
-    const at::Tensor own = reader_.read(whole->second);
-    D9D_REQUIRE(own.sizes() == values.sizes(), "{} holds {} in the shape {}, the model has {}",
-                reader_.path(), name, to_text(own.sizes().vec()), to_text(values.sizes().vec()));
-    return own.to(values.scalar_type());
-  }
   constexpr std::string_view weight = ".weight";
   const std::string module = name.ends_with(weight) ? name.substr(0, name.size() - weight.size()) : "";
-  return factors_.contains(module) ? merged(module, values) : with_experts(name, values);
+  const bool has_factors = factors_.contains(module);
+  const auto whole = whole_.find(name);
+  if (whole == whole_.end()) return has_factors ? merged(module, values) : with_experts(name, values);
+  const at::Tensor own = read(whole->second);
+  D9D_REQUIRE(own.sizes() == values.sizes(), "{} holds {} in the shape {}, the model has {}", reader_.path(),
+              name, to_text(own.sizes().vec()), to_text(values.sizes().vec()));
+  return has_factors ? merged(module, own) : own;
 }
 
 }  // namespace d9d

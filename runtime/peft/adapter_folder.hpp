@@ -26,20 +26,26 @@ class AdapterFolder {
   std::string task_type() const;  // in peft's words
 
   // Returns the tensors that the adapter changes, of a folder with the names `base`. Input error, with
-  // names, when the adapter has modules that the folder lacks.
+  // names, when the adapter has modules that the folder lacks, or changes one of an embedding and a head that
+  // are one tensor there.
   Names changed_of(const Names& base) const;
   // Returns whole tensors of the adapter's folder that a folder with the names
   // `base` lacks, for example a new head.
   std::vector<TensorSpec> added_to(const Names& base) const;
-  // Returns the sum for a tensor of the base folder, in its dtype, computed in
-  // fp32; or an added tensor, as it is.
+  // Returns the sum for a tensor of the base folder in fp32 (fp64 for fp64), or the whole tensor that the
+  // adapter has for it, as it is stored. A module with factors may have its own base, which peft stores for
+  // embeddings and heads as `base_layer`: then that is the other term of the sum. Input error for NaN or
+  // infinite values, and for tensors of another shape.
   at::Tensor changed(const std::string& name, const at::Tensor& values) const;
-  at::Tensor added(const std::string& name) const { return reader_.read(whole_.at(name)); }
+  // Returns an added tensor, as it is stored.
+  at::Tensor added(const std::string& name) const { return read(whole_.at(name)); }
 
  private:
   struct Factors {
     std::string a, b, magnitudes;  // in the file
   };
+  void require_untied(const Names& base) const;
+  at::Tensor read(const std::string& stored) const;
   at::Tensor merged(const std::string& module, const at::Tensor& weight) const;
   at::Tensor with_experts(const std::string& name, const at::Tensor& values) const;
 

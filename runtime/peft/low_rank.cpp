@@ -35,13 +35,18 @@ at::Tensor row_lengths(const at::Tensor& weight, const at::Tensor& a, const at::
   return row_lengths(sum_of(weight, a, b, scale));
 }
 
-at::Tensor merged_weight(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale,
-                         const at::Tensor& magnitudes) {
+at::Tensor merged_sum(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale,
+                      const at::Tensor& magnitudes) {
   const c10::NoGradGuard no_grad;
   at::Tensor merged = sum_of(weight, a, b, scale);
   if (magnitudes.defined())
     merged.mul_(magnitudes.to(merged.scalar_type()).div(row_lengths(merged)).unsqueeze(-1));
-  return merged.to(weight.scalar_type());
+  return merged;
+}
+
+at::Tensor merged_weight(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale,
+                         const at::Tensor& magnitudes) {
+  return merged_sum(weight, a, b, scale, magnitudes).to(weight.scalar_type());
 }
 
 }  // namespace d9d

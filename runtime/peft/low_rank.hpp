@@ -15,8 +15,10 @@ double scale_of(const LoraParameters& params);
 at::Tensor row_lengths(const at::Tensor& weight);
 at::Tensor row_lengths(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale);
 
-// Returns W + s B A, rounded once to the weight's dtype. If m is defined, each row
-// is first scaled to the length m.
+// Returns W + s B A in the dtype of the sum. If m is defined, each row is then scaled to the length m.
+at::Tensor merged_sum(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale,
+                      const at::Tensor& magnitudes = {});
+// Returns the same, rounded once to the weight's dtype.
 at::Tensor merged_weight(const at::Tensor& weight, const at::Tensor& a, const at::Tensor& b, double scale,
                          const at::Tensor& magnitudes = {});
 

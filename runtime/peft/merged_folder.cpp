@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/state/tensor_file/slice_view.hpp"
+#include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
 
@@ -30,9 +31,18 @@ const TensorSpec& MergedFolder::spec(const std::string& name) const {
   return own != nullptr ? *own : base_.spec(name);
 }
 
-at::Tensor MergedFolder::read(const std::string& name) const {
+at::Tensor MergedFolder::unrounded(const std::string& name) const {
   if (adds(name) != nullptr) return adapter_.added(name);
   return is_changed(name) ? adapter_.changed(name, base_.read(name)) : base_.read(name);
+}
+
+at::Tensor MergedFolder::read(const std::string& name) const {
+  return unrounded(name).to(scalar_type_of(spec(name).dtype));
+}
+
+at::Tensor MergedFolder::read_exact(const std::string& name) const {
+  const at::Tensor values = unrounded(name);
+  return values.is_floating_point() && values.scalar_type() != at::kDouble ? values.to(at::kFloat) : values;
 }
 
 void MergedFolder::read_into(const std::string& name, const Slice& box, std::byte* into) const {

@@ -19,10 +19,15 @@ class MergedFolder final : public TensorSource {
   const TensorSpec& spec(const std::string& name) const override;
   // False for merged tensors, which are computed as a whole, and for added ones.
   bool reads_boxes(const std::string& name) const override { return !is_changed(name) && !adds(name); }
+  // Returns the tensor in its dtype in the base folder.
   at::Tensor read(const std::string& name) const override;
+  // Returns the tensor in fp32 (fp64 for fp64), where sums with the adapter are not rounded; integers as they
+  // are.
+  at::Tensor read_exact(const std::string& name) const;
   void read_into(const std::string& name, const Slice& box, std::byte* into) const override;
 
  private:
+  at::Tensor unrounded(const std::string& name) const;
   const TensorSpec* adds(const std::string& name) const;
 
   const ModelFiles& base_;

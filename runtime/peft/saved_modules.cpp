@@ -11,6 +11,7 @@ namespace d9d {
 namespace {
 
 constexpr std::string_view file_prefix = "base_model.model.";
+constexpr std::string_view base_layer = ".base_layer.";
 constexpr const char* saved_remedy = "leave it frozen, or give export_to instead of export_adapter_to";
 
 std::string module_of(const std::string& tensor) {
@@ -99,10 +100,18 @@ std::string saved_tensor_name(const std::string& name) {
   return std::string(file_prefix) + name;
 }
 
+std::string base_layer_name(const std::string& module) {
+  return saved_tensor_name(module) + std::string(base_layer) + "weight";
+}
+
+bool is_base_layer(const std::string& in_file) {
+  return in_file.find(base_layer) != std::string::npos;
+}
+
 std::string name_of_saved_tensor(const std::string& in_file) {
   if (!in_file.starts_with(file_prefix) || in_file.find(".lora_") != std::string::npos) return "";
   std::string name = in_file.substr(file_prefix.size());
-  take_out(name, ".base_layer.");
+  take_out(name, std::string(base_layer));
   take_out(name, ".modules_to_save.");
   return name;
 }

@@ -34,6 +34,10 @@ std::map<std::string, StageParameter> plain_parameters(const StateMapper& to_hug
 // Convert a tensor's name to its name in adapter_model.safetensors and back; the latter also reads names of
 // older versions of peft, and returns an empty name for a factor.
 std::string saved_tensor_name(const std::string& name);
+// Returns the name there of the frozen weight of a module that has an adapter. peft stores it for embeddings and
+// heads.
+std::string base_layer_name(const std::string& module);
+bool is_base_layer(const std::string& in_file);
 std::string name_of_saved_tensor(const std::string& in_file);
 
 }  // namespace d9d

@@ -7,10 +7,12 @@
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/family/hugging_face_config.hpp"
 #include "runtime/model_folder/carried_files.hpp"
 #include "runtime/peft/adapter_cover.hpp"
 #include "runtime/peft/merged_folder.hpp"
 #include "runtime/provider/conversion_mapper.hpp"
+#include "runtime/provider/hugging_face_model.hpp"
 #include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/convert/model_converter.hpp"
@@ -146,7 +148,10 @@ std::vector<std::string> files_left_by(const Disk& disk, const std::string& from
   std::vector<std::string> left;
   for (const DirectoryEntry& entry : disk.list(from)) {
     if (entry.name.starts_with(".") || used.contains(entry.name)) continue;
-    if (entry.is_directory && entry.name != chat_templates_folder) left.push_back(entry.name + "/");
+    const bool has_used = std::ranges::any_of(
+        used, [&](const std::string& name) { return name.starts_with(entry.name + "/"); });
+    if (entry.is_directory && entry.name != chat_templates_folder && !has_used)
+      left.push_back(entry.name + "/");
     if (!entry.is_directory && holds_weights(entry.name)) left.push_back(entry.name);
   }
   return left;
@@ -208,12 +213,30 @@ std::vector<const StateGroup*> groups_from(const ConversionSource& source, const
   return groups_in_order(mapper, {names.begin(), names.end()});
 }
 
+// transformers draws such tensors at random. Says nothing of families that are not known here.
+void name_what_is_missing(const Disk& disk, const std::string& directory) {
+  std::shared_ptr<FamilyModel> config;
+  try {
+    config = read_hugging_face_config(directory);
+  } catch (const Error&) {
+    return;
+  }
+  try {
+    check_hugging_face_weights(disk, directory, *config);
+  } catch (const Error& error) {
+    log::warn(
+        "{}; the new folder is no whole model either, and transformers may draw at random what it lacks",
+        error.what());
+  }
+}
+
 }  // namespace
 
 ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion, const NamedMappers& named) {
   require_folders(disk, conversion);
   const ConversionSource source(disk, conversion);
   const ModelFiles& files = *source.files;
+  if (conversion.mapper.empty()) name_what_is_missing(disk, files.directory());
   const ConversionMapper chosen = source.head.labels > 0
                                       ? with_new_head(*source.merged)
                                       : choose_conversion_mapper(files, conversion.mapper, named);

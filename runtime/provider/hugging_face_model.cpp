@@ -191,9 +191,9 @@ struct Adapted {
                 "`inference`",
                 directory, merged.added().front().name, this->base.directory());
   }
-  std::optional<at::Tensor> replaced(const std::string& name) const {
-    return merged.is_changed(name) ? std::optional(merged.read(name)) : std::nullopt;
-  }
+  // All tensors alike in fp32: the sum keeps what the base's dtype would round off, and tensors that become
+  // one parameter have one dtype.
+  std::optional<at::Tensor> replaced(const std::string& name) const { return merged.read_exact(name); }
 
   const AdapterFolder adapter;
   const ModelFiles base;

@@ -23,6 +23,14 @@ at::Tensor NewTokens::positions(std::int64_t total) const {
   return at::tensor(positions, at::kLong).unsqueeze(0);
 }
 
+at::Tensor NewTokens::lengths(std::int64_t total) const {
+  std::vector<std::int64_t> lengths;
+  for (const kernels::CacheStretch& stretch : stretches)
+    lengths.resize(lengths.size() + static_cast<std::size_t>(stretch.count), stretch.past + stretch.count);
+  lengths.resize(static_cast<std::size_t>(total), lengths.empty() ? 1 : lengths.back());
+  return at::tensor(lengths, at::kLong).unsqueeze(0);
+}
+
 const at::Tensor& NewTokens::indices(const std::vector<std::int64_t>& numbers, c10::Device place) const {
   at::Tensor& there = uploaded[{numbers, place.str()}];
   if (!there.defined()) there = upload(at::tensor(numbers, at::kLong), device_of(place));

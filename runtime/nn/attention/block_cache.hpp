@@ -29,6 +29,9 @@ struct NewTokens {
   std::int64_t counted() const;
   // Positions of `total` tokens, int64 [1, total] on the CPU; 0 for filling tokens.
   at::Tensor positions(std::int64_t total) const;
+  // The length of each token's sequence with the new tokens, int64 [1, total] on the CPU; of filling tokens that of
+  // the last.
+  at::Tensor lengths(std::int64_t total) const;
   // Uploads `numbers` as int64 [n]. Blocks that ask for the same numbers in this pass get the same tensor.
   const at::Tensor& indices(const std::vector<std::int64_t>& numbers, c10::Device place) const;
 

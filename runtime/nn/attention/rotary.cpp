@@ -3,8 +3,10 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/cos.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/pow.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/sin.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -103,6 +105,16 @@ std::pair<at::Tensor, at::Tensor> cos_sin(const at::Tensor& positions, const at:
   return {cos, sin};
 }
 
+// One length of the tokens with each number on which frequencies depend.
+std::map<std::int64_t, std::int64_t> length_of_stretch(const RopeOptions& rope, const at::Tensor& lengths) {
+  std::map<std::int64_t, std::int64_t> found;
+  for (std::int64_t i = 0; i < lengths.numel(); ++i) {
+    const std::int64_t length = lengths.const_data_ptr<std::int64_t>()[i];
+    found[stretch_of(rope, length)] = length;
+  }
+  return found;
+}
+
 struct Positions {
   std::int64_t first;
   std::int64_t largest;
@@ -196,13 +208,50 @@ void RotaryTable::grow(std::int64_t positions, at::Device device) {
   sin_ = upload(sin_, device_of(device));
 }
 
+// On the CPU. Not from the table, which has one set of frequencies.
+std::pair<at::Tensor, at::Tensor> RotaryTable::at_lengths(
+    const at::Tensor& ids, const std::map<std::int64_t, std::int64_t>& length_of_stretch,
+    const at::Tensor& lengths) const {
+  at::Tensor cos, sin;
+  for (const auto& [stretch, length] : length_of_stretch) {
+    const auto [own_cos, own_sin] = cos_sin(ids, inverse_frequencies(rope_, head_dim_, length), rope_);
+    if (!cos.defined()) {
+      std::tie(cos, sin) = std::pair(own_cos, own_sin);
+      continue;
+    }
+    at::Tensor has_it = at::empty_like(lengths, lengths.options().dtype(at::kBool));
+    for (std::int64_t i = 0; i < lengths.numel(); ++i)
+      has_it.mutable_data_ptr<bool>()[i] =
+          stretch_of(rope_, lengths.const_data_ptr<std::int64_t>()[i]) == stretch;
+    has_it = has_it.view({-1, 1});
+    cos = at::where(has_it, own_cos, cos);
+    sin = at::where(has_it, own_sin, sin);
+  }
+  return {cos, sin};
+}
+
 std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& position_ids,
                                                             const at::Tensor& length) {
   D9D_REQUIRE(position_ids.dim() == 2 && position_ids.scalar_type() == at::kLong && position_ids.numel() > 0,
               "position_ids has {} dimensions and {} elements, expected int64 [batch, sequence]",
               position_ids.dim(), position_ids.numel());
-  const std::int64_t whole = length.defined() ? kernels::fetch_host_values(length).item<std::int64_t>() : 0;
+  at::Tensor lengths;
+  if (length.defined()) lengths = kernels::fetch_host_values(length).contiguous();
+  D9D_CHECK(
+      !length.defined() || length.dim() == 0 || length.sizes() == at::IntArrayRef({1, position_ids.numel()}),
+      "{} lengths for {} tokens", length.numel(), position_ids.numel());
   const at::Tensor known = kernels::host_values(position_ids);
+  if (lengths.defined() && lengths.dim() == 2) {
+    const auto stretches = length_of_stretch(rope_, lengths);
+    if (stretches.size() > 1) {
+      const at::Tensor ids = kernels::fetch_host_values(position_ids).flatten();
+      const auto [cos, sin] = at_lengths(ids, stretches, lengths);
+      const Device& device = device_of(position_ids.device());
+      return {upload(cos, device), upload(sin, device)};
+    }
+    lengths = at::scalar_tensor(stretches.begin()->second, at::kLong);
+  }
+  const std::int64_t whole = lengths.defined() ? lengths.item<std::int64_t>() : 0;
   if (!known.defined()) {
     if (depends_on_length()) {
       choose_frequencies(whole > 0 ? whole : position_ids.max().item<std::int64_t>() + 1);

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "runtime/nn/block/rope_options.hpp"
@@ -24,7 +25,8 @@ class RotaryTable {
   // Returns (cos, sin) for int64 position_ids [B, S], in the form of kernels/attention/rope.hpp: [S, D] when all rows
   // hold the same positions (a view of the table when these are consecutive), else [B, S, D]. On the CPU
   // the table grows to the largest position seen. `length`, int64 []: of the whole sequences, when
-  // position_ids hold a part of them; undefined when they hold all. Input error for a negative position.
+  // position_ids hold a part of them; undefined when they hold all. As int64 [1, S] on the CPU it has the length of
+  // each token's sequence: tokens of several sequences lie in one row. Input error for a negative position.
   // Call it on the owning stage's thread.
   std::pair<at::Tensor, at::Tensor> at_positions(const at::Tensor& position_ids,
                                                  const at::Tensor& length = {});
@@ -36,6 +38,9 @@ class RotaryTable {
  private:
   void choose_frequencies(std::int64_t length);
   void grow(std::int64_t positions, at::Device device);
+  std::pair<at::Tensor, at::Tensor> at_lengths(const at::Tensor& ids,
+                                               const std::map<std::int64_t, std::int64_t>& length_of_stretch,
+                                               const at::Tensor& lengths) const;
 
   RopeOptions rope_;
   std::int64_t head_dim_;

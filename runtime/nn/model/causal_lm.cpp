@@ -5,7 +5,6 @@
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ne.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
@@ -262,16 +261,15 @@ std::unique_ptr<StageCache> CausalLm::make_cache(const CacheSize& size) const {
               "context_parallel_replicate to 1");
   for (const RotaryTable& table : rotary_) table.require_one_rotation(size.tokens);
   auto cache = std::make_unique<LayerCaches>();
-  cache->tokens = size.tokens;
   for (const auto& [index, layer] : layers_) {
     if (index < num_hidden_layers_) cache->layers[index] = layer->make_cache(size);
   }
   return cache;
 }
 
-// Frequencies that depend on the length of a sequence are computed for the longest one that the
-// cache has room for, because keys in the cache cannot be turned again. Ids and positions stay known
-// to the host, so no op waits for them.
+// Frequencies that depend on the length of a sequence are those of its length with the new tokens; keys in the
+// cache stay as they were turned. So does transformers' generate. What is computed beside a sequence, and how
+// long it may become, change nothing. Ids and positions stay known to the host, so no op waits for them.
 TensorMap CausalLm::extend(const TensorMap& inputs, const TensorMap& shared, StageCache& cache,
                            const NewTokens& tokens) {
   auto* const own = dynamic_cast<LayerCaches*>(&cache);
@@ -283,7 +281,7 @@ TensorMap CausalLm::extend(const TensorMap& inputs, const TensorMap& shared, Sta
   const std::int64_t ranks = tokens_.size(), counted = tokens.counted();
   const std::int64_t total = (counted + ranks - 1) / ranks * ranks;
   with_positions["position_ids"] = upload(tokens.positions(total), device);
-  with_positions["sequence_length"] = at::scalar_tensor(own->tokens, at::kLong);
+  with_positions["sequence_length"] = tokens.lengths(total);
   const CachedPass pass{*own, tokens};
   if (!position_.is_first()) return run(inputs, with_positions, &pass);
   const at::Tensor ids = kernels::fetch_host_values(tensor_at(inputs, "input_ids", "stage inputs"));

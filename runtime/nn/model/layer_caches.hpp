@@ -10,7 +10,6 @@ namespace d9d {
 
 struct LayerCaches final : StageCache {
   std::map<std::int64_t, std::unique_ptr<BlockCache>> layers;  // by their index in the model
-  std::int64_t tokens = 0;                                     // of a sequence, at most
 };
 
 struct CachedPass {

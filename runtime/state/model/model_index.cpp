@@ -66,6 +66,17 @@ std::string found_instead(const Disk& disk, const std::string& directory) {
   return "";
 }
 
+// Whether a path of an index names something below the folder.
+bool stays_inside(const std::string& path) {
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool holds_model_state(const Disk& disk, const std::string& directory) {
@@ -89,8 +100,9 @@ std::unique_ptr<WeightMap> read_weight_map(const Disk& disk, const std::string& 
     throw Error(ErrorKind::input, fmt::format("{} is not an index of weights: {}", path, error.what()));
   }
   for (const auto& [tensor, file] : *weights)
-    D9D_REQUIRE(!file.empty() && file.find('/') == std::string::npos && file != "..",
-                "{}: tensor \"{}\" lies in \"{}\", which is not a file of the folder", path, tensor, file);
+    D9D_REQUIRE(stays_inside(file),
+                "{}: tensor \"{}\" lies in \"{}\", which is no path to a file below the folder", path, tensor,
+                file);
   return weights;
 }
 

@@ -1,6 +1,6 @@
 """Writes tests/golden/generation/expect.json: what transformers' `generate` makes greedily of the models of the other golden
 folders, a prompt at a time, with its cache, in fp32; and repetition.json: the same with a repetition_penalty, which counts
-the tokens of the prompt as well.
+the tokens of the prompt as well; and crossing.json: texts that grow beyond the pretrained length.
 
 Usage: python make.py   (torch, transformers >= 5; see origin.md for versions)
 """
@@ -32,6 +32,10 @@ CASES = {
     "gemma3_text/capped": USUAL,
 }
 
+
+# Texts that begin, cross or are beyond the pretrained length of longrope, 16: transformers turns each new token by the
+# length of its text up to it, and leaves the keys of its cache as they are.
+CROSSING = {"dense_families/llama_longrope": ([3, 10, 15, 16, 20], 12)}
 
 # folder: penalty; below 1 it rewards what was there already.
 PENALTIES = {"qwen3/dense_tied": 1.3, "qwen3/moe": 1.5, "dense_families/llama": 0.8, "gemma3_text/capped": 2.0,
@@ -70,6 +74,7 @@ def write(name, expect):
 
 
 if __name__ == "__main__":
+    write("crossing.json", {name: case(name, *of) for name, of in CROSSING.items()})
     write("expect.json", {name: case(name, *of) for name, of in CASES.items()})
     write("repetition.json", {name: case(name, *CASES[name], repetition_penalty=penalty)
                               for name, penalty in PENALTIES.items()})

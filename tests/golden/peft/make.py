@@ -29,6 +29,8 @@ CASES = {
     # a norm and a new head, which peft adds by itself, whole beside the adapters, on the body of a language model
     "classifier": dict(model="dense_bias_yarn", r=4, alpha=8, rslora=False, labels=3, modules=["q_proj", "down_proj"],
                        save=["model.norm"]),
+    # a head with an adapter: peft stores the head's own weight beside it, which here is not that of the folder
+    "head": dict(model="dense_bias_yarn", r=2, alpha=6, rslora=False, modules=["q_proj", "lm_head"]),
     # experts one by one, as peft saves them with transformers 4
     "moe": dict(model="moe", r=2, alpha=3, rslora=False, modules=["q_proj", *EXPERTS]),
     # experts beside a dense layer and shared experts, whose projections peft takes for experts' unless their weights
@@ -125,7 +127,10 @@ def require_all_found(name, folder, case, merged, ids, logits):
 def write_adapter(folder, case, rng):
     config = LoraConfig(task_type="SEQ_CLS" if "labels" in case else "CAUSAL_LM", modules_to_save=case.get("save"), r=case["r"], lora_alpha=case["alpha"], lora_dropout=0.0,
                         use_rslora=case["rslora"], use_dora=case.get("dora", False), target_modules=case["modules"])
-    model = get_peft_model(base_model(case["model"], case.get("labels")), config)
+    base = base_model(case["model"], case.get("labels"))
+    if "lm_head" in case["modules"]:
+        base.lm_head.weight.data.add_(torch.from_numpy(0.3 * rng.standard_normal(tuple(base.lm_head.weight.shape)).astype(np.float32)))
+    model = get_peft_model(base, config)
     with torch.no_grad():
         for name, parameter in sorted(model.named_parameters()):
             noise = torch.from_numpy(0.3 * rng.standard_normal(tuple(parameter.shape)).astype(np.float32))
@@ -177,6 +182,23 @@ def classes_of(folder, case, rng):
                 **{f"merged.{name}": numpy_of(merged[name]) for name in names})
 
 
+def of_head(folder, case, rng):
+    """Logits and merged weights with the folder's model, and logits where that is stored in bfloat16."""
+    model = PeftModel.from_pretrained(base_model(case["model"]), folder)
+    ids, labels = batch_of(case, model.config, rng)
+    ids = ids[:, :9]
+    with torch.no_grad():
+        logits = model(input_ids=torch.from_numpy(ids)).logits
+        rounded = base_model(case["model"])
+        for parameter in rounded.parameters():
+            parameter.copy_(parameter.to(torch.bfloat16).to(torch.float32))
+        of_rounded = PeftModel.from_pretrained(rounded, folder)(input_ids=torch.from_numpy(ids)).logits
+    merged = model.merge_and_unload().state_dict()
+    names = ["lm_head.weight", "model.layers.0.self_attn.q_proj.weight", "model.layers.1.self_attn.q_proj.weight"]
+    return dict(input_ids=ids, logits=numpy_of(logits), logits_of_bfloat16=numpy_of(of_rounded),
+                **{f"merged.{name}": numpy_of(merged[name]) for name in names})
+
+
 def one_step(model, loss, lr):
     """The gradients, and the adapter after a step of AdamW, as peft saves it."""
     trained = {key: tensor for key, tensor in model.named_parameters() if tensor.requires_grad}
@@ -207,6 +229,9 @@ def make_case(name, case):
     merged = write(folder, case, rng)
     if "labels" in case:
         save_file(classes_of(folder, case, rng), folder / "expect.safetensors")
+        return finish(name, folder)
+    if "lm_head" in case["modules"]:
+        save_file(of_head(folder, case, rng), folder / "expect.safetensors")
         return finish(name, folder)
     model = PeftModel.from_pretrained(base_model(case["model"]), folder, is_trainable=True)
     ids, labels = batch_of(case, model.config, rng)

@@ -96,6 +96,32 @@ TEST(HuggingFaceConfig, ReadsRopeScalingOfBothGenerations) {
   EXPECT_EQ(parse_config(old).rope.original_max_position_embeddings, 128);
 }
 
+// transformers 5.23: `rope_parameters.get("beta_slow") or 1`.
+TEST(HuggingFaceConfig, TakesZeroForBetasOfYarnThatAreNotGiven) {
+  json given = small_config(), without = small_config();
+  without["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}};
+  given["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 0}, {"beta_slow", 0}};
+
+  EXPECT_EQ(parse_config(given).rope, parse_config(without).rope);
+  EXPECT_EQ(parse_config(given).rope.beta_fast, 32.0);
+  EXPECT_EQ(parse_config(given).rope.beta_slow, 1.0);
+}
+
+TEST(HuggingFaceConfig, SaysThatPythonsNumbersAreNoJson) {
+  const auto error = [](const std::string& limit) {
+    return test::error_of([&] {
+      parse_hugging_face_config("{\"a\": \"\\\"NaN\", \"time_step_limit\": [0.0, " + limit + "]}",
+                                "config.json");
+    });
+  };
+
+  EXPECT_THAT(error("Infinity"),
+              AllOf(HasSubstr("config.json: holds Infinity"), HasSubstr("remove the key")));
+  EXPECT_THAT(error("-Infinity"), HasSubstr("holds Infinity"));
+  EXPECT_THAT(error("NaN"), HasSubstr("holds NaN"));
+  EXPECT_THAT(error("?"), HasSubstr("not a JSON object"));
+}
+
 TEST(HuggingFaceConfig, DefaultsTheHeadWidthByFamily) {
   json dense = small_config(), moe = small_config(true);
   dense.erase("head_dim");

@@ -68,5 +68,25 @@ TEST_F(GivenSamplingIn, AFolderSaysWhatIsNotDone) {
               HasSubstr("top_k is \"many\", expected a number"));
 }
 
+// Each changes the ids in transformers 5.23: its logits processors, stopping criteria and kinds of search.
+TEST_F(GivenSamplingIn, AFolderNamesEveryKeyThatChangesIds) {
+  for (const char* key :
+       {R"("min_new_tokens": 3)", R"("min_length": 5)", R"("forced_bos_token_id": 1)", R"("top_h": 0.5)",
+        R"("forced_eos_token_id": [2])", R"("sequence_bias": [[[1], 2.0]])", R"("min_p": 0.1)",
+        R"("exponential_decay_length_penalty": [5, 1.1])", R"("begin_suppress_tokens": [1])",
+        R"("guidance_scale": 2.0)", R"("token_healing": true)", R"("watermarking_config": {"bias": 2.0})",
+        R"("encoder_no_repeat_ngram_size": 2)", R"("remove_invalid_values": true)", R"("max_time": 1.5)",
+        R"("dola_layers": "low")", R"("cache_implementation": "quantized")"}) {
+    const std::string name = std::string(key).substr(1, std::string(key).find('"', 1) - 1);
+    EXPECT_THAT(sampling((std::string("{") + key + "}").c_str()).words,
+                ElementsAre(HasSubstr("asks for " + name + " = ")))
+        << key;
+  }
+  EXPECT_THAT(sampling(R"({"min_length": 0, "sequence_bias": null, "suppress_tokens": [], "guidance_scale": 1,
+                           "bad_words_ids": [], "token_healing": false, "cache_implementation": "static"})")
+                  .words,
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace d9d

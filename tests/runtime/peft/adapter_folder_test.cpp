@@ -1,13 +1,19 @@
 // Against peft; see tests/golden/peft/origin.md.
 #include "runtime/peft/adapter_folder.hpp"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/matmul.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
 #include "runtime/peft/merged_folder.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 #include "tests/runtime/state/scratch.hpp"
 #include "tests/support/error_of.hpp"
 
@@ -17,6 +23,14 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+
+void write_file(Disk& disk, const std::string& path, const TensorMap& tensors) {
+  std::vector<TensorSpec> specs;
+  for (const auto& [name, tensor] : tensors) specs.push_back(spec_of(name, tensor));
+  SafetensorsWriter writer(disk, path, specs);
+  for (const auto& [name, tensor] : tensors) writer.write(name, tensor);
+  writer.finish(/*sync=*/false);
+}
 
 class AdapterFolders : public testing::Test {
  protected:
@@ -39,7 +53,7 @@ class AdapterFolders : public testing::Test {
 };
 
 TEST_F(AdapterFolders, AreMergedIntoWhatPeftMerges) {
-  for (const char* name : {"dense", "rslora", "dora", "classifier"}) {
+  for (const char* name : {"dense", "rslora", "dora", "classifier", "head"}) {
     const ModelFiles base(disk_, golden_folder("dense_bias_yarn"));
     const AdapterFolder adapter(disk_, golden_folder(std::string("peft/") + name));
     const MergedFolder merged(base, adapter);
@@ -53,6 +67,76 @@ TEST_F(AdapterFolders, AreMergedIntoWhatPeftMerges) {
     }
     EXPECT_GE(compared, 3) << name;
   }
+}
+
+// base_layer is not what the base's folder has: leaving it out, or the factors, is another number.
+TEST_F(AdapterFolders, OfAHeadAddToTheWeightThatPeftStoredBesideThem) {
+  const ModelFiles base(disk_, golden_folder("dense_bias_yarn"));
+  const AdapterFolder adapter(disk_, golden_folder("peft/head"));
+  const TensorMap stored = read_safetensors(adapter.directory() + "/adapter_model.safetensors");
+  const auto part = [&](const char* name) {
+    return stored.at(std::string("base_model.model.lm_head.") + name + ".weight").to(at::kDouble);
+  };
+
+  const at::Tensor merged = MergedFolder(base, adapter).read("lm_head.weight").to(at::kDouble);
+
+  const at::Tensor expected = part("base_layer") + at::matmul(part("lora_B"), part("lora_A")) * 3;
+  EXPECT_LT(relative_difference(merged, expected), 1e-6);
+  EXPECT_GT(relative_difference(part("base_layer"), base.read("lm_head.weight").to(at::kDouble)), 0.1);
+}
+
+// A weight of bfloat16 has 8 bits: rounding the sum loses most of a small adapter.
+TEST_F(AdapterFolders, AddInFp32ToABaseOfBfloat16) {
+  const ModelFiles whole(disk_, golden_folder("dense_bias_yarn"));
+  const std::string name = "model.layers.0.self_attn.q_proj.weight";
+  const at::Tensor weight = whole.read(name), rounded = weight.to(at::kBFloat16);
+  const AdapterFolder adapter(disk_, golden_folder("peft/dense"));
+  TensorMap tensors;
+  for (const auto& each : whole.names()) tensors[each] = whole.read(each).to(at::kBFloat16);
+  write_folder(disk_, folder_.path(), tensors, 1 << 20);
+  const ModelFiles base(disk_, folder_.path());
+
+  const MergedFolder merged(base, adapter);
+
+  const at::Tensor peft = read_safetensors(adapter.directory() + "/expect.safetensors").at("merged." + name);
+  const at::Tensor expected = rounded.to(at::kFloat) + (peft - weight);
+  EXPECT_LT(relative_difference(merged.read_exact(name), expected), 1e-6);
+  EXPECT_EQ(merged.read_exact("lm_head.weight").scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(merged.read(name), merged.read_exact(name).to(at::kBFloat16)));
+}
+
+// peft changes one of the two uses of the matrix, and its numbers need both.
+TEST_F(AdapterFolders, OfOneUseOfATiedMatrixAreRefused) {
+  const ModelFiles tied(disk_, golden_folder("dense_tied"));
+  const auto error_with_module = [&](const std::string& module, const char* part) {
+    with(json::object());
+    TensorMap tensors = read_safetensors(folder_ / "adapter_model.safetensors");
+    tensors["base_model.model." + module + part] = at::zeros({2, 2});
+    if (std::string(part) == ".lora_A.weight")
+      tensors["base_model.model." + module + ".lora_B.weight"] = at::zeros({2, 2});
+    write_file(disk_, folder_ / "adapter_model.safetensors", tensors);
+    const AdapterFolder adapter(disk_, folder_.path());
+    return error_of([&] { MergedFolder(tied, adapter); });
+  };
+
+  for (const std::string& error :
+       {error_with_module("model.embed_tokens", ".weight"), error_with_module("lm_head", ".weight"),
+        error_with_module("lm_head", ".lora_A.weight")})
+    EXPECT_THAT(error, AllOf(HasSubstr("are one tensor (tie_word_embeddings)"), HasSubstr("--base a copy")));
+}
+
+TEST_F(AdapterFolders, WithoutNumbersAreRefused) {
+  with(json::object());
+  TensorMap tensors = read_safetensors(folder_ / "adapter_model.safetensors");
+  const std::string name = "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight";
+  tensors.at(name)[0][0] = std::numeric_limits<float>::quiet_NaN();
+  write_file(disk_, folder_ / "adapter_model.safetensors", tensors);
+  const ModelFiles base(disk_, golden_folder("dense_bias_yarn"));
+  const AdapterFolder adapter(disk_, folder_.path());
+  const MergedFolder merged(base, adapter);
+
+  EXPECT_THAT(error_of([&] { merged.read("model.layers.0.self_attn.q_proj.weight"); }),
+              AllOf(HasSubstr("adapter_model.safetensors: \"" + name), HasSubstr("NaN or infinite")));
 }
 
 TEST_F(AdapterFolders, BringAHeadThatTheModelLacks) {

@@ -1,5 +1,5 @@
 // Against peft; see tests/golden/peft/origin.md.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
@@ -7,6 +7,7 @@
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/train/optimizer/optimizer.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -39,7 +40,8 @@ LoraConfig config_of(const std::string& folder, const char* pattern) {
           .from = folder};
 }
 
-Adapted adapted(const Case& given) {
+// `head`: for the head's weight; undefined: as in the model's folder.
+Adapted adapted(const Case& given, const at::Tensor& head = {}) {
   const PosixDisk disk;
   const std::string folder = golden_folder(std::string("peft/") + given.name);
   Adapted all{.golden = golden_model(given.model),
@@ -50,6 +52,8 @@ Adapted adapted(const Case& given) {
   const auto mapper = all.golden.model->to_hugging_face();
   for (const LoraAdapter& adapter : lora_adapters(*all.stage)) {
     all.adapters.push_back({adapter, modules_of(*mapper, adapter.weight)});
+    if (head.defined() && all.adapters.back().modules.at(0).path == "lm_head")
+      adapter.weight.tensor.detach().copy_(head);
   }
   check_adapters(disk, all.adapters);
   load_adapters(disk, all.adapters, all.stage->parameters());
@@ -70,6 +74,21 @@ INSTANTIATE_TEST_SUITE_P(Cases, PeftParity,
                                          Case{"dora", "dense_bias_yarn", R"(.*\.(k_proj|o_proj|up_proj))"},
                                          Case{"moe", "moe", R"(.*\.(q_proj|experts\.(gate|up|down)_proj))"}),
                          [](const auto& info) { return info.param.name; });
+
+// peft stores the weight of a head beside the head's factors. A job has it from the model's folder.
+TEST(PeftHead, BeginsWithTheWeightBesideItsFactors) {
+  const Case head{"head", "dense_bias_yarn", R"(.*\.q_proj|lm_head)"};
+  const std::string folder = golden_folder("peft/head");
+
+  const Adapted all = adapted(head, read_safetensors(folder + "/adapter_model.safetensors")
+                                        .at("base_model.model.lm_head.base_layer.weight"));
+
+  const auto outputs = all.stage->forward({{"input_ids", all.expect.at("input_ids")}}, {});
+  EXPECT_EQ(all.adapters.size(), 3U);
+  EXPECT_LT(relative_difference(outputs.at("logits"), all.expect.at("logits")), 1e-5);
+  EXPECT_EQ(whole_tensors_in(PosixDisk(), folder), std::vector<std::string>());
+  EXPECT_THAT(error_of([&] { adapted(head); }), testing::HasSubstr("the model's folder has another"));
+}
 
 TEST_P(PeftParity, LogitsAndLossAreThoseOfPeft) {
   const Adapted all = adapted(GetParam());

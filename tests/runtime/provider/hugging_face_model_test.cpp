@@ -7,8 +7,10 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "runtime/state/model/model_files.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/runtime/state/held_tensors.hpp"
+#include "tests/runtime/state/model/model_support.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d::test {
@@ -138,7 +140,8 @@ TEST_F(HuggingFaceFolder, SeveralProcessesWriteWhatOneWrites) {
 TEST_F(HuggingFaceFolder, MayBeThatOfAnAdapter) {
   for (const auto& [name, base] :
        {std::pair{"dense", "dense_bias_yarn"}, std::pair{"rslora", "dense_bias_yarn"},
-        std::pair{"dora", "dense_bias_yarn"}, std::pair{"moe", "moe"}}) {
+        std::pair{"dora", "dense_bias_yarn"}, std::pair{"head", "dense_bias_yarn"},
+        std::pair{"moe", "moe"}}) {
     const std::string adapter = golden_folder(std::string("peft/") + name);
 
     const LoadedModel model =
@@ -148,6 +151,24 @@ TEST_F(HuggingFaceFolder, MayBeThatOfAnAdapter) {
     const auto outputs = model.stage->forward({{"input_ids", expect.at("input_ids")}}, {});
     EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits")), 1e-5) << name;
   }
+}
+
+// peft computes in fp32 with weights that are stored in bfloat16: its sum is not rounded.
+TEST_F(HuggingFaceFolder, OfAnAdapterAddsInFp32ToABaseOfBfloat16) {
+  const std::string adapter = golden_folder("peft/head"), whole = golden_folder("dense_bias_yarn");
+  const ModelFiles files(disk_, whole);
+  TensorMap tensors;
+  for (const std::string& name : files.names()) tensors[name] = files.read(name).to(at::kBFloat16);
+  std::filesystem::create_directories(folder_);
+  write_folder(disk_, folder_, tensors, 1 << 20);
+  std::filesystem::copy(whole + "/config.json", folder_ + "/config.json");
+
+  const LoadedModel model = load_hugging_face_model(disk_, adapter, at::kFloat, at::kCPU, folder_);
+
+  const TensorMap expect = read_safetensors(adapter + "/expect.safetensors");
+  const auto outputs = model.stage->forward({{"input_ids", expect.at("input_ids")}}, {});
+  EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits_of_bfloat16")), 1e-5);
+  EXPECT_GT(relative_difference(expect.at("logits_of_bfloat16"), expect.at("logits")), 1e-3);
 }
 
 TEST_F(HuggingFaceFolder, OfAnAdapterWithAHeadOfItsOwnIsForAJob) {

@@ -76,6 +76,26 @@ TEST_P(GeneratedTexts, AreThoseOfTransformers) {
   EXPECT_EQ(Generator(*stage, golden.greedy, golden.room).generate(golden.prompts), golden.tokens);
 }
 
+// RoPE of type longrope turns each token by the length of its text so far: texts that cross the pretrained length
+// while they grow, beside others and alone, however much room there is.
+TEST(CrossingTexts, AreThoseOfTransformersWhateverIsAskedForBesideThem) {
+  const nlohmann::json crossing = golden_file("crossing.json");
+  for (const auto& [name, expected] : crossing.items()) {
+    const GoldenTexts golden(&expected);
+    const auto stage = stage_of(model_named(name));
+    stage->set_training(false);
+
+    EXPECT_EQ(Generator(*stage, golden.greedy, golden.room).generate(golden.prompts), golden.tokens) << name;
+    for (std::size_t i = 0; i < golden.prompts.size(); ++i) {
+      GenerateOptions one = golden.greedy;
+      one.max_new_tokens = 1;
+      const Texts first{{golden.tokens[i].front()}};
+      EXPECT_EQ(Generator(*stage, golden.greedy, 60).generate({golden.prompts[i]}), Texts{golden.tokens[i]});
+      EXPECT_EQ(Generator(*stage, one, golden.room).generate({golden.prompts[i]}), first) << i;
+    }
+  }
+}
+
 // Fewer sequences than prompts: a prompt begins while other texts go on.
 TEST_P(GeneratedTexts, DoNotDependOnWhatIsComputedBesideThem) {
   const GoldenTexts golden(GetParam());

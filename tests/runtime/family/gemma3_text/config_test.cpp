@@ -10,6 +10,7 @@
 #include "runtime/state/mapper/mapper.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d::test {
 namespace {
@@ -61,6 +62,24 @@ TEST(Gemma3TextConfig, TakesRopesOfBothGenerations) {
   EXPECT_EQ(old->rope.theta, 3e5);
   EXPECT_EQ(old->window_rope, RopeOptions{.theta = 500});
   EXPECT_EQ(*recent, *old);
+}
+
+// transformers 5.23 leaves settings without a layer type aside and turns plainly.
+TEST(Gemma3TextConfig, InAFolderHasRopesOfLayerTypes) {
+  const TemporaryFolder folder;
+  const auto read = [&](const json& ropes) {
+    json config = json::parse(read_hugging_face_config(golden_folder("gemma3_text/capped"))->config_json());
+    for (const char* key : {"rope_scaling", "rope_theta", "rope_local_base_freq"}) config.erase(key);
+    config["rope_parameters"] = ropes;
+    folder.write("config.json", config.dump());
+    return read_hugging_face_config(folder.path())->rope;
+  };
+  const auto error = [&](const json& ropes) { return error_of([&] { read(ropes); }); };
+
+  EXPECT_THAT(error({{"rope_type", "linear"}, {"factor", 8.0}}), HasSubstr("without a layer type"));
+  EXPECT_THAT(error({{"rope_theta", 5e5}}), HasSubstr("put it under full_attention"));
+  EXPECT_EQ(read({{"rope_type", "default"}}), RopeOptions{.theta = 1e6});
+  EXPECT_EQ(read({{"full_attention", {{"rope_theta", 5e5}}}}).theta, 5e5);
 }
 
 TEST(Gemma3TextConfig, ReadsBackWhatItWrites) {

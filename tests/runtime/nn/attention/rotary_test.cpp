@@ -5,6 +5,7 @@
 #include <ATen/ops/equal.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -75,6 +76,26 @@ TEST(RotaryTable, TurnsByTheLengthOfTheWholeSequence) {
   EXPECT_TRUE(at::equal(part, table.at_positions(all).first.narrow(0, 0, 8)));
   EXPECT_FALSE(at::equal(part, alone));
   EXPECT_TRUE(at::equal(table.at_positions(first).first, alone));
+}
+
+TEST(RotaryTable, TurnsEachTokenByTheLengthOfItsOwnSequence) {
+  RopeOptions rope;
+  rope.type = RopeOptions::Type::longrope;
+  rope.original_max_position_embeddings = 16;
+  rope.short_factor = {1, 1, 1, 1};
+  rope.long_factor = {2, 3, 4, 5};
+  const at::Tensor first = at::arange(3, at::kLong), last = at::arange(14, 17, at::kLong);
+  const auto length = [](std::int64_t tokens) { return at::scalar_tensor(tokens, at::kLong); };
+  RotaryTable table(rope, 8);
+  const at::Tensor of_short = table.at_positions(first.unsqueeze(0), length(3)).first.clone();
+  const at::Tensor of_long = table.at_positions(last.unsqueeze(0), length(17)).second.clone();
+
+  const at::Tensor both = at::cat({first, last}).unsqueeze(0);
+  const auto [cos, sin] = table.at_positions(both, at::tensor({3, 3, 3, 17, 17, 17}, at::kLong).unsqueeze(0));
+
+  ASSERT_EQ(cos.sizes(), (at::IntArrayRef{6, 8}));
+  EXPECT_TRUE(at::equal(cos.narrow(0, 0, 3), of_short));
+  EXPECT_TRUE(at::equal(sin.narrow(0, 3, 3), of_long));
 }
 
 TEST(RotaryTable, IsTheSameForARunAndForScatteredPositions) {

@@ -1,6 +1,7 @@
 // A load accounts for every tensor, before it reads any.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "tests/runtime/state/model/model_support.hpp"
@@ -111,7 +112,13 @@ TEST_F(StrictLoad, RefusesAnIndexThatDoesNotFitItsShards) {
 
   EXPECT_THAT(replaced("\"b\": \"model-00002", "\"c\": \"model-00002"),
               HasSubstr("\"c\" lies in model-00002-of-00002"));
-  EXPECT_THAT(replaced("\"model-00002", "\"../model-00002"), HasSubstr("not a file of the folder"));
+  for (const char* outside :
+       {"\"../model-00002", "\"/model-00002", "\"a/../../model-00002", "\"a//model-00002"})
+    EXPECT_THAT(replaced("\"model-00002", outside), HasSubstr("no path to a file below the folder"));
+  std::filesystem::create_directory(scratch_ / "inner");
+  std::filesystem::rename(scratch_ / "model-00002-of-00002.safetensors",
+                          scratch_ / "inner/model-00002-of-00002.safetensors");
+  EXPECT_EQ(replaced("\"model-00002", "\"inner/model-00002"), "no error");
   EXPECT_THAT(replaced("model-00002", "model-00009"), HasSubstr("model-00009"));
   EXPECT_THAT(replaced("weight_map", "weights"), HasSubstr("not an index"));
   EXPECT_THAT(replaced("{", "["), HasSubstr("not an index"));
