@@ -38,33 +38,18 @@ def write(name, model, expect):
     write_case(HERE / name, model, expect)
 
 
-def classifier(rng):
-    config = Qwen3Config(**OPTIONS)
+def classifier(rng, name, key, targets, **more):
+    """Of one label: a regressor, as transformers makes of it."""
+    config = Qwen3Config(**{**OPTIONS, **more})
     model = Qwen3ForSequenceClassification._from_config(config, attn_implementation="eager", dtype=torch.float32)
     draw_weights(model, rng)
     ids, mask, last = batch(rng)
-    classes = np.array([2, 0, 1])
-    output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask),
-                   labels=torch.from_numpy(classes))
-    output.loss.backward()
-    write("classifier", model, dict(
-        input_ids=ids, pooling_mask=last, classes=classes, logits=numpy_of(output.logits),
-        loss=numpy_of(output.loss.reshape(1))))
-
-
-def regressor(rng):
-    config = Qwen3Config(**{**OPTIONS, "num_labels": 1})
-    model = Qwen3ForSequenceClassification._from_config(config, attn_implementation="eager", dtype=torch.float32)
-    draw_weights(model, rng)
-    ids, mask, last = batch(rng)
-    targets = np.array([0.5, -2.25, 7.0], dtype=np.float32)
     output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask),
                    labels=torch.from_numpy(targets))
-    assert config.problem_type == "regression", config.problem_type  # as transformers makes of one label
+    assert (config.problem_type == "regression") == (config.num_labels == 1), config.problem_type
     output.loss.backward()
-    write("regressor", model, dict(
-        input_ids=ids, pooling_mask=last, targets=targets, logits=numpy_of(output.logits),
-        loss=numpy_of(output.loss.reshape(1))))
+    write(name, model, {"input_ids": ids, "pooling_mask": last, key: targets, "logits": numpy_of(output.logits),
+                        "loss": numpy_of(output.loss.reshape(1))})
 
 
 def embedding(rng, name="embedding", **more):
@@ -89,7 +74,7 @@ def embedding(rng, name="embedding", **more):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     rng = np.random.default_rng(SEED)
-    classifier(rng)
+    classifier(rng, "classifier", "classes", np.array([2, 0, 1]))
     embedding(rng)
-    regressor(rng)
+    classifier(rng, "regressor", "targets", np.array([0.5, -2.25, 7.0], dtype=np.float32), num_labels=1)
     embedding(rng, "embedding_both_ways", is_causal=False)
