@@ -160,13 +160,10 @@ TEST_F(Check, FindsWeightsThatAreAnotherModels) {
 TEST_F(Check, SaysWhereTheConfigOfTheWeightsDiffers) {
   ASSERT_EQ(job_.run(named("source") + set("export_to", "source")).code, 0);
 
-  const Outcome outcome = job_.call(Words{"check", "job.yaml"} + source("source") +
-                                    set("model_provider.model.rms_norm_eps", "0.01"));
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("warning: "), HasSubstr("source/config.json says rms_norm_eps = 1e-06, "
-                                                      "the job's model 0.01")));
+  EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + source("source") +
+                        set("model_provider.model.rms_norm_eps", "0.01")),
+              says(AllOf(HasSubstr("warning: "), HasSubstr("source/config.json says rms_norm_eps = 1e-06, "
+                                                           "the job's model 0.01"))));
 }
 
 // A trial of a part of the data keeps the schedule of the whole.
@@ -225,9 +222,8 @@ TEST_F(Check, SaysEverythingAtOnceAndShowsThePlanAllTheSame) {
   const Outcome outcome =
       job_.call(Words{"check", "job.yaml"} + plugin(set("task", "nope")) + tokens("missing.npy"));
 
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("no task is called \"nope\""), HasSubstr("\ncannot open missing.npy")));
+  EXPECT_THAT(outcome, is_refused(AllOf(HasSubstr("no task is called \"nope\""),
+                                        HasSubstr("\ncannot open missing.npy"))));
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("estimated memory of a rank"), HasSubstr("rank 0")));
 }
 
@@ -241,8 +237,7 @@ TEST_F(Check, NamesWhatItsEstimateOfMemoryLeavesOut) {
       job_.call(Words{"check", "job.yaml"} + in_a_v + set("trainer.pipelining.overlap", "always"));
   const Outcome one = job_.call(Words{"check", "job.yaml"} + in_a_v);
 
-  EXPECT_EQ(both.code, 0) << both.err;
-  EXPECT_THAT(both.out, HasSubstr(of_streams));
+  EXPECT_THAT(both, prints(of_streams));
   EXPECT_THAT(one.out, Not(HasSubstr("not counted")));
 }
 
@@ -254,8 +249,7 @@ TEST_F(Check, PassesAJobThatRuns) {
   const Outcome checked = job_.call(Words{"check", "job.yaml"} + words);
   const Outcome run = job_.run(words);
 
-  EXPECT_EQ(checked.code, 0) << checked.err;
-  EXPECT_THAT(checked.out, HasSubstr("data      tokens, 24 samples, 3 steps an epoch"));
+  EXPECT_THAT(checked, prints("data      tokens, 24 samples, 3 steps an epoch"));
   EXPECT_THAT(checked.err, Not(HasSubstr("error")));
   EXPECT_EQ(run.code, 0) << run.err;
 }
@@ -264,12 +258,10 @@ TEST_F(Check, WarnsOfAKeyThatAnotherOneLeavesWithoutEffect) {
   job_.folder().write("lines.jsonl",
                       "{\"text\": \"In the beginning God created the heaven and the earth.\"}\n");
 
-  const Outcome outcome = job_.call(
-      Words{"check", "job.yaml"} + set("model_provider.model.vocab_size", "2048") +
-      text("lines.jsonl", tokenizer_file, ", format: jsonl, document: paragraph, epochs: as_needed"));
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("data.document: has no effect: a line of a jsonl file is a document"));
+  EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + set("model_provider.model.vocab_size", "2048") +
+                        text("lines.jsonl", tokenizer_file,
+                             ", format: jsonl, document: paragraph, epochs: as_needed")),
+              says("data.document: has no effect: a line of a jsonl file is a document"));
 }
 
 }  // namespace

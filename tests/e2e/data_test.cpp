@@ -30,8 +30,7 @@ class DataOfAJob : public testing::Test {
   static Words base_seed(int seed) { return set("trainer.determinism.base_seed", std::to_string(seed)); }
   // The weights are the same for both seeds: what differs is the order.
   std::vector<double> losses_of(const std::string& run, const Words& words) {
-    const Outcome outcome = job_.run(named(run) + words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(job_.run(named(run) + words), ends_well());
     return job_.losses(run);
   }
   TinyJob job_;
@@ -52,11 +51,9 @@ TEST_F(DataOfAJob, BaseSeedChoosesTheOrderUnlessTheDataHasASeed) {
 }
 
 TEST_F(DataOfAJob, AJobReadsItsDataAsOftenAsItsEpochsSay) {
-  const Outcome refused = job_.run(named("refused") + steps(9) + tokens(""));
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err,
-              HasSubstr("trainer.schedule.total_steps = 9, but the data gives 8 steps in 1 epoch: it has "
-                        "64 samples, a step takes 8"));
+  EXPECT_THAT(job_.run(named("refused") + steps(9) + tokens("")),
+              is_refused("trainer.schedule.total_steps = 9, but the data gives 8 steps in 1 epoch: it has "
+                         "64 samples, a step takes 8"));
 
   EXPECT_EQ(losses_of("two", steps(9) + tokens(", epochs: 2")).size(), 9U);
   EXPECT_EQ(losses_of("needed", steps(9) + tokens(", epochs: as_needed")),
@@ -72,10 +69,9 @@ TEST_F(DataOfAJob, WithoutTotalStepsItsLengthIsThatOfItsEpochs) {
 TEST_F(DataOfAJob, ACheckpointInAnotherOrderIsRefusedUntilTheSeedIsGiven) {
   ASSERT_EQ(losses_of("run", steps(2) + tokens(", seed: 0")).size(), 2U);
 
-  const Outcome refused = job_.run(named("run") + steps(4) + tokens(""));
-  EXPECT_EQ(refused.code, 2) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("was written with data.seed 0"), HasSubstr("base_seed 1"),
-                                 HasSubstr("Set data.seed: 0 to go on"), HasSubstr("--fresh")));
+  EXPECT_THAT(job_.run(named("run") + steps(4) + tokens("")),
+              is_refused(AllOf(HasSubstr("was written with data.seed 0"), HasSubstr("base_seed 1"),
+                               HasSubstr("Set data.seed: 0 to go on"), HasSubstr("--fresh"))));
 
   EXPECT_EQ(losses_of("run", steps(4) + tokens(", seed: 0")).size(), 4U);
 }

@@ -202,9 +202,7 @@ TEST_F(Evaluation, KeepsTheBestCheckpointBesideTheNewest) {
 
 TEST_F(Evaluation, IsRefusedWhereItsDataDoNotFit) {
   const auto refused = [&](const Words& words, const char* text) {
-    const Outcome outcome = job_.run(named("refused") + words);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(job_.run(named("refused") + words), is_refused(text));
   };
   refused(evaluated("period_steps: 1, batches: 2"), "but evaluation.data gives 1 (8 samples, 8 in a batch)");
   refused(evaluated("period_steps: 0"), "evaluation.period_steps");

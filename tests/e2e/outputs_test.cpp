@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -30,11 +29,6 @@ std::int32_t chain(int row, int column) {
   return token;
 }
 
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class Outputs : public testing::Test {
  protected:
   Words tokens(const std::string& file, const std::string& more = "") {
@@ -54,9 +48,7 @@ TEST_F(Outputs, AJobWithoutALengthEndsWithItsData) {
   job_.folder().write("data.npy", npy_file(42, output_length, chain));
   job_.rewrite("schedule: {total_steps: 20}", "schedule: {}");
 
-  const Outcome outcome = job_.run(mesh(1, 2) + tokens("data.npy"));
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(job_.run(mesh(1, 2) + tokens("data.npy")), ends_well());
   EXPECT_EQ(job_.losses("tiny").size(), 5) << "42 samples are 5 batches of 8 and a rest";
 }
 
@@ -75,22 +67,18 @@ TEST_F(Outputs, TheLastLinesSayWhereTheyAre) {
 }
 
 TEST_F(Outputs, ATrackerIsToldWhatTheRunIsAndEverySettingOfIt) {
-  const Outcome outcome =
+  ASSERT_THAT(
       job_.run(set("trainer.run", "{name: tiny, description: a first try, hparams: {note: 7}}") +
-               set("trainer.logging.tracker", "{provider: log}"));
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("trainer/run/description = a first try"), HasSubstr("run/note = 7"),
-                    HasSubstr("optimizer/lr = 0.003"), HasSubstr("trainer/batching/global_batch_size = 8"),
-                    HasSubstr("mesh/pipeline_parallel = 1")));
+               set("trainer.logging.tracker", "{provider: log}")),
+      says(AllOf(HasSubstr("trainer/run/description = a first try"), HasSubstr("run/note = 7"),
+                 HasSubstr("optimizer/lr = 0.003"), HasSubstr("trainer/batching/global_batch_size = 8"),
+                 HasSubstr("mesh/pipeline_parallel = 1"))));
 }
 
 TEST_F(Outputs, ACauseComesFirstAndNothingAfterIt) {
   const Outcome outcome = job_.run(mesh(1, 2) + set("optimizer.lr", "1.0e+30") + set("node.trace", "false"));
 
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("error loss is "));
+  EXPECT_THAT(outcome, fails("error loss is "));
   const std::string after = outcome.err.substr(outcome.err.find("error loss is "));
   EXPECT_THAT(after, AllOf(HasSubstr("Lower the learning rate, or skip such steps with "),
                            HasSubstr(". In the trainer of rank "), HasSubstr("No checkpoint was committed")));
@@ -114,9 +102,8 @@ TEST_F(Outputs, DataThatCannotBeUsedStopsTheJobWithItsPlace) {
 TEST_F(Outputs, TheExportScoresAsTheTrainedModelDoes) {
   job_.folder().write("data.npy", npy_file(64, output_length, chain));
   job_.rewrite("total_steps: 20", "total_steps: 60");
-  const Outcome trained =
-      job_.run(mesh(2, 2) + tokens("data.npy", ", epochs: as_needed") + set("export_to", "exported"));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.run(mesh(2, 2) + tokens("data.npy", ", epochs: as_needed") + set("export_to", "exported")),
+              ends_well());
   ASSERT_TRUE(std::filesystem::exists(job_.folder() / "exported/config.json"));
   ASSERT_TRUE(std::filesystem::exists(job_.folder() / "exported/model.safetensors"));
 
@@ -136,15 +123,13 @@ TEST_F(Outputs, ACheckpointIsExportedAfterwardsAsTheRunWouldHaveDone) {
   job_.rewrite("{period_steps: last_step}", "{period_steps: 10}");
   ASSERT_EQ(job_.run(mesh(2, 1) + set("export_to", "by_run")).code, 0);
   const auto weights = [&](const std::string& folder) {
-    std::ifstream file(job_.folder() / folder / "model.safetensors", std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return text_of_file(job_.folder() / folder / "model.safetensors");
   };
 
   const Outcome newest = job_.call({"export", "runs/tiny/checkpoints", "newest"});
   const Outcome older = job_.call({"export", "runs/tiny/checkpoints/save-10", "older", "--job", "job.yaml"});
 
-  EXPECT_EQ(newest.code, 0) << newest.err;
-  EXPECT_THAT(newest.out, HasSubstr("exported runs/tiny/checkpoints/save-20 to newest"));
+  EXPECT_THAT(newest, prints("exported runs/tiny/checkpoints/save-20 to newest"));
   EXPECT_GT(weights("by_run").size(), 1000);
   EXPECT_EQ(weights("newest"), weights("by_run"));
   EXPECT_EQ(older.code, 0) << older.err;
@@ -155,7 +140,7 @@ TEST_F(Outputs, TwoNodesWriteTheFilesOfAnExportTogetherAsOneWritesThem) {
   const auto files = [&](const std::string& folder) {
     std::map<std::string, std::string> contents;
     for (const auto& entry : std::filesystem::directory_iterator(job_.folder() / folder))
-      contents[entry.path().filename()] = read(entry.path());
+      contents[entry.path().filename()] = text_of_file(entry.path());
     return contents;
   };
   const auto [first, second] =
@@ -187,13 +172,12 @@ TEST_F(Outputs, NodeZeroWritesForANodeThatDoesNotSeeTheFolderOfTheExport) {
   EXPECT_EQ(first->wait(), 0) << first->err();
   EXPECT_EQ(second->wait(), 0) << second->err();
   EXPECT_THAT(first->err(), HasSubstr("node 1 does not see model: node 0 writes its share of the export"));
-  const Outcome scored = job_.call({"checkpoint", "inspect", "model"});
-  EXPECT_EQ(scored.code, 0) << scored.err;
+  EXPECT_THAT(job_.call({"checkpoint", "inspect", "model"}), ends_well());
   EXPECT_FALSE(std::filesystem::exists(elsewhere / "model"));
 }
 
 TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt) {
-  const std::string tokenizer = read(D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json");
+  const std::string tokenizer = text_of_file(D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json");
   job_.folder().write("words.json", tokenizer);
   std::string bible;
   for (int verse = 0; verse < 60; ++verse)
@@ -213,15 +197,14 @@ TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt)
   ASSERT_EQ(exported.code, 0) << exported.err;
   for (const std::string folder : {"by_run", "afterwards"}) {
     const auto json_in = [&](const std::string& file) {
-      return nlohmann::json::parse(read(job_.folder() / (folder + "/" + file)));
+      return nlohmann::json::parse(text_of_file(job_.folder() / (folder + "/" + file)));
     };
-    EXPECT_EQ(read(job_.folder() / (folder + "/tokenizer.json")), tokenizer);
+    EXPECT_EQ(text_of_file(job_.folder() / (folder + "/tokenizer.json")), tokenizer);
     EXPECT_EQ(json_in("config.json")["eos_token_id"], 2047);
     EXPECT_EQ(json_in("generation_config.json")["eos_token_id"], 2047);
     EXPECT_EQ(json_in("tokenizer_config.json")["eos_token"], "<|endoftext|>");
   }
-  EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(text.out, testing::StartsWith("And God"));
+  EXPECT_THAT(text, prints(testing::StartsWith("And God")));
   const Outcome without = job_.call({"generate", "runs", "--prompt", "And God"});
   EXPECT_EQ(without.code, 2);
   EXPECT_THAT(
@@ -232,9 +215,7 @@ TEST_F(Outputs, ACheckpointCarriesTheTokenizerIntoEveryExportAndGenerateFindsIt)
 TEST_F(Outputs, AnExportSaysWhatIsMissing) {
   ASSERT_EQ(job_.run({}).code, 0);
   const auto expect_error = [&](const Words& words, const std::string& text) {
-    const Outcome outcome = job_.call(Words{"export"} + words);
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(job_.call(Words{"export"} + words), is_refused(text));
     EXPECT_FALSE(std::filesystem::exists(job_.folder() / "out" / "config.json"));
   };
 
@@ -252,13 +233,10 @@ TEST_F(Outputs, TheTraceOfARunSaysWhereItsTimeWent) {
   const Outcome none = job_.call({"trace", "job.yaml"});
   const Outcome missing = job_.call({"trace", "nowhere.json.gz"});
 
-  EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, AllOf(HasSubstr("rank_executor/0"), HasSubstr("rank_executor/1")));
+  EXPECT_THAT(table, prints(AllOf(HasSubstr("rank_executor/0"), HasSubstr("rank_executor/1"))));
   EXPECT_EQ(of_folder.out, table.out);
-  EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.err, HasSubstr("job.yaml is no trace of d9d"));
-  EXPECT_EQ(missing.code, 1);
-  EXPECT_THAT(missing.err, HasSubstr("cannot read nowhere.json.gz"));
+  EXPECT_THAT(none, is_refused("job.yaml is no trace of d9d"));
+  EXPECT_THAT(missing, fails("cannot read nowhere.json.gz"));
 }
 
 }  // namespace

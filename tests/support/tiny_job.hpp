@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/outcome.hpp"
 #include "tests/support/process/process.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -21,12 +22,6 @@ Words mesh(int pipeline, int replicas);
 Words experts_on(int ranks);   // expert_parallel
 Words matrices_on(int ranks);  // tensor_parallel
 Words named(const std::string& run);
-
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
 
 class TinyJob {
  public:

@@ -6,23 +6,21 @@
 #include <vector>
 
 #include "actors/cli/cli_main.hpp"
+#include "tests/support/outcome.hpp"
 
 namespace d9d::test {
 
-struct Called {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-inline Called call(const Command& command, const std::vector<std::string>& words) {
+inline Outcome run(const CommandLine& program, const std::vector<std::string>& words) {
   std::ostringstream out;
   std::ostringstream err;
   Console console{out, err};
-  std::vector<std::string> all{command.name};
-  all.insert(all.end(), words.begin(), words.end());
-  const int code = cli_main({"d9d-node", "0.1.0", {command}}, all, console);
+  const int code = cli_main(program, words, console);
   return {code, out.str(), err.str()};
+}
+
+inline Outcome call(const Command& command, std::vector<std::string> words) {
+  words.insert(words.begin(), command.name);
+  return run({"d9d-node", "0.1.0", {command}}, words);
 }
 
 }  // namespace d9d::test

@@ -21,7 +21,9 @@ class CliCheckpoint : public testing::Test {
     for (const std::uint64_t step : {10, 20}) test::save(disk_, checkpoints_, step);
   }
 
-  test::Called call(const std::vector<std::string>& words) { return test::call(checkpoint_command(), words); }
+  test::Outcome call(const std::vector<std::string>& words) {
+    return test::call(checkpoint_command(), words);
+  }
   nlohmann::json json_of(std::vector<std::string> words) {
     words.emplace_back("--json");
     return nlohmann::json::parse(call(words).out);
@@ -39,10 +41,10 @@ TEST_F(CliCheckpoint, ListsStepTimeSizeAndStateOfARun) {
   const auto listed = call({"list", scratch_.path()});
   const auto json = json_of({"list", checkpoints_});
 
-  EXPECT_EQ(listed.code, 0) << listed.err;
-  EXPECT_THAT(listed.out, AllOf(ContainsRegex("save-30.tmp-abc +30 +20[0-9-]+T[0-9:]+Z +0B +0 +unfinished\n"),
+  EXPECT_THAT(listed, test::prints(
+                          AllOf(ContainsRegex("save-30.tmp-abc +30 +20[0-9-]+T[0-9:]+Z +0B +0 +unfinished\n"),
                                 ContainsRegex("save-20 +20 .* damaged: .*rank-1.safetensors is missing\n"),
-                                ContainsRegex("save-10 +10 +20[0-9-]+T[0-9:]+Z +[0-9.]+kB +3 +complete\n")));
+                                ContainsRegex("save-10 +10 +20[0-9-]+T[0-9:]+Z +[0-9.]+kB +3 +complete\n"))));
   ASSERT_EQ(json["checkpoints"].size(), 3U);
   EXPECT_EQ(json["checkpoints"][2]["state"], "complete");
   EXPECT_EQ(json["checkpoints"][2]["step"], 10);
@@ -57,8 +59,7 @@ TEST_F(CliCheckpoint, VerifiesEveryCheckpointOfARunAndEndsWithOneWhereOneIsDamag
   const auto only_good = call({"verify", checkpoints_ + "/save-20"});
   const auto json = json_of({"verify", checkpoints_});
 
-  EXPECT_EQ(good.code, 0) << good.err;
-  EXPECT_THAT(good.out, ContainsRegex("save-20: good \\(2 files, 15 slices, [0-9.]+kB read\\)"));
+  EXPECT_THAT(good, test::prints(ContainsRegex("save-20: good \\(2 files, 15 slices, [0-9.]+kB read\\)")));
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.out, AllOf(HasSubstr("save-20: good"), HasSubstr("save-10: DAMAGED"),
                              HasSubstr("rank-0.safetensors: 1 tensor with wrong bytes\n"
@@ -80,10 +81,8 @@ TEST_F(CliCheckpoint, VerifiesAFolderThatHasLostItsManifest) {
 TEST_F(CliCheckpoint, InspectsTheNewestCompleteOne) {
   std::filesystem::remove(checkpoints_ + "/save-20/rank-1.safetensors");
 
-  const auto inspected = call({"inspect", scratch_.path()});
-
-  EXPECT_EQ(inspected.code, 0) << inspected.err;
-  EXPECT_THAT(inspected.out, AllOf(HasSubstr("checkpoints/save-10\n"), HasSubstr("model.embed.weight")));
+  EXPECT_THAT(call({"inspect", scratch_.path()}),
+              test::prints(AllOf(HasSubstr("checkpoints/save-10\n"), HasSubstr("model.embed.weight"))));
   EXPECT_EQ(json_of({"inspect", checkpoints_ + "/save-10"})["facts"]["step"], 10);
 }
 
@@ -99,9 +98,7 @@ TEST_F(CliCheckpoint, NamesWhatItCannotUse) {
       {{"inspect", D9D_SOURCE_DIR "/tests/golden"}, "holds no checkpoint that was committed"},
   };
   for (const auto& [words, text] : table) {
-    const auto called = call(words);
-    EXPECT_EQ(called.code, 2) << text;
-    EXPECT_THAT(called.err, HasSubstr(text));
+    EXPECT_THAT(call(words), test::is_refused(text)) << text;
   }
 }
 

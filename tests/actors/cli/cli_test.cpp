@@ -2,36 +2,24 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "actors/cli/cli_main.hpp"
 #include "actors/cli/commands.hpp"
 #include "actors/cli/running_commands.hpp"
 #include "runtime/base/error.hpp"
+#include "tests/actors/cli/called.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
 
+using test::Outcome;
+using test::run;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-struct Outcome {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Outcome run(const CommandLine& program, const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
-  Console console{out, err};
-  const int code = cli_main(program, words, console);
-  return {code, out.str(), err.str()};
-}
 
 // Tells what it was given.
 CommandLine echo() {
@@ -55,33 +43,25 @@ CommandLine real() {
   return {"d9d-node", "0.1.0", {check_command(), lr_command(), schedule_command(), trace_command()}};
 }
 
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST(Cli, SchedulesTheProgramOfAFileAndNothingBesideIt) {
   const auto folder = std::filesystem::path(testing::TempDir());
   std::ofstream(folder / "empty.txt") << "\n";
   const std::string file = (folder / "empty.txt").string();
 
-  const Outcome beside = run(real(), {"schedule", "--program", file, "--pp", "2"});
-  EXPECT_EQ(beside.code, 2);
-  EXPECT_THAT(beside.err, HasSubstr("--pp has no effect beside --program"));
+  EXPECT_THAT(run(real(), {"schedule", "--program", file, "--pp", "2"}),
+              test::is_refused("--pp has no effect beside --program"));
 
-  const Outcome empty = run(real(), {"schedule", "--program", file});
-  EXPECT_EQ(empty.code, 2);
-  EXPECT_THAT(empty.err, HasSubstr("--program: " + file + " is empty"));
+  EXPECT_THAT(run(real(), {"schedule", "--program", file}),
+              test::is_refused("--program: " + file + " is empty"));
 }
 
 TEST(Cli, DrawsThePictureOfTheReadme) {
   const std::string drawn = testing::TempDir() + "1f1b.svg";
 
-  const Outcome outcome =
-      run(real(), {"schedule", "--schedule", "1f1b", "--pp", "4", "--microbatches", "8", "--svg", drawn});
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_TRUE(text_of(drawn) == text_of(D9D_SOURCE_DIR "/examples/pictures/1f1b.svg"))
+  ASSERT_THAT(
+      run(real(), {"schedule", "--schedule", "1f1b", "--pp", "4", "--microbatches", "8", "--svg", drawn}),
+      test::ends_well());
+  EXPECT_TRUE(test::text_of_file(drawn) == test::text_of_file(D9D_SOURCE_DIR "/examples/pictures/1f1b.svg"))
       << "draw it again: d9d-node schedule --schedule 1f1b --pp 4 --microbatches 8 --svg "
          "examples/pictures/1f1b.svg";
 }
@@ -101,9 +81,7 @@ TEST(Cli, TakesValuesInEitherForm) {
 TEST(Cli, HomeStandsInPaths) {
   ::setenv("HOME", "/home/me", 1);
   EXPECT_EQ(run(echo(), {"~/job.yaml", "--set=a=~/x"}).out, "/home/me/job.yaml a=~/x");
-  const Outcome variable = run(echo(), {"$HOME/job.yaml"});
-  EXPECT_EQ(variable.code, 2);
-  EXPECT_THAT(variable.err, HasSubstr("variables are not replaced here"));
+  EXPECT_THAT(run(echo(), {"$HOME/job.yaml"}), test::is_refused("variables are not replaced here"));
 }
 
 TEST(Cli, AnswersHelpAndVersionEverywhere) {
@@ -113,9 +91,7 @@ TEST(Cli, AnswersHelpAndVersionEverywhere) {
   EXPECT_THAT(run(echo(), {"run", "--help"}).out,
               AllOf(HasSubstr("usage: d9d-node run JOB.yaml"), HasSubstr("--set K=V")));
   for (const Command& command : real().commands) {
-    const Outcome outcome = run(real(), {command.name, "--help"});
-    EXPECT_EQ(outcome.code, 0);
-    EXPECT_THAT(outcome.out, HasSubstr("usage: d9d-node " + command.name));
+    EXPECT_THAT(run(real(), {command.name, "--help"}), test::prints("usage: d9d-node " + command.name));
   }
 }
 
@@ -134,8 +110,7 @@ TEST(Cli, ExitsWithTwoOnBadUsageAndNamesTheNearest) {
   };
   for (const auto& [words, text] : table) {
     const Outcome outcome = run(echo(), words);
-    EXPECT_EQ(outcome.code, 2) << text;
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(outcome, test::is_refused(text)) << text;
     EXPECT_THAT(outcome.out, IsEmpty());
   }
 }
@@ -150,12 +125,10 @@ TEST(Cli, ExitsWithOneOnAnyOtherFailure) {
 const std::string job = std::string(D9D_SOURCE_DIR) + "/tests/actors/cli/job.yaml";
 
 TEST(CliCheck, PrintsTheResolvedJob) {
-  const Outcome outcome = run(real(), {"check", job});
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("8 samples a step = 2 replicas x 2 microbatches x 2 samples"),
+  EXPECT_THAT(run(real(), {"check", job}),
+              test::prints(AllOf(HasSubstr("8 samples a step = 2 replicas x 2 microbatches x 2 samples"),
                                  HasSubstr("qwen3_moe, 4 layers"), HasSubstr("drawn from seed 0"),
-                                 HasSubstr("4 ranks on 1 node\n"), HasSubstr("0..1"), HasSubstr("2..3")));
+                                 HasSubstr("4 ranks on 1 node\n"), HasSubstr("0..1"), HasSubstr("2..3"))));
 }
 
 TEST(CliCheck, ShowsTheLayersOfEachStageAsTheJobSplitsThem) {
@@ -282,11 +255,8 @@ TEST(CliCheck, RefusesABadJobInOneError) {
 }
 
 TEST(CliCheck, WarnsOfKeysWithoutEffect) {
-  const Outcome outcome = run(real(), {"check", job, "--set", "trainer.gc.period_steps=3"});
-
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.err,
-              HasSubstr("warning: --set trainer.gc.period_steps=3: trainer.gc.period_steps: has no effect"));
+  EXPECT_THAT(run(real(), {"check", job, "--set", "trainer.gc.period_steps=3"}),
+              test::says("warning: --set trainer.gc.period_steps=3: trainer.gc.period_steps: has no effect"));
 }
 
 TEST(CliSchedule, PrintsAnOriginalProgram) {
@@ -333,26 +303,19 @@ TEST(CliSchedule, RefusesOptionsOfAnotherSchedule) {
   for (const auto& [options, text] : wrong) {
     std::vector<std::string> words{"schedule", "--pp", "2", "--microbatches", "4", "--schedule"};
     words.insert(words.end(), options.begin(), options.end());
-    const Outcome outcome = run(real(), words);
-    EXPECT_EQ(outcome.code, 2) << options[0];
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(run(real(), words), test::is_refused(text)) << options[0];
   }
 }
 
 TEST(CliTrace, NamesAFileThatIsNoTrace) {
-  const Outcome outcome = run(real(), {"trace", job});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("job.yaml"));
+  EXPECT_THAT(run(real(), {"trace", job}), test::is_refused("job.yaml"));
 }
 
 TEST(CliTrace, SaysThatAFolderIsNoTracedRun) {
   const std::string folder = job.substr(0, job.rfind('/'));
 
-  const Outcome outcome = run(real(), {"trace", folder});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr(folder + " is a folder without traces/trace.json.gz"));
+  EXPECT_THAT(run(real(), {"trace", folder}),
+              test::is_refused(folder + " is a folder without traces/trace.json.gz"));
 }
 
 }  // namespace

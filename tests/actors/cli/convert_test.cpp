@@ -17,7 +17,7 @@ const std::string moe_folder = D9D_SOURCE_DIR "/tests/golden/qwen3/moe";
 
 class CliConvert : public testing::Test {
  protected:
-  test::Called call(std::vector<std::string> more, const std::string& from = moe_folder) {
+  test::Outcome call(std::vector<std::string> more, const std::string& from = moe_folder) {
     std::vector<std::string> words{"--from", from, "--to", to_};
     words.insert(words.end(), more.begin(), more.end());
     return test::call(convert_command(), words);
@@ -30,9 +30,8 @@ class CliConvert : public testing::Test {
 TEST_F(CliConvert, ConvertsAFolderAndSaysWhatItDid) {
   const auto called = call({"--mapper", "experts_fused", "--dtype", "bfloat16", "--shard-size", "1MB"});
 
-  EXPECT_EQ(called.code, 0) << called.err;
-  EXPECT_THAT(called.out, AllOf(HasSubstr("converted " + moe_folder + " to " + to_ + ": "),
-                                HasSubstr(" tensors, "), HasSubstr("kB in 1 file\n")));
+  EXPECT_THAT(called, test::prints(AllOf(HasSubstr("converted " + moe_folder + " to " + to_ + ": "),
+                                         HasSubstr(" tensors, "), HasSubstr("kB in 1 file\n"))));
   EXPECT_THAT(called.err, HasSubstr("left out of the folder: expect.safetensors\n"));
   const ModelFiles files(PosixDisk(), to_);
   EXPECT_EQ(files.spec("model.layers.0.mlp.experts.gate_up_proj").dtype, Dtype::bfloat16);
@@ -70,9 +69,7 @@ TEST_F(CliConvert, TakesSizesInEveryUnit) {
 TEST_F(CliConvert, MergesAnAdapter) {
   const std::string adapter = std::string(D9D_SOURCE_DIR) + "/tests/golden/peft/moe";
 
-  const auto called = call({"--base", moe_folder}, adapter);
-
-  EXPECT_EQ(called.code, 0) << called.err;
+  EXPECT_THAT(call({"--base", moe_folder}, adapter), test::ends_well());
   EXPECT_EQ(ModelFiles(PosixDisk(), to_).names(), ModelFiles(PosixDisk(), moe_folder).names());
   EXPECT_THAT(call({"--replace"}, adapter).err, HasSubstr("does not say which model it belongs to"));
 }
@@ -93,9 +90,7 @@ TEST_F(CliConvert, NamesWhatIsWrong) {
       {{"word"}, "\"word\" is one word too many"},
   };
   for (const auto& [words, text] : table) {
-    const auto called = call(words);
-    EXPECT_EQ(called.code, 2) << text;
-    EXPECT_THAT(called.err, HasSubstr(text));
+    EXPECT_THAT(call(words), test::is_refused(text)) << text;
     EXPECT_FALSE(std::filesystem::exists(to_)) << text;
   }
   EXPECT_THAT(test::call(convert_command(), {"--to", "x"}).err, HasSubstr("convert: --from is missing"));

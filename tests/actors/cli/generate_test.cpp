@@ -6,6 +6,7 @@
 #include "actors/cli/running_commands.hpp"
 #include "tests/actors/cli/called.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/json_lines.hpp"
 
 namespace d9d {
 namespace {
@@ -17,18 +18,13 @@ using testing::StartsWith;
 // The model has 61 words: those of the tokenizer that are signs and capital letters.
 class CliGenerate : public testing::Test {
  protected:
-  test::Called call(const std::vector<std::string>& more, const std::string& tokens = "6") {
+  test::Outcome call(const std::vector<std::string>& more, const std::string& tokens = "6") {
     std::vector<std::string> words{D9D_SOURCE_DIR "/tests/golden/qwen3/dense_tied", "--tokenizer",
                                    D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json", "--tokens", tokens};
     words.insert(words.end(), more.begin(), more.end());
     return test::call(generate_command(), words);
   }
-  std::vector<nlohmann::json> lines_of(const std::string& path) {
-    std::vector<nlohmann::json> lines;
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
-    return lines;
-  }
+  std::vector<nlohmann::json> lines_of(const std::string& path) { return test::json_lines(path); }
   std::string written(const std::string& name, const std::string& text) {
     std::ofstream(scratch_ / name) << text;
     return scratch_ / name;
@@ -40,10 +36,8 @@ class CliGenerate : public testing::Test {
 TEST_F(CliGenerate, WritesALineForEachPromptOfAllThatWereGiven) {
   const std::string file = written("prompts.txt", "A+B\n\n(C)\n"), out = scratch_ / "out.jsonl";
 
-  const auto called = call({"--prompt", "X-Y", "--prompts", file, "--temperature", "0", "--out", out});
-
-  ASSERT_EQ(called.code, 0) << called.err;
-  EXPECT_THAT(called.out, HasSubstr("for 3 prompts in "));
+  ASSERT_THAT(call({"--prompt", "X-Y", "--prompts", file, "--temperature", "0", "--out", out}),
+              test::prints("for 3 prompts in "));
   const auto lines = lines_of(out);
   ASSERT_EQ(lines.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -59,10 +53,8 @@ TEST_F(CliGenerate, ReadsPromptsOfJsonLinesAndPrintsSeveralTextsApart) {
   const std::string file =
       written("prompts.jsonl", "{\"prompt\": \"A+B\"}\n{\"prompt\": \"(C)\", \"id\": 3}\n");
 
-  const auto called = call({"--prompts", file, "--top-p", "0.9", "--dtype", "bfloat16", "--batch", "1"});
-
-  ASSERT_EQ(called.code, 0) << called.err;
-  EXPECT_THAT(called.out, AllOf(StartsWith("A+B"), HasSubstr("\n\n(C)")));
+  ASSERT_THAT(call({"--prompts", file, "--top-p", "0.9", "--dtype", "bfloat16", "--batch", "1"}),
+              test::prints(AllOf(StartsWith("A+B"), HasSubstr("\n\n(C)"))));
 }
 
 TEST_F(CliGenerate, EndsATextBehindAStop) {
@@ -89,9 +81,7 @@ TEST_F(CliGenerate, NamesWhatIsWrong) {
       {{"--prompt", "A", "--max_new_tokens=5"}, "unknown option --max_new_tokens; it is --tokens here"},
   };
   for (const auto& [words, text] : table) {
-    const auto called = call(words);
-    EXPECT_EQ(called.code, 2) << text;
-    EXPECT_THAT(called.err, HasSubstr(text));
+    EXPECT_THAT(call(words), test::is_refused(text)) << text;
   }
   EXPECT_THAT(call({"--prompt", "A"}, "5000").err, HasSubstr("ask for fewer of them"));
 }

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "actors/cli/commands.hpp"
 #include "tests/actors/cli/called.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -25,21 +25,16 @@ TEST(CliLr, PrintsTheMultiplierOfEveryStep) {
 }
 
 TEST(CliLr, DrawsTheCurve) {
-  const auto outcome = test::call(lr_command(), {lr_job, "--steps", "4"});
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("       1           0.5       0.00015\n"), HasSubstr("        1 |  *\n"),
-                    HasSubstr("+----\n"), HasSubstr("     step  0  3\n")));
+  EXPECT_THAT(
+      test::call(lr_command(), {lr_job, "--steps", "4"}),
+      test::prints(AllOf(HasSubstr("       1           0.5       0.00015\n"), HasSubstr("        1 |  *\n"),
+                         HasSubstr("+----\n"), HasSubstr("     step  0  3\n"))));
 }
 
 TEST(CliLr, DrawsTheCurveAsAFile) {
   const std::string drawn = testing::TempDir() + "lr.svg";
-  const auto outcome = test::call(lr_command(), {lr_job, "--steps", "4", "--svg", drawn});
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  std::ifstream file(drawn);
-  const std::string drawn_text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(test::call(lr_command(), {lr_job, "--steps", "4", "--svg", drawn}), test::ends_well());
+  const std::string drawn_text = test::text_of_file(drawn);
   EXPECT_THAT(drawn_text,
               AllOf(HasSubstr("<svg "), HasSubstr(">Learning rate</text>"), HasSubstr(">3e-4</text>")));
 }

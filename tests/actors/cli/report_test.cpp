@@ -1,20 +1,14 @@
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "actors/cli/running_commands.hpp"
 #include "tests/actors/cli/called.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::HasSubstr;
-
-std::string text_in(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 TEST(CliReport, WritesThePageIntoTheRunsFolderOrWhereItIsTold) {
   const test::TemporaryFolder folder;
@@ -24,11 +18,10 @@ TEST(CliReport, WritesThePageIntoTheRunsFolderOrWhereItIsTold) {
   const auto usual = test::call(report_command(), {folder.path().string()});
   const auto told = test::call(report_command(), {folder.path().string(), "--out", elsewhere});
 
-  EXPECT_EQ(usual.code, 0) << usual.err;
-  EXPECT_THAT(usual.out, HasSubstr("Ended: 1 step\nwrote " + (folder / "report.html").string()));
-  EXPECT_THAT(text_in(folder / "report.html"), HasSubstr("7.25 throughout"));
+  EXPECT_THAT(usual, test::prints("Ended: 1 step\nwrote " + (folder / "report.html").string()));
+  EXPECT_THAT(test::text_of_file(folder / "report.html"), HasSubstr("7.25 throughout"));
   EXPECT_EQ(told.code, 0) << told.err;
-  EXPECT_THAT(text_in(elsewhere), HasSubstr("</html>"));
+  EXPECT_THAT(test::text_of_file(elsewhere), HasSubstr("</html>"));
 }
 
 TEST(CliReport, RefusesAFolderThatIsNoRunAndAStepThatIsNotTraced) {
@@ -38,10 +31,8 @@ TEST(CliReport, RefusesAFolderThatIsNoRunAndAStepThatIsNotTraced) {
   folder.write("metrics.jsonl", "");
   const auto step = test::call(report_command(), {folder.path().string(), "--step", "3"});
 
-  EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.err, HasSubstr("is the folder of no run"));
-  EXPECT_EQ(step.code, 2);
-  EXPECT_THAT(step.err, HasSubstr("--step 3: There is no trace"));
+  EXPECT_THAT(none, test::is_refused("is the folder of no run"));
+  EXPECT_THAT(step, test::is_refused("--step 3: There is no trace"));
   EXPECT_FALSE(std::filesystem::exists(folder / "report.html"));
 }
 

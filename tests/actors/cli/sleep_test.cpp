@@ -14,10 +14,8 @@ using testing::HasSubstr;
 
 TEST(SleepCommand, RefusesAFolderWithoutAJob) {
   const test::TemporaryFolder folder;
-  const auto outcome = test::call(sleep_command(), {folder.path().string()});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("no job runs in " + folder.path().string() + ": it has no job.lock"));
+  EXPECT_THAT(test::call(sleep_command(), {folder.path().string()}),
+              test::is_refused("no job runs in " + folder.path().string() + ": it has no job.lock"));
 }
 
 TEST(SleepCommand, RefusesAJobOfAnotherHostAndSaysWhatToDo) {
@@ -29,8 +27,7 @@ TEST(SleepCommand, RefusesAJobOfAnotherHostAndSaysWhatToDo) {
 
   const auto outcome = test::call(sleep_command(), {folder.path().string()});
 
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("runs on host elsewhere"));
+  EXPECT_THAT(outcome, test::is_refused("runs on host elsewhere"));
   EXPECT_THAT(outcome.err, HasSubstr("node.status"));
 }
 
@@ -49,15 +46,12 @@ TEST(SleepCommand, PostsToALivePage) {
   EXPECT_EQ(woken.code, 0) << woken.err;
   EXPECT_EQ(woken.out, "it wakes\n");
   EXPECT_EQ(told, "wake");
-  EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("404 to POST /sleep"));
+  EXPECT_THAT(refused, test::fails("404 to POST /sleep"));
 }
 
 TEST(SleepCommand, RefusesWhatIsNeitherFolderNorAddress) {
-  const auto outcome = test::call(wake_command(), {"runs/tinny"});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("runs/tinny is no folder and no HOST:PORT"));
+  EXPECT_THAT(test::call(wake_command(), {"runs/tinny"}),
+              test::is_refused("runs/tinny is no folder and no HOST:PORT"));
 }
 
 }  // namespace

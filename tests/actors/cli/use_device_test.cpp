@@ -45,9 +45,9 @@ TEST(CliUseDevice, ScoresWithTheBitsOfTheCpuOnADelayedDevice) {
       3, 7, [](int row, int column) { return (5 * row + 3 * column) % 60; });
   const auto scores_on = [&](const std::string& device) {
     const std::string out = scratch / (device + ".safetensors");
-    const auto called = test::call(score_command(), {model_folder, "--tokens", scratch / "ids.npy", "--out",
-                                                     out, "--logits", "--device", device});
-    EXPECT_EQ(called.code, 0) << called.err;
+    EXPECT_THAT(test::call(score_command(), {model_folder, "--tokens", scratch / "ids.npy", "--out", out,
+                                             "--logits", "--device", device}),
+                test::ends_well());
     const SafetensorsReader reader(PosixDisk(), out);
     return std::pair{reader.read("token_loss"), reader.read("logits")};
   };

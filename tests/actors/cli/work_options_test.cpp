@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-test::Called told(const std::vector<std::string>& words) {
+test::Outcome told(const std::vector<std::string>& words) {
   return test::call({.name = "work",
                      .options = {shard_size_option(), threads_option()},
                      .run =

@@ -24,10 +24,9 @@ class DeviceCuda : public testing::Test {
   void expect_refused(const Words& words, const Environment& environment, const std::string& text) {
     SCOPED_TRACE(text);
     for (const Words& command : {Words{"check", "job.yaml"}, Words{"job.yaml"}}) {
-      const Outcome outcome = call(command + words, environment);
-      EXPECT_EQ(outcome.code, 2);
-      EXPECT_THAT(outcome.err, AllOf(HasSubstr("d9d-node: error: "), HasSubstr("node.device: c"),
-                                     HasSubstr(text), Not(HasSubstr("computing with"))));
+      EXPECT_THAT(call(command + words, environment),
+                  is_refused(AllOf(HasSubstr("d9d-node: error: "), HasSubstr("node.device: c"),
+                                   HasSubstr(text), Not(HasSubstr("computing with")))));
     }
     EXPECT_FALSE(std::filesystem::exists(job_.folder().path() / "runs"));
   }
@@ -58,10 +57,9 @@ TEST_F(DeviceCuda, IsSharedByProcessesOfOneCommand) {
   EXPECT_THAT(pairs.out, HasSubstr("worker 1 of 2: ranks 2, 3 on GPUs 2, 3\n"));
   EXPECT_THAT(alone.out, AllOf(HasSubstr("GPU 3: rank 3, 0."), Not(HasSubstr("worker"))));
   for (const Words& command : {Words{"check", "job.yaml"}, Words{"job.yaml"}}) {
-    const Outcome outcome = call(command + mesh(2, 2) + set("node.processes", "4"), {{"FAKE_GPUS", "2"}});
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr("error: node.processes is 4, and there are 2 GPUs for them: set "
-                                       "node.processes to 2 or to per_device"));
+    EXPECT_THAT(call(command + mesh(2, 2) + set("node.processes", "4"), {{"FAKE_GPUS", "2"}}),
+                is_refused("error: node.processes is 4, and there are 2 GPUs for them: set "
+                           "node.processes to 2 or to per_device"));
   }
 }
 
@@ -95,10 +93,7 @@ TEST_F(DeviceCuda, ShowsWhichRanksShareAGpu) {
 }
 
 TEST_F(DeviceCuda, ChangesNothingForAJobOnTheCpu) {
-  const Outcome outcome = job_.call({"check", "job.yaml"});
-
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.out, Not(HasSubstr("device")));
+  EXPECT_THAT(job_.call({"check", "job.yaml"}), prints(Not(HasSubstr("device"))));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // checkpoints, exports and folders of weights do not tell.
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <iterator>
 
 #include "tests/support/curve_test.hpp"
@@ -47,8 +46,7 @@ TEST_F(Layouts, OfMatricesLeaveNoTraceInAnExport) {
   // Updates far below a rounding of the parameters.
   const Words untrained = set("optimizer.lr", "1e-30") + set("trainer.schedule.total_steps", "6");
   const auto weights = [&](const std::string& folder) {
-    std::ifstream file(job_.folder() / folder / "model.safetensors", std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return text_of_file(job_.folder() / folder / "model.safetensors");
   };
 
   run(named("alone") + untrained + set("export_to", "by_one"));

@@ -28,10 +28,6 @@ class DiskOfAJob : public testing::Test {
   fs::path checkpoint(int step) const {
     return run_folder() / "checkpoints" / ("save-" + std::to_string(step));
   }
-  static std::string text_of(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   static std::vector<std::string> names_in(const fs::path& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
@@ -71,17 +67,14 @@ class DiskOfAJob : public testing::Test {
 
 TEST_F(DiskOfAJob, CheckpointsThatCannotBeReadStopTheStartAndNothingIsTouched) {
   ASSERT_EQ(job_.run({}).code, 0);
-  const std::string metrics = text_of(run_folder() / "metrics.jsonl");
+  const std::string metrics = text_of_file(run_folder() / "metrics.jsonl");
   const auto names = names_in(run_folder() / "checkpoints");
   for (const int step : {5, 10, 15, 20}) fs::permissions(checkpoint(step), fs::perms::none);
 
-  const Outcome refused = run_bound_by_modes({});
-
-  EXPECT_EQ(refused.code, 1) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("save-20 cannot be read"), HasSubstr("Permission denied"),
-                                 HasSubstr("--fresh")));
+  EXPECT_THAT(run_bound_by_modes({}), fails(AllOf(HasSubstr("save-20 cannot be read"),
+                                                  HasSubstr("Permission denied"), HasSubstr("--fresh"))));
   EXPECT_EQ(names_in(run_folder() / "checkpoints"), names);
-  EXPECT_EQ(text_of(run_folder() / "metrics.jsonl"), metrics);
+  EXPECT_EQ(text_of_file(run_folder() / "metrics.jsonl"), metrics);
 
   for (const int step : {5, 10, 15, 20}) fs::permissions(checkpoint(step), fs::perms::owner_all);
   EXPECT_EQ(run_bound_by_modes({}).code, 0) << "and they are as good as before";
@@ -90,23 +83,17 @@ TEST_F(DiskOfAJob, CheckpointsThatCannotBeReadStopTheStartAndNothingIsTouched) {
 TEST_F(DiskOfAJob, OnlyFreshBeginsAnewOverDamagedCheckpointsAndKeepsThem) {
   set_steps(20, 10);
   ASSERT_EQ(job_.run({}).code, 0);
-  const std::string metrics = text_of(run_folder() / "metrics.jsonl");
+  const std::string metrics = text_of_file(run_folder() / "metrics.jsonl");
   for (const int step : {5, 10}) flip_a_byte_of(step);
 
-  const Outcome refused = job_.run({});
+  EXPECT_THAT(job_.run({}), fails(AllOf(HasSubstr("2 checkpoints in "), HasSubstr("but none can be used"),
+                                        HasSubstr("checksum mismatch"), HasSubstr("--fresh"))));
+  EXPECT_EQ(text_of_file(run_folder() / "metrics.jsonl"), metrics);
 
-  EXPECT_EQ(refused.code, 1) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("2 checkpoints in "), HasSubstr("but none can be used"),
-                                 HasSubstr("checksum mismatch"), HasSubstr("--fresh")));
-  EXPECT_EQ(text_of(run_folder() / "metrics.jsonl"), metrics);
-
-  const Outcome fresh = job_.run({"--fresh"});
-
-  EXPECT_EQ(fresh.code, 0) << fresh.err;
-  EXPECT_THAT(fresh.err, HasSubstr("kept as old-1.*"));
+  EXPECT_THAT(job_.run({"--fresh"}), says("kept as old-1.*"));
   EXPECT_THAT(names_in(run_folder() / "checkpoints"),
               ElementsAre("old-1.save-10", "old-1.save-5", "save-10", "save-5"));
-  EXPECT_EQ(text_of(run_folder() / "old-1.metrics.jsonl"), metrics);
+  EXPECT_EQ(text_of_file(run_folder() / "old-1.metrics.jsonl"), metrics);
   EXPECT_EQ(job_.losses("tiny").size(), 10);
 }
 
@@ -115,9 +102,7 @@ TEST_F(DiskOfAJob, FreshBeginsAnewOverCheckpointsThatCannotBeRead) {
   ASSERT_EQ(job_.run({}).code, 0);
   fs::permissions(checkpoint(5), fs::perms::none);
 
-  const Outcome fresh = run_bound_by_modes({"--fresh"});
-
-  EXPECT_EQ(fresh.code, 0) << fresh.err;
+  EXPECT_THAT(run_bound_by_modes({"--fresh"}), ends_well());
   EXPECT_THAT(names_in(run_folder() / "checkpoints"), ElementsAre("old-1.save-5", "save-5"));
   fs::permissions(run_folder() / "checkpoints/old-1.save-5", fs::perms::owner_all);
 }
@@ -129,10 +114,7 @@ TEST_F(DiskOfAJob, RotationKeepsTheGoodOnesBesideDamagedAndForeignFolders) {
   fs::create_directories(run_folder() / "checkpoints/save-99");
   set_steps(10, 15);
 
-  const Outcome more = job_.run({});
-
-  EXPECT_EQ(more.code, 0) << more.err;
-  EXPECT_THAT(more.err, HasSubstr("that is step 10 and not step 99"));
+  EXPECT_THAT(job_.run({}), says("that is step 10 and not step 99"));
   EXPECT_THAT(names_in(run_folder() / "checkpoints"), ElementsAre("save-15", "save-99"));
 }
 
@@ -154,7 +136,7 @@ TEST_F(DiskOfAJob, ASecondJobInTheSameFolderHearsWhoHasIt) {
   const Outcome second = job_.run(set("optimizer.lr", "0.1"));
 
   EXPECT_EQ(second.code, 1) << second.err;
-  const auto holder = nlohmann::json::parse(text_of(run_folder() / "job.lock"));
+  const auto holder = nlohmann::json::parse(text_of_file(run_folder() / "job.lock"));
   EXPECT_THAT(second.err, AllOf(HasSubstr("runs/tiny is in use by another job: run tiny, process " +
                                           std::to_string(first->pid()) + " on host " +
                                           holder.at("host").get<std::string>()),
@@ -168,10 +150,8 @@ TEST_F(DiskOfAJob, ASaveDirIsLockedTooAndFreeAgainAfterAFailure) {
   const auto first = job_.start(shared);
   first->wait_until("its lock", [&] { return fs::exists(job_.folder() / "shared/tiny/job.lock"); });
 
-  const Outcome second = job_.run(shared + set("output_dir", "elsewhere"));
-
-  EXPECT_EQ(second.code, 1) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("shared/tiny is in use by another job"));
+  EXPECT_THAT(job_.run(shared + set("output_dir", "elsewhere")),
+              fails("shared/tiny is in use by another job"));
   EXPECT_FALSE(fs::exists(job_.folder() / "elsewhere/job.lock")) << "given back by the one that failed";
 }
 
@@ -181,12 +161,10 @@ TEST_F(DiskOfAJob, TheLockOfAKilledJobIsTakenOverAndThatIsSaid) {
   const std::string pid = std::to_string(killed->pid());
   killed->kill();
 
-  const Outcome next = job_.run({});
-
-  EXPECT_EQ(next.code, 0) << next.err;
-  EXPECT_THAT(next.err,
-              AllOf(HasSubstr("runs/tiny/job.lock was left by a job that is gone (run tiny, process " + pid),
-                    HasSubstr("taking it over")));
+  EXPECT_THAT(
+      job_.run({}),
+      says(AllOf(HasSubstr("runs/tiny/job.lock was left by a job that is gone (run tiny, process " + pid),
+                 HasSubstr("taking it over"))));
   EXPECT_FALSE(fs::exists(run_folder() / "job.lock"));
 }
 
@@ -220,9 +198,8 @@ TEST_F(DiskOfAJob, AGivenSaveDirHoldsAFolderOfTheRun) {
   const Outcome told = job_.run(into);
   const Outcome other = job_.run(into + named("other"));
 
-  EXPECT_EQ(told.code, 1) << told.err;
-  EXPECT_THAT(told.err, AllOf(HasSubstr("kept holds the checkpoints of run tiny"),
-                              HasSubstr("mv kept/save-* kept/tiny/"), HasSubstr("--fresh")));
+  EXPECT_THAT(told, fails(AllOf(HasSubstr("kept holds the checkpoints of run tiny"),
+                                HasSubstr("mv kept/save-* kept/tiny/"), HasSubstr("--fresh"))));
   EXPECT_EQ(other.code, 0) << "they are none of its checkpoints: " << other.err;
 }
 
@@ -230,30 +207,28 @@ TEST_F(DiskOfAJob, ASaveDirThatIsNotMountedIsNoFreshStart) {
   set_steps(20, 5);
   const Words into = set("trainer.checkpointing.save_dir", "mount");
   ASSERT_EQ(job_.run(into).code, 0);
-  const std::string metrics = text_of(run_folder() / "metrics.jsonl");
+  const std::string metrics = text_of_file(run_folder() / "metrics.jsonl");
   fs::rename(job_.folder() / "mount", job_.folder() / "elsewhere");
 
-  const Outcome refused = job_.run(into);
-
-  EXPECT_EQ(refused.code, 1) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("the last checkpoint of this run was "),
-                                 HasSubstr("mount/tiny/save-5"), HasSubstr("mounted"), HasSubstr("--fresh")));
-  EXPECT_EQ(text_of(run_folder() / "metrics.jsonl"), metrics);
+  EXPECT_THAT(job_.run(into),
+              fails(AllOf(HasSubstr("the last checkpoint of this run was "), HasSubstr("mount/tiny/save-5"),
+                          HasSubstr("mounted"), HasSubstr("--fresh"))));
+  EXPECT_EQ(text_of_file(run_folder() / "metrics.jsonl"), metrics);
   EXPECT_EQ(job_.run(into + Words{"--fresh"}).code, 0);
 }
 
 TEST_F(DiskOfAJob, ARestartKeepsTheTracesOfEarlierStartsAndOneWithoutWorkWritesNone) {
   set_steps(20, 5);
   ASSERT_EQ(job_.run({}).code, 0);
-  const std::string first = text_of(run_folder() / "traces/trace.json.gz");
+  const std::string first = text_of_file(run_folder() / "traces/trace.json.gz");
   set_steps(5, 10);
   ASSERT_EQ(job_.run({}).code, 0);
-  const std::string second = text_of(run_folder() / "traces/trace.json.gz");
+  const std::string second = text_of_file(run_folder() / "traces/trace.json.gz");
   ASSERT_EQ(job_.run({}).code, 0);
 
   EXPECT_THAT(names_in(run_folder() / "traces"), ElementsAre("trace-1.json.gz", "trace.json.gz"));
-  EXPECT_EQ(text_of(run_folder() / "traces/trace-1.json.gz"), first);
-  EXPECT_EQ(text_of(run_folder() / "traces/trace.json.gz"), second);
+  EXPECT_EQ(text_of_file(run_folder() / "traces/trace-1.json.gz"), first);
+  EXPECT_EQ(text_of_file(run_folder() / "traces/trace.json.gz"), second);
 }
 
 TEST_F(DiskOfAJob, AFailedRunLeavesItsTrace) {
@@ -261,9 +236,7 @@ TEST_F(DiskOfAJob, AFailedRunLeavesItsTrace) {
   const Outcome failed = job_.run(set("optimizer.lr", "1e30") + set("lr_scheduler", "null"));
 
   EXPECT_EQ(failed.code, 1) << failed.err;
-  const Outcome table = job_.call({"trace", "runs/tiny/traces/trace.json.gz"});
-  EXPECT_EQ(table.code, 0) << table.err;
-  EXPECT_THAT(table.out, HasSubstr(" on 1 rank: mean"));
+  EXPECT_THAT(job_.call({"trace", "runs/tiny/traces/trace.json.gz"}), prints(" on 1 rank: mean"));
 }
 
 TEST_F(DiskOfAJob, OneOfTwoProcessesThatIsKilledLeavesTheTraceOfTheOther) {
@@ -273,8 +246,7 @@ TEST_F(DiskOfAJob, OneOfTwoProcessesThatIsKilledLeavesTheTraceOfTheOther) {
   second->kill();
 
   EXPECT_EQ(first->wait(), 1);
-  const Outcome table = job_.call({"trace", "runs/tiny/traces/trace.json.gz"});
-  EXPECT_EQ(table.code, 0) << table.err;
+  EXPECT_THAT(job_.call({"trace", "runs/tiny/traces/trace.json.gz"}), ends_well());
 }
 
 // Files cannot grow: the same to the job as a disk that is full, and taken back at will.
@@ -340,11 +312,9 @@ TEST_F(DiskOfAJob, ADiskThatHangsEndsTheJobWithOneReportInTime) {
   fs::create_directories(run_folder());
   ASSERT_EQ(::mkfifo((run_folder() / "metrics.jsonl").c_str(), 0644), 0);
 
-  const Outcome outcome = job_.run(set("node.disk_timeout", "2"));
-
-  EXPECT_EQ(outcome.code, 1) << outcome.err;
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("the disk hangs: the call to open runs/tiny/metrics.jsonl"),
-                                 HasSubstr("node.disk_timeout")));
+  EXPECT_THAT(job_.run(set("node.disk_timeout", "2")),
+              fails(AllOf(HasSubstr("the disk hangs: the call to open runs/tiny/metrics.jsonl"),
+                          HasSubstr("node.disk_timeout"))));
 }
 
 }  // namespace

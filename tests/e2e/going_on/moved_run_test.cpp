@@ -44,11 +44,9 @@ TEST(ARunOfTheOriginal, GoesOnWithItsNextStepTheSameOnEveryMesh) {
     const Words name = set("trainer.run.name", run);
     const Outcome converted =
         job.call(Words{"convert", "--from-dcp", "theirs", "--job", "moved.yaml"} + name);
-    ASSERT_EQ(converted.code, 0) << converted.err;
-    EXPECT_THAT(converted.out, HasSubstr("/save-3: 87 tensors, "));
+    ASSERT_THAT(converted, prints("/save-3: 87 tensors, "));
     EXPECT_THAT(converted.out, HasSubstr("; 3 steps done, next sample 12 "));
-    const Outcome trained = job.call(Words{"moved.yaml"} + name + (run == "one" ? mesh(1, 1) : mesh(2, 1)));
-    ASSERT_EQ(trained.code, 0) << trained.err;
+    ASSERT_THAT(job.call(Words{"moved.yaml"} + name + (run == "one" ? mesh(1, 1) : mesh(2, 1))), ends_well());
     EXPECT_THAT(job.checkpoints(run), ElementsAre(3, 5));
     losses.push_back(job.losses(run));
   }

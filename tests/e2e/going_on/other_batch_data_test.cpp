@@ -3,12 +3,11 @@
 // those samples that inference finds.
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/e2e/going_on/batch_jobs.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -63,12 +62,11 @@ class OtherBatchOf : public testing::TestWithParam<Data> {
     return set(std::string(section) + ".schedule.total_steps", std::to_string(count));
   }
   void infer(const std::string& run, const Words& words) {
-    const Outcome outcome = job_.call(Words{"infer.yaml"} + set("inference.run.name", run) + data() + words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.call(Words{"infer.yaml"} + set("inference.run.name", run) + data() + words),
+                ends_well());
   }
   void train(const std::string& run, const Words& words) {
-    const Outcome outcome = job_.call(Words{"train.yaml"} + set("trainer.run.name", run) + data() + words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.call(Words{"train.yaml"} + set("trainer.run.name", run) + data() + words), ends_well());
   }
   struct Line {
     int count = 0;
@@ -76,15 +74,11 @@ class OtherBatchOf : public testing::TestWithParam<Data> {
   };
   std::map<int, Line> results(const std::string& run) const {
     std::map<int, Line> found;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string text; std::getline(file, text);) {
-        const auto json = nlohmann::json::parse(text);
-        Line& line = found[json.at("sample").get<int>()];
-        ++line.count;
-        line.loss = json.at("loss").get<double>();
-        line.tokens = json.at("tokens").get<double>();
-      }
+    for (const nlohmann::json& json : json_lines_in(job_.run_folder(run) / "results")) {
+      Line& line = found[json.at("sample").get<int>()];
+      ++line.count;
+      line.loss = json.at("loss").get<double>();
+      line.tokens = json.at("tokens").get<double>();
     }
     return found;
   }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "tests/e2e/going_on/batch_jobs.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -51,14 +52,10 @@ class OtherBatch : public testing::Test {
   // How many lines each sample has, and the loss of the last of them.
   std::map<int, std::pair<int, double>> results(const std::string& run) const {
     std::map<int, std::pair<int, double>> found;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) {
-        const auto json = nlohmann::json::parse(line);
-        auto& [count, loss] = found[json.at("sample").get<int>()];
-        ++count;
-        loss = json.at("loss").get<double>();
-      }
+    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results")) {
+      auto& [count, loss] = found[line.at("sample").get<int>()];
+      ++count;
+      loss = line.at("loss").get<double>();
     }
     return found;
   }
@@ -90,10 +87,8 @@ TEST_F(OtherBatch, OfAnInferenceGivesEachSampleOneLine) {
     ASSERT_EQ(infer(run, set("inference.schedule.total_steps", "5")).code, 0);
     ASSERT_EQ(results(run).size(), 20U);
 
-    const Outcome rest = infer(run, set("inference.batching.global_batch_size", std::to_string(size)));
-
-    ASSERT_EQ(rest.code, 0) << rest.err;
-    EXPECT_THAT(rest.err, HasSubstr("and took 4 before: step 6 begins with sample 20"));
+    ASSERT_THAT(infer(run, set("inference.batching.global_batch_size", std::to_string(size))),
+                says("and took 4 before: step 6 begins with sample 20"));
     expect_each_once(run);
   }
 }
@@ -125,9 +120,7 @@ TEST_F(OtherBatch, TakesInWhatCameToTheDataBehindAFilledStep) {
                                                           << R"({"input_ids": [6, 5, 4, 3, 2, 1]})"
                                                           << "\n";
 
-  const Outcome rest = infer("grown", set("inference.batching.global_batch_size", "4"));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
+  ASSERT_THAT(infer("grown", set("inference.batching.global_batch_size", "4")), ends_well());
   const auto found = results("grown");
   EXPECT_EQ(found.size(), samples + 2U);
   EXPECT_EQ(found.rbegin()->first, samples + 1);
@@ -156,9 +149,7 @@ TEST_F(OtherBatch, OfTrainingThroughEpochsAndSeveralStarts) {
   ASSERT_EQ(train("twice", epochs + steps(5)).code, 0);
   ASSERT_EQ(train("twice", epochs + batch(10) + steps(10)).code, 0);
 
-  const Outcome rest = train("twice", epochs + batch(5) + mesh(1, 5));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
+  ASSERT_THAT(train("twice", epochs + batch(5) + mesh(1, 5)), ends_well());
   expect_steps("twice", {4, 4, 4, 4, 4, 10, 10, 10, 10, 10, 5, 5});
 }
 
@@ -189,10 +180,8 @@ TEST_F(OtherBatch, LeavesThePhasesOfTheLearningRateAtTheirSamples) {
   for (const char* name : {"save-4", "save-6", "save-8", "save-10"})
     std::filesystem::remove_all(job_.run_folder("falls") / "checkpoints" / name);
 
-  const Outcome rest = train("falls", falls + batch(8));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr("stay at their samples: they are counted in steps of 4"));
+  ASSERT_THAT(train("falls", falls + batch(8)),
+              says("stay at their samples: they are counted in steps of 4"));
   const auto rates = job_.values("falls", "lr");
   const std::vector<double> by_hand{1e-3, 9e-4, 8e-4, 6e-4, 4e-4, 2e-4};
   ASSERT_EQ(rates.size(), by_hand.size());
@@ -208,10 +197,7 @@ TEST_F(OtherBatch, LeavesThePhasesOfACountedJobAtTheirSteps) {
   for (const char* name : {"save-4", "save-6"})
     std::filesystem::remove_all(job_.run_folder("counted") / "checkpoints" / name);
 
-  const Outcome rest = train("counted", falls + batch(8));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr("stay at their steps"));
+  ASSERT_THAT(train("counted", falls + batch(8)), says("stay at their steps"));
   const auto rates = job_.values("counted", "lr");
   ASSERT_EQ(rates.size(), 6U);
   for (std::size_t i = 0; i < rates.size(); ++i)

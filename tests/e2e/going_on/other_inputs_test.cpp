@@ -7,6 +7,7 @@
 
 #include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/support/curve_test.hpp"
+#include "tests/support/inference_job.hpp"
 #include "tests/support/npy_file.hpp"
 
 namespace d9d::test {
@@ -18,22 +19,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* scores_yaml = R"(inference:
-  run: {name: inferred}
-  batching: {global_batch_size: 8, microbatch_size: 2}
-  model_stage_factory: {source_checkpoint: model}
-  checkpointing: {period_steps: 2}
-model_provider: {name: qwen3_moe, from: model}
-data: {source: tokens, tokens: tokens.npy}
-node: {threads_per_rank: 1, heartbeat_ms: 10000}
-)";
-
 class OtherInputs : public CurveTest {
  protected:
   OtherInputs() {
     job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
                  "{source: tokens, tokens: tokens.npy, epochs: as_needed}");
-    job_.folder().write("infer.yaml", scores_yaml);
+    job_.folder().write("infer.yaml", inference_yaml("{source: tokens, tokens: tokens.npy}"));
     write_tokens(1);
   }
   void write_tokens(int factor) {
@@ -52,10 +43,7 @@ class OtherInputs : public CurveTest {
       if (entry.path().extension() == ".safetensors") return entry.path().string();
     return {};
   }
-  std::string bytes_of(const std::string& file) const {
-    std::ifstream in(job_.folder() / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string bytes_of(const std::string& file) const { return text_of_file(job_.folder() / file); }
 
   const Words half_ = set("inference.schedule.total_steps", "2");
 };
@@ -71,17 +59,13 @@ TEST_F(OtherInputs, OfAnotherModelDoNotMixResults) {
            fs::copy_options::overwrite_existing);
   const Outcome in_place = infer();
 
-  EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.err, AllOf(HasSubstr("runs/inferred/results holds results of another model"),
-                               HasSubstr("weights changed: other/model.safetensors"), HasSubstr("--fresh"),
-                               Not(HasSubstr("results in"))));
-  EXPECT_EQ(in_place.code, 2);
-  EXPECT_THAT(in_place.err, HasSubstr("weights changed: model/model.safetensors"));
+  EXPECT_THAT(other, is_refused(AllOf(HasSubstr("runs/inferred/results holds results of another model"),
+                                      HasSubstr("weights changed: other/model.safetensors"),
+                                      HasSubstr("--fresh"), Not(HasSubstr("results in")))));
+  EXPECT_THAT(in_place, is_refused("weights changed: model/model.safetensors"));
   EXPECT_EQ(bytes_of("runs/inferred/results/00000.jsonl"), before) << "a refused start changes nothing";
 
-  const Outcome anew = infer({"--fresh"});
-
-  ASSERT_EQ(anew.code, 0) << anew.err;
+  ASSERT_THAT(infer({"--fresh"}), ends_well());
   EXPECT_EQ(bytes_of("runs/inferred/old-1.results/00000.jsonl"), before);
 }
 
@@ -90,23 +74,19 @@ TEST_F(OtherInputs, OfTheSameModelAtAnotherPlaceGoOn) {
   ASSERT_EQ(infer(half_).code, 0);
   fs::rename(job_.folder() / "model", job_.folder() / "moved");
 
-  const Outcome rest = infer(set("inference.model_stage_factory.source_checkpoint", "moved") +
-                             set("model_provider.from", "moved"));
-
-  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_THAT(infer(set("inference.model_stage_factory.source_checkpoint", "moved") +
+                    set("model_provider.from", "moved")),
+              ends_well());
 }
 
 TEST_F(OtherInputs, OfChangedDataAreSaidAtAResume) {
   run(named("seen") + steps(6));
   write_tokens(2);
 
-  const Outcome rest = job_.run(named("seen") + steps(8));
-
-  EXPECT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err,
-              AllOf(HasSubstr("data changed since runs/seen/checkpoints/save-6 was written: tokens.npy "
-                              "has other bytes than then"),
-                    HasSubstr("Sample 48, the next one")));
+  EXPECT_THAT(job_.run(named("seen") + steps(8)),
+              says(AllOf(HasSubstr("data changed since runs/seen/checkpoints/save-6 was written: tokens.npy "
+                                   "has other bytes than then"),
+                         HasSubstr("Sample 48, the next one"))));
 }
 
 TEST_F(OtherInputs, OfChangedFrozenWeightsAreRefused) {
@@ -122,26 +102,21 @@ TEST_F(OtherInputs, OfChangedFrozenWeightsAreRefused) {
   fs::copy(job_.folder() / "other/model.safetensors", job_.folder() / "model/model.safetensors",
            fs::copy_options::overwrite_existing);
 
-  const Outcome rest = job_.run(adapter + steps(8));
-
-  EXPECT_EQ(rest.code, 2);
-  EXPECT_THAT(rest.err,
-              HasSubstr("the frozen weights changed since runs/tuned/checkpoints/save-6 was written: "
-                        "model/model.safetensors has other bytes"));
+  EXPECT_THAT(job_.run(adapter + steps(8)),
+              is_refused("the frozen weights changed since runs/tuned/checkpoints/save-6 was written: "
+                         "model/model.safetensors has other bytes"));
 }
 
 TEST_F(OtherInputs, OfAnotherOptimizerAreRefusedWithTheWayThatThereIs) {
   run(named("adam") + steps(6));
 
-  const Outcome refused = job_.run(named("adam") + steps(8) + set("optimizer", "{name: sgd, lr: 0.1}"));
-
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("written with another model or optimizer"),
-                    HasSubstr("d9d-node export runs/adam/checkpoints/save-6 FOLDER"),
-                    HasSubstr("trainer.model_stage_factory.source_checkpoint: FOLDER"),
-                    HasSubstr("The checkpoint was written with other keys: "), HasSubstr("optimizer."),
-                    Not(HasSubstr("going on with it")), Not(HasSubstr("results in"))));
+  EXPECT_THAT(
+      job_.run(named("adam") + steps(8) + set("optimizer", "{name: sgd, lr: 0.1}")),
+      is_refused(AllOf(HasSubstr("written with another model or optimizer"),
+                       HasSubstr("d9d-node export runs/adam/checkpoints/save-6 FOLDER"),
+                       HasSubstr("trainer.model_stage_factory.source_checkpoint: FOLDER"),
+                       HasSubstr("The checkpoint was written with other keys: "), HasSubstr("optimizer."),
+                       Not(HasSubstr("going on with it")), Not(HasSubstr("results in")))));
   // That way.
   ASSERT_EQ(job_.call({"export", "runs/adam/checkpoints/save-6", "weights"}).code, 0);
   EXPECT_EQ(job_.run(named("sgd") + steps(6) + set("optimizer", "{name: sgd, lr: 0.1}") +
@@ -154,13 +129,10 @@ TEST_F(OtherInputs, OfAnotherOptimizerAreRefusedWithTheWayThatThereIs) {
 TEST_F(OtherInputs, OfANarrowModelGoOnFromItsMasterWeights) {
   run(named("narrow") + steps(6) + set("model_provider.dtype", "bfloat16"));
 
-  const Outcome wide = job_.run(named("narrow") + steps(7) + set("model_provider.dtype", "float32") +
-                                set("optimizer", "{name: adamw, lr: 1.0e-30, weight_decay: 0}"));
-
-  ASSERT_EQ(wide.code, 0) << wide.err;
-  EXPECT_THAT(wide.err,
-              HasSubstr("was written by a bfloat16 model and this one is float32: its weights are converted, "
-                        "from its master weights without loss"));
+  ASSERT_THAT(job_.run(named("narrow") + steps(7) + set("model_provider.dtype", "float32") +
+                       set("optimizer", "{name: adamw, lr: 1.0e-30, weight_decay: 0}")),
+              says("was written by a bfloat16 model and this one is float32: its weights are converted, "
+                   "from its master weights without loss"));
   const auto checkpoints = job_.run_folder("narrow") / "checkpoints";
   const PosixDisk disk;
   const SafetensorsReader then(disk, shard_in(checkpoints / "save-6")),
@@ -180,9 +152,7 @@ TEST_F(OtherInputs, OfAnotherDtypeGoOnEitherWay) {
   const Outcome narrow = job_.run(named("there") + steps(10) + set("model_provider.dtype", "bfloat16"));
   ASSERT_EQ(narrow.code, 0) << narrow.err;
 
-  const Outcome back = job_.run(named("there") + steps(14));
-
-  ASSERT_EQ(back.code, 0) << back.err;
+  ASSERT_THAT(job_.run(named("there") + steps(14)), ends_well());
   EXPECT_THAT(narrow.err, HasSubstr("was written by a float32 model and this one is bfloat16"));
   const auto losses = job_.losses("there");
   ASSERT_EQ(losses.size(), 14U);
@@ -251,10 +221,8 @@ TEST_F(OtherInputs, OfADamagedCheckpointAreNotCalledResults) {
   run(named("hurt") + steps(6));
   std::ofstream(job_.run_folder("hurt") / "checkpoints/save-6/manifest.json") << "{}";
 
-  const Outcome refused = job_.run(named("hurt") + steps(8));
-
-  EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("none can be used"), Not(HasSubstr("last checkpoint"))));
+  EXPECT_THAT(job_.run(named("hurt") + steps(8)),
+              fails(AllOf(HasSubstr("none can be used"), Not(HasSubstr("last checkpoint")))));
 }
 
 }  // namespace

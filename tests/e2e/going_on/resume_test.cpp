@@ -22,8 +22,7 @@ class Resume : public testing::Test {
   }
 
   std::vector<std::string> uninterrupted_curve(const Words& words) {
-    const Outcome outcome = job_.run(named("whole") + words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(job_.run(named("whole") + words), ends_well());
     EXPECT_EQ(job_.exact_curve("whole").size(), 60);
     return job_.exact_curve("whole");
   }
@@ -58,10 +57,7 @@ class Resume : public testing::Test {
     kill_after_checkpoint(*job_.start(words), 10);
     kill_after_checkpoint(*job_.start(words), 30);
     const std::string from = newest_checkpoint();
-    const Outcome last = job_.run(words);
-
-    ASSERT_EQ(last.code, 0) << last.err;
-    EXPECT_THAT(last.err, HasSubstr("resuming from runs/tiny/checkpoints/" + from));
+    ASSERT_THAT(job_.run(words), says("resuming from runs/tiny/checkpoints/" + from));
     EXPECT_EQ(job_.exact_curve("tiny"), whole);
   }
 
@@ -103,14 +99,10 @@ TEST_F(Resume, IsBitExactWhenOneOfTwoProcessesWasKilled) {
 }
 
 TEST_F(Resume, GoesOnOnAnotherMesh) {
-  const Outcome alone = job_.run(named("whole"));
-  ASSERT_EQ(alone.code, 0) << alone.err;
+  ASSERT_THAT(job_.run(named("whole")), ends_well());
 
   kill_after_checkpoint(*job_.start(mesh(1, 2)), 10);
-  const Outcome rest = job_.run(mesh(2, 1));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/save-"));
+  ASSERT_THAT(job_.run(mesh(2, 1)), says("resuming from runs/tiny/checkpoints/save-"));
   const auto got = job_.losses("tiny");
   const auto expected = job_.losses("whole");
   ASSERT_EQ(got.size(), expected.size());
@@ -138,8 +130,7 @@ TEST_F(Resume, TakesTheCheckpointBeforeADamagedOne) {
 
   const Outcome rest = job_.run(mesh(1, 2));
 
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr(damaged));
+  ASSERT_THAT(rest, says(damaged));
   EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/" + before));
   EXPECT_EQ(job_.exact_curve("tiny"), whole);
 }
@@ -162,8 +153,7 @@ TEST_F(Resume, GoesOnFromTheCheckpointBeforeTheOneThatWasBeingWritten) {
   ASSERT_TRUE(leftover.starts_with("save-6")) << "the checkpoint was committed before the kill";
   const Outcome rest = job_.run(mesh(1, 2));
 
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr("removed the leftover " + leftover));
+  ASSERT_THAT(rest, says("removed the leftover " + leftover));
   EXPECT_THAT(rest.err, HasSubstr("resuming from runs/tiny/checkpoints/save-3"));
   EXPECT_EQ(half_written(), "");
   EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
@@ -176,9 +166,7 @@ TEST_F(Resume, FailsUnlessEveryTensorIsProducedAndConsumed) {
   ASSERT_EQ(job_.run({}).code, 0);
   const auto expect_failure = [&](const std::string& key, const std::string& value, const std::string& text) {
     SCOPED_TRACE(text);
-    const Outcome outcome = job_.run(set("model_provider.model." + key, value) + mesh(1, 2));
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(job_.run(set("model_provider.model." + key, value) + mesh(1, 2)), is_refused(text));
   };
 
   expect_failure("num_hidden_layers", "3", "has no param of model.layers.2.");
@@ -192,10 +180,7 @@ TEST_F(Resume, TrainsNothingWhenTheJobWasDone) {
   ASSERT_EQ(job_.run({}).code, 0);
   const auto curve = job_.exact_curve("tiny");
 
-  const Outcome again = job_.run({});
-
-  EXPECT_EQ(again.code, 0) << again.err;
-  EXPECT_THAT(again.err, HasSubstr("nothing left to train"));
+  EXPECT_THAT(job_.run({}), says("nothing left to train"));
   EXPECT_EQ(job_.exact_curve("tiny"), curve);
 }
 

@@ -1,7 +1,54 @@
 #pragma once
 // The job of every_mesh_test and the models that it trains; with_sizes() puts numbers in place of the words.
 
+#include <algorithm>
+#include <string>
+
+#include "runtime/mesh/mesh_parameters.hpp"
+#include "tests/support/tiny_job.hpp"
+
 namespace d9d::test {
+
+// A model and a batch that every mesh of so many ranks can divide.
+struct Sizes {
+  int samples, length, layers, kv_heads, experts;
+};
+inline Sizes sizes_for(int ranks) {
+  const bool power_of_two = (ranks & (ranks - 1)) == 0;
+  if (power_of_two) return {.samples = 8, .length = 32, .layers = 4, .kv_heads = 4, .experts = 8};
+  // Context parallelism cuts a sequence into 2 x ranks chunks.
+  return {.samples = 2 * ranks,
+          .length = 2 * ranks * std::max(3, 30 / ranks / 2),
+          .layers = ranks,
+          .kv_heads = ranks,
+          .experts = 2 * ranks};
+}
+
+inline std::string with_sizes(std::string text, const Sizes& sizes) {
+  const auto replace = [&](const std::string& word, int number) {
+    for (std::size_t at; (at = text.find(word)) != std::string::npos;) {
+      text.replace(at, word.size(), std::to_string(number));
+    }
+  };
+  replace("10_KV_HEADS", 10 * sizes.kv_heads);
+  replace("6_KV_HEADS", 6 * sizes.kv_heads);
+  replace("2_KV_HEADS", 2 * sizes.kv_heads);
+  replace("KV_HEADS", sizes.kv_heads);
+  replace("SAMPLES", sizes.samples);
+  replace("LAYERS", sizes.layers);
+  replace("EXPERTS", sizes.experts);
+  return text;
+}
+
+inline Words words_of(const DeviceMeshParameters& m) {
+  return set("mesh", "{pipeline_parallel: " + std::to_string(m.pipeline_parallel) +
+                         ", data_parallel_replicate: " + std::to_string(m.data_parallel_replicate) +
+                         ", data_parallel_shard: " + std::to_string(m.data_parallel_shard) +
+                         ", context_parallel_replicate: " + std::to_string(m.context_parallel_replicate) +
+                         ", context_parallel_shard: " + std::to_string(m.context_parallel_shard) +
+                         ", tensor_parallel: " + std::to_string(m.tensor_parallel) +
+                         ", expert_parallel: " + std::to_string(m.expert_parallel) + "}");
+}
 
 inline constexpr const char* job_template = R"(trainer:
   run: {name: alone}
@@ -58,16 +105,11 @@ inline constexpr const char* moe_model = R"(    moe_intermediate_size: 6_KV_HEAD
 )";
 
 // Norms and what was added to the linears train; the first gradients of the factors A are zero, as B is.
-inline constexpr const char* mixture_with_adapters = R"(    moe_intermediate_size: 6_KV_HEADS
-    num_experts: EXPERTS
-    num_experts_per_tok: 2
-    norm_topk_prob: true
-  peft:
+inline const std::string mixture_with_adapters = std::string(moe_model) + R"(  peft:
     kind: stack
     methods:
       - {kind: lora, module_name_pattern: ".*_proj|lm_head", params: {r: 4, alpha: 8}}
       - {kind: full_tune, module_name_pattern: ".*norm"}
-  name: qwen3_moe
 )";
 inline constexpr const char* qwen2_moe_model = R"(    intermediate_size: 10_KV_HEADS
     moe_intermediate_size: 6_KV_HEADS
@@ -119,24 +161,8 @@ inline constexpr const char* deepseek_v3_model = R"(    intermediate_size: 10_KV
 )";
 
 // The same with modules that predict two tokens more, behind the last stage's layers.
-inline constexpr const char* predicting_model = R"(    intermediate_size: 10_KV_HEADS
-    q_lora_rank: 10
-    kv_lora_rank: 8
-    qk_nope_head_dim: 6
-    qk_rope_head_dim: 4
-    v_head_dim: 8
-    moe_intermediate_size: 6_KV_HEADS
-    n_routed_experts: EXPERTS
-    n_shared_experts: 2
-    num_experts_per_tok: 2
-    n_group: 2
-    topk_group: 1
-    first_k_dense_replace: 1
-    router_bias_update_rate: 0.01
-    num_nextn_predict_layers: 2
-    mtp_loss_factor: 0.5
-  name: deepseek_v3
-)";
+inline const std::string predicting_model =
+    std::string("    num_nextn_predict_layers: 2\n    mtp_loss_factor: 0.5\n") + deepseek_v3_model;
 
 inline constexpr const char* qwen3_next_model = R"(    moe_intermediate_size: 6_KV_HEADS
     shared_expert_intermediate_size: 10_KV_HEADS

@@ -29,37 +29,6 @@ constexpr double gradient_tolerance = 1e-4;  // of each gradient's norm
 constexpr double noise_tolerance = 5e-7;
 constexpr int vocabulary_size = 90;  // tensor-parallel ranks get uneven parts
 
-// A model and a batch that every mesh of so many ranks can divide.
-struct Sizes {
-  int samples, length, layers, kv_heads, experts;
-};
-Sizes sizes_for(int ranks) {
-  const bool power_of_two = (ranks & (ranks - 1)) == 0;
-  if (power_of_two) return {.samples = 8, .length = 32, .layers = 4, .kv_heads = 4, .experts = 8};
-  // Context parallelism cuts a sequence into 2 x ranks chunks.
-  return {.samples = 2 * ranks,
-          .length = 2 * ranks * std::max(3, 30 / ranks / 2),
-          .layers = ranks,
-          .kv_heads = ranks,
-          .experts = 2 * ranks};
-}
-
-std::string with_sizes(std::string text, const Sizes& sizes) {
-  const auto replace = [&](const std::string& word, int number) {
-    for (std::size_t at; (at = text.find(word)) != std::string::npos;) {
-      text.replace(at, word.size(), std::to_string(number));
-    }
-  };
-  replace("10_KV_HEADS", 10 * sizes.kv_heads);
-  replace("6_KV_HEADS", 6 * sizes.kv_heads);
-  replace("2_KV_HEADS", 2 * sizes.kv_heads);
-  replace("KV_HEADS", sizes.kv_heads);
-  replace("SAMPLES", sizes.samples);
-  replace("LAYERS", sizes.layers);
-  replace("EXPERTS", sizes.experts);
-  return text;
-}
-
 struct Training {
   double loss = 0;
   double norm = 0;
@@ -69,19 +38,9 @@ struct Training {
   double expert_load = 0;                     // of models with experts
 };
 
-Words words_of(const DeviceMeshParameters& m) {
-  return set("mesh", "{pipeline_parallel: " + std::to_string(m.pipeline_parallel) +
-                         ", data_parallel_replicate: " + std::to_string(m.data_parallel_replicate) +
-                         ", data_parallel_shard: " + std::to_string(m.data_parallel_shard) +
-                         ", context_parallel_replicate: " + std::to_string(m.context_parallel_replicate) +
-                         ", context_parallel_shard: " + std::to_string(m.context_parallel_shard) +
-                         ", tensor_parallel: " + std::to_string(m.tensor_parallel) +
-                         ", expert_parallel: " + std::to_string(m.expert_parallel) + "}");
-}
-
 struct Family {
   const char* name;
-  const char* keys;
+  std::string keys;
   std::size_t gradients;
   bool experts = false;
   // Which state of the optimizer is compared; of sgd the velocity, which is the gradient after one step.

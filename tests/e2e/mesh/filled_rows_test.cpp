@@ -183,8 +183,7 @@ class NoLabels : public CurveTest {
     const auto folder = job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(step));
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       if (!entry.path().filename().string().starts_with("rank-00000")) continue;
-      std::ifstream file(entry.path(), std::ios::binary);
-      return {std::istreambuf_iterator<char>(file), {}};
+      return text_of_file(entry.path());
     }
     ADD_FAILURE() << "no shard of rank 0 in " << folder;
     return {};

@@ -26,8 +26,7 @@ Words four_layers() {
 class Order : public testing::Test {
  protected:
   void run(const std::string& name, const Words& words) {
-    const Outcome outcome = job_.run(named(name) + words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.run(named(name) + words), ends_well());
   }
 
   // The static and the dynamic order, to the last digit.

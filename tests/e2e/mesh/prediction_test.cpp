@@ -2,7 +2,6 @@
 // such a job exports.
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <iterator>
 #include <map>
 
@@ -34,10 +33,7 @@ class PredictsFurtherTokens : public CurveTest {
   std::vector<double> of_depth(const std::string& run, int depth) const {
     return job_.values(run, "metrics/loss_of_depth_" + std::to_string(depth));
   }
-  std::string bytes_of(const std::string& file) const {
-    std::ifstream stream(job_.folder() / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string bytes_of(const std::string& file) const { return text_of_file(job_.folder() / file); }
 };
 
 // Of the 32 tokens of a sample module k predicts 32 - k.

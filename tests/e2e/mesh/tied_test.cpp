@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "tests/support/curve_test.hpp"
@@ -24,10 +23,7 @@ class Tied : public CurveTest {
 
   static Words shards(int ranks) { return set("mesh.data_parallel_shard", std::to_string(ranks)); }
 
-  std::string bytes_of(const std::string& file) const {
-    std::ifstream stream(job_.folder() / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
+  std::string bytes_of(const std::string& file) const { return text_of_file(job_.folder() / file); }
 };
 
 TEST_F(Tied, TrainsToTheSameCurveUnderEverySchedule) {

@@ -24,49 +24,36 @@ class Environments : public testing::Test {
     const int code = process->wait();
     return {code, process->out(), process->err()};
   }
-  std::string text(const std::string& path) const {
-    std::ifstream file(job_.run_folder("tiny") / path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string text(const std::string& path) const { return text_of_file(job_.run_folder("tiny") / path); }
 
   TinyJob job_;
 };
 
 TEST_F(Environments, AnOutputThatCannotBeWrittenIsAnError) {
-  const Outcome full = within(R"("$0" check "$@" > /dev/full)");
-  EXPECT_EQ(full.code, 1);
-  EXPECT_THAT(full.err, HasSubstr("the output cannot be written"));
+  EXPECT_THAT(within(R"("$0" check "$@" > /dev/full)"), fails("the output cannot be written"));
 
-  const Outcome seen_enough = within(R"("$0" check "$@" | true; exit ${PIPESTATUS[0]})");
-  EXPECT_EQ(seen_enough.code, 0);
-  EXPECT_THAT(seen_enough.err, Not(HasSubstr("error")));
+  EXPECT_THAT(within(R"("$0" check "$@" | true; exit ${PIPESTATUS[0]})"), says(Not(HasSubstr("error"))));
 }
 
 TEST_F(Environments, ClosedDescriptorsAreNoFilesOfTheJob) {
-  const Outcome outcome = within(R"(exec "$0" "$@" 0<&- 1>&- 2>&-)", mesh(1, 2) + set("node.processes", "2"));
-
-  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(within(R"(exec "$0" "$@" 0<&- 1>&- 2>&-)", mesh(1, 2) + set("node.processes", "2")),
+              ends_well());
   EXPECT_THAT(job_.losses("tiny"), SizeIs(20));
 }
 
 TEST_F(Environments, AWorkingDirectoryThatIsGoneIsNamed) {
-  const Outcome outcome = within(R"(mkdir gone && cd gone && rmdir ../gone && "$0" check "$@")");
-
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("the working directory cannot be found"));
+  EXPECT_THAT(within(R"(mkdir gone && cd gone && rmdir ../gone && "$0" check "$@")"),
+              fails("the working directory cannot be found"));
 }
 
 TEST_F(Environments, AFolderWhoseNameIsNotUtf8IsAsGoodAsAny) {
-  const Outcome outcome =
-      within("mkdir 'caf\xe9' && cp job.yaml *.txt 'caf\xe9' 2> /dev/null; cd 'caf\xe9' && \"$0\" \"$@\"");
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, Not(HasSubstr("bug")));
+  EXPECT_THAT(
+      within("mkdir 'caf\xe9' && cp job.yaml *.txt 'caf\xe9' 2> /dev/null; cd 'caf\xe9' && \"$0\" \"$@\""),
+      says(Not(HasSubstr("bug"))));
 }
 
 TEST_F(Environments, TheLogLiesInTheRunsFolder) {
-  const Outcome outcome = job_.run(mesh(1, 2) + set("node.processes", "2"));
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ASSERT_THAT(job_.run(mesh(1, 2) + set("node.processes", "2")), ends_well());
 
   EXPECT_THAT(text("logs/node-0.log"), AllOf(HasSubstr("computing with"), HasSubstr("results in runs/tiny")));
   EXPECT_THAT(text("logs/node-1.log"), Not(IsEmpty()));
@@ -90,9 +77,7 @@ TEST_F(Environments, ChooseWhichCodeComputes) {
 
   for (const auto& [word, reason] : {std::pair{"composed", "D9D_ATTENTION: composed is for cuda alone"},
                                      {"eager", "expected one of auto, own, library, composed"}}) {
-    const Outcome outcome = within(R"("$0" check "$@")", {}, Environment{{"D9D_ATTENTION", word}});
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(reason));
+    EXPECT_THAT(within(R"("$0" check "$@")", {}, Environment{{"D9D_ATTENTION", word}}), is_refused(reason));
   }
 }
 
@@ -109,17 +94,16 @@ TEST_F(Environments, HomeStandsInPaths) {
   EXPECT_EQ(job->wait(), 0) << job->err();
   EXPECT_TRUE(std::filesystem::exists(job_.folder() / "there/metrics.jsonl"));
 
-  const Outcome variable = job_.run(set("output_dir", "$HOME/there"));
-  EXPECT_EQ(variable.code, 2);
-  EXPECT_THAT(variable.err, HasSubstr("output_dir: $HOME/there: variables are not replaced here"));
+  EXPECT_THAT(job_.run(set("output_dir", "$HOME/there")),
+              is_refused("output_dir: $HOME/there: variables are not replaced here"));
 }
 
 TEST_F(Environments, TextThatIsNotUtf8IsRefusedAndNoBug) {
   for (const char* key : {"trainer.run.name", "output_dir", "trainer.run.description"}) {
-    const Outcome outcome = job_.run(set(key, "caf\xe9"));
-    EXPECT_EQ(outcome.code, 2) << key;
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr(std::string("--set ") + key), HasSubstr("is not UTF-8"),
-                                   Not(HasSubstr("bug"))));
+    EXPECT_THAT(job_.run(set(key, "caf\xe9")),
+                is_refused(AllOf(HasSubstr(std::string("--set ") + key), HasSubstr("is not UTF-8"),
+                                 Not(HasSubstr("bug")))))
+        << key;
   }
 }
 

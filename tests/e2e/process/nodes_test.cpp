@@ -152,10 +152,8 @@ TEST_F(Nodes, StopWhenWhoListensThereDoesNotAnswer) {
 TEST_F(Nodes, SayThatTheirPortIsInUse) {
   const TakenPort taken(true);
 
-  const Outcome outcome = job_.run(mesh(1, 2) + Words{"--ranks", "1", "--listen", taken.address()});
-
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("cannot listen on " + taken.address()), HasSubstr("in use")));
+  EXPECT_THAT(job_.run(mesh(1, 2) + Words{"--ranks", "1", "--listen", taken.address()}),
+              fails(AllOf(HasSubstr("cannot listen on " + taken.address()), HasSubstr("in use"))));
 }
 
 TEST_F(Nodes, RefuseStrangersAndGoOnWaitingForTheRightOne) {
@@ -207,17 +205,13 @@ TEST_F(Nodes, RefuseAThirdOneWhenAllRanksAreTaken) {
 }
 
 TEST_F(Nodes, NameTheFileOfTlsThatIsNotThere) {
-  const Outcome outcome = job_.run(set("node.tls", "{ca: job.yaml, certificate: none.pem, key: job.yaml}"));
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("node.tls.certificate: cannot read none.pem"));
+  EXPECT_THAT(job_.run(set("node.tls", "{ca: job.yaml, certificate: none.pem, key: job.yaml}")),
+              is_refused("node.tls.certificate: cannot read none.pem"));
 }
 
 TEST_F(Nodes, NeedTlsOrAnExplicitWordBeyondThisHost) {
-  const Outcome outcome = job_.run(Words{"--listen", "0.0.0.0:0"});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("node.tls"), HasSubstr("node.insecure")));
+  EXPECT_THAT(job_.run(Words{"--listen", "0.0.0.0:0"}),
+              is_refused(AllOf(HasSubstr("0.0.0.0:0"), HasSubstr("node.tls"), HasSubstr("node.insecure"))));
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 

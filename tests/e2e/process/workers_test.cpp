@@ -107,9 +107,7 @@ TEST_F(Workers, GoOnFromACheckpointOfAnotherNumberOfThem) {
   command->signal(SIGTERM);
   command->wait(all_end_within);
 
-  const Outcome rest = job_.run(four + processes("2"));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
+  ASSERT_THAT(job_.run(four + processes("2")), ends_well());
   EXPECT_EQ(job_.exact_curve("tiny"), job_.exact_curve("whole"));
 }
 
@@ -188,11 +186,9 @@ TEST_F(Workers, HaveDevicesOfTheirOwnAndTrainToTheBitsOfTheCpu) {
   for (const Words& shape : {mesh(2, 2), mesh(2, 1), mesh(1, 2)}) {
     job_.run(shape + processes("2") + named("cpu") + Words{"--fresh"});
     for (const char* const count : {"2", "per_device"}) {
-      const Outcome outcome = job_.run(shape + processes(count) + set("node.device", "delayed") +
-                                       set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"});
-
-      ASSERT_EQ(outcome.code, 0) << outcome.err;
-      EXPECT_THAT(outcome.err, HasSubstr(" on delayed device"));
+      ASSERT_THAT(job_.run(shape + processes(count) + set("node.device", "delayed") +
+                           set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"}),
+                  says(" on delayed device"));
       EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
     }
   }
@@ -206,10 +202,9 @@ TEST_F(Workers, WithDevicesTrainUnderTlsWhereverNode0Listens) {
   job_.run(under_tls + named("cpu"));
 
   for (const char* const address : {"127.0.0.1:0", "0.0.0.0:0"}) {
-    const Outcome outcome = job_.run(under_tls + set("node.listen", address) + set("node.device", "delayed") +
-                                     set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"});
-
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.run(under_tls + set("node.listen", address) + set("node.device", "delayed") +
+                         set("node.collectives", "nccl") + named("delayed") + Words{"--fresh"}),
+                ends_well());
     EXPECT_EQ(job_.exact_curve("delayed"), job_.exact_curve("cpu"));
   }
 }
@@ -234,22 +229,17 @@ TEST_F(Workers, AreRefusedWhereTheyCannotShareTheRanks) {
            {"per_device", "the ranks compute on the CPU"},
            {"0", "write a number > 0 or per_device"}}) {
     for (const Words& command : {Words{"check", "job.yaml"}, Words{"job.yaml"}}) {
-      const Outcome outcome = job_.call(command + mesh(2, 2) + processes(count));
-
-      EXPECT_EQ(outcome.code, 2) << count;
-      EXPECT_THAT(outcome.err, HasSubstr(reason));
+      EXPECT_THAT(job_.call(command + mesh(2, 2) + processes(count)), is_refused(reason)) << count;
     }
   }
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 
 TEST_F(Workers, AreShownByCheck) {
-  const Outcome outcome = job_.call(Words{"check", "job.yaml"} + mesh(2, 2) + processes("2"));
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("processes worker 0 of 2: ranks 0, 1\n"),
-                    HasSubstr("          worker 1 of 2: ranks 2, 3\n"), HasSubstr("4 ranks on 2 nodes")));
+  EXPECT_THAT(
+      job_.call(Words{"check", "job.yaml"} + mesh(2, 2) + processes("2")),
+      prints(AllOf(HasSubstr("processes worker 0 of 2: ranks 0, 1\n"),
+                   HasSubstr("          worker 1 of 2: ranks 2, 3\n"), HasSubstr("4 ranks on 2 nodes"))));
 }
 
 TEST_F(Workers, SleepAndWakeByTheCommandAndByTheRunsFolder) {

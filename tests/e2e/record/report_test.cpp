@@ -1,8 +1,6 @@
 // The page of a real run.
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "tests/runtime/report/well_formed.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -15,20 +13,16 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string page_of(TinyJob& job, const std::string& run) {
-  const Outcome written = job.call({"report", "runs/" + run});
-  EXPECT_EQ(written.code, 0) << written.err;
-  std::ifstream in(job.run_folder(run) / "report.html");
-  return {std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(job.call({"report", "runs/" + run}), ends_well());
+  return text_of_file(job.run_folder(run) / "report.html");
 }
 
 TEST(Report, ShowsARunThatWasStartedTwice) {
   TinyJob job;
   const Words changes = mesh(2, 1) + set("trainer.checkpointing.period_steps", "2") +
                         set("trainer.run.description", "a <b>small</b> run");
-  const Outcome first = job.run(changes + set("trainer.schedule.total_steps", "8"));
-  ASSERT_EQ(first.code, 0) << first.err;
-  const Outcome second = job.run(changes + set("trainer.schedule.total_steps", "10"));
-  ASSERT_EQ(second.code, 0) << second.err;
+  ASSERT_THAT(job.run(changes + set("trainer.schedule.total_steps", "8")), ends_well());
+  ASSERT_THAT(job.run(changes + set("trainer.schedule.total_steps", "10")), ends_well());
 
   const std::string page = page_of(job, "tiny");
 
@@ -45,11 +39,10 @@ TEST(Report, ShowsARunThatWasStartedTwice) {
 
 TEST(Report, DrawsThePipelineAndTheLossOfARunThatEvaluates) {
   TinyJob job;
-  const Outcome ran =
-      job.run(mesh(2, 1) + set("evaluation",
-                               "{data: {source: synthetic, sequence_length: 32, vocab_size: 512}, "
-                               "batches: 1, period_steps: last_step}"));
-  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_THAT(job.run(mesh(2, 1) + set("evaluation",
+                                       "{data: {source: synthetic, sequence_length: 32, vocab_size: 512}, "
+                                       "batches: 1, period_steps: last_step}")),
+              ends_well());
 
   const std::string page = page_of(job, "tiny");
 

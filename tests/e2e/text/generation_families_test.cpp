@@ -2,13 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/e2e/mesh/every_mesh_models.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/meshes.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
@@ -47,21 +46,10 @@ struct GeneratingFamily {
   friend void PrintTo(const GeneratingFamily& family, std::ostream* out) { *out << family.name; }
 };
 
-std::string with_four_heads(std::string text) {
-  const std::pair<const char*, const char*> numbers[] = {{"10_KV_HEADS", "40"}, {"6_KV_HEADS", "24"},
-                                                         {"2_KV_HEADS", "8"},   {"KV_HEADS", "4"},
-                                                         {"LAYERS", "4"},       {"EXPERTS", "8"}};
-  for (const auto& [word, number] : numbers) {
-    for (std::size_t at; (at = text.find(word)) != std::string::npos;)
-      text.replace(at, std::string(word).size(), number);
-  }
-  return text;
-}
-
 class GenerationOfFamilies : public testing::TestWithParam<GeneratingFamily> {
  protected:
   void SetUp() override {
-    job_.folder().write("job.yaml", std::string(texts_yaml) + with_four_heads(GetParam().keys));
+    job_.folder().write("job.yaml", std::string(texts_yaml) + with_sizes(GetParam().keys, sizes_for(4)));
     job_.folder().write("tokens.npy", npy_file(prompts_of_family, longest_prompt, [](int row, int column) {
                           const bool ends = column >= 3 + row % 7;
                           return static_cast<std::int32_t>(ends ? filling : (row * 37 + column * 11) % 88);
@@ -69,23 +57,11 @@ class GenerationOfFamilies : public testing::TestWithParam<GeneratingFamily> {
   }
   std::map<int, nlohmann::json> texts_of(const std::string& run) {
     std::map<int, nlohmann::json> texts;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) {
-        const auto json = nlohmann::json::parse(line);
-        EXPECT_TRUE(texts.emplace(json.at("sample").get<int>(), json).second) << run << ": " << line;
-      }
-    }
+    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results"))
+      EXPECT_TRUE(texts.emplace(line.at("sample").get<int>(), line).second) << run << ": " << line;
     return texts;
   }
   static Words run_named(const std::string& run) { return set("inference.run.name", run); }
-  static Words on(const DeviceMeshParameters& m) {
-    return set("mesh", "{pipeline_parallel: " + std::to_string(m.pipeline_parallel) +
-                           ", data_parallel_replicate: " + std::to_string(m.data_parallel_replicate) +
-                           ", data_parallel_shard: " + std::to_string(m.data_parallel_shard) +
-                           ", tensor_parallel: " + std::to_string(m.tensor_parallel) +
-                           ", expert_parallel: " + std::to_string(m.expert_parallel) + "}");
-  }
 
   TinyJob job_;
 };
@@ -103,8 +79,7 @@ TEST_P(GenerationOfFamilies, IsGreedyAlikeOnMeshes) {
     for (const DeviceMeshParameters& m : ranks == 4 && !GetParam().on_every_mesh ? sampled(all, 4) : all) {
       if (m.data_parallel() == 3 || m.tensor_parallel == 3) continue;  // cannot share the batch, the heads
       const std::string name = "run" + std::to_string(run++);
-      const Outcome outcome = job_.run(run_named(name) + on(m));
-      ASSERT_EQ(outcome.code, 0) << text_of(m) << ": " << outcome.err;
+      ASSERT_THAT(job_.run(run_named(name) + words_of(m)), ends_well()) << text_of(m);
       EXPECT_EQ(texts_of(name), expected) << text_of(m);
     }
   }
@@ -115,7 +90,7 @@ TEST_P(GenerationOfFamilies, IsTheSameOverStagesInTwoProcesses) {
   DeviceMeshParameters four;
   four.pipeline_parallel = 4;
 
-  const auto [first, second] = job_.start_two(4, run_named("two") + on(four));
+  const auto [first, second] = job_.start_two(4, run_named("two") + words_of(four));
 
   EXPECT_EQ(first->wait(), 0) << first->err();
   EXPECT_EQ(second->wait(), 0) << second->err();
@@ -128,8 +103,8 @@ TEST_P(GenerationOfFamilies, IsTheSameOnDelayedDevices) {
   stages.pipeline_parallel = stages.tensor_parallel = 2;
   for (const DeviceMeshParameters& m : {one, stages}) {
     const std::string name = "late" + std::to_string(m.world_size());
-    const Outcome outcome = job_.run(run_named(name) + on(m) + set("node.device", "delayed"));
-    ASSERT_EQ(outcome.code, 0) << text_of(m) << ": " << outcome.err;
+    ASSERT_THAT(job_.run(run_named(name) + words_of(m) + set("node.device", "delayed")), ends_well())
+        << text_of(m);
     EXPECT_EQ(texts_of(name), texts_of("alone")) << text_of(m);
   }
 }

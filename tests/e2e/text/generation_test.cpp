@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/inference_job.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -13,27 +14,19 @@ namespace d9d::test {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 constexpr int prompts = 29;  // no multiple of a batch
 constexpr int words_of_prompt = 12;
 constexpr int padding = 500;
 
-constexpr const char* generate_yaml = R"(inference:
-  run: {name: texts}
-  batching: {global_batch_size: 8, microbatch_size: 2}
-  model_stage_factory: {source_checkpoint: model}
-  checkpointing: {period_steps: 1}
-model_provider: {name: qwen3_moe, from: model}
-data: {source: tokens, tokens: prompts.npy}
-task: {name: generation, max_new_tokens: 9, temperature: 1.2, top_p: 0.9, padding_id: 500}
-node: {threads_per_rank: 1, heartbeat_ms: 10000}
-)";
-
 class Generation : public testing::Test {
  protected:
   void SetUp() override {
-    job_.folder().write("generate.yaml", generate_yaml);
+    job_.folder().write(
+        "generate.yaml",
+        inference_yaml(
+            "{source: tokens, tokens: prompts.npy}",
+            "task: {name: generation, max_new_tokens: 9, temperature: 1.2, top_p: 0.9, padding_id: 500}\n"));
     // Prompts of 7 to 12 tokens.
     job_.folder().write(
         "prompts.npy", npy_file(prompts, words_of_prompt, [](int row, int column) {
@@ -41,24 +34,19 @@ class Generation : public testing::Test {
           return static_cast<std::int32_t>(ends ? padding : (row * 97 + column * column * 13) % 499);
         }));
     job_.rewrite("{period_steps: last_step}", "{period_steps: disable}");
-    const Outcome outcome =
-        job_.run(named("source") + set("trainer.schedule.total_steps", "6") + set("export_to", "model"));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(
+        job_.run(named("source") + set("trainer.schedule.total_steps", "6") + set("export_to", "model")),
+        ends_well());
   }
   Outcome generate(const std::string& run, const Words& words = {}) {
-    return job_.call(Words{"generate.yaml"} + set("inference.run.name", run) + words);
+    return job_.call(Words{"generate.yaml"} + set("inference.run.name", run) +
+                     set("inference.checkpointing.period_steps", "1") + words);
   }
   // By sample; each has one line.
   std::map<int, nlohmann::json> texts_of(const std::string& run) {
     std::map<int, nlohmann::json> texts;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) {
-        const auto json = nlohmann::json::parse(line);
-        const auto [at, is_new] = texts.emplace(json.at("sample").get<int>(), json);
-        EXPECT_TRUE(is_new) << run << ": " << line;
-      }
-    }
+    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results"))
+      EXPECT_TRUE(texts.emplace(line.at("sample").get<int>(), line).second) << run << ": " << line;
     return texts;
   }
 
@@ -85,8 +73,7 @@ TEST_F(Generation, GivesTheSameTextsOnEveryMesh) {
       {"all", set("mesh.data_parallel_shard", "2") + matrices_on(2) + experts_on(2)},
   };
   for (const auto& [name, words] : meshes) {
-    const Outcome outcome = generate(name, words);
-    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    ASSERT_THAT(generate(name, words), ends_well()) << name;
     EXPECT_EQ(texts_of(name), expected) << name;
   }
 }
@@ -106,8 +93,7 @@ TEST_F(Generation, GivesTheSameTextsOnDelayedDevices) {
       {"late stages that share", mesh(2, 1) + set("node.devices", "1")},
   };
   for (const auto& [name, words] : jobs) {
-    const Outcome outcome = generate(name, words + late);
-    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    ASSERT_THAT(generate(name, words + late), ends_well()) << name;
     EXPECT_EQ(texts_of(name), expected) << name;
   }
 }
@@ -136,10 +122,8 @@ TEST_F(Generation, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
   for (const char* name : {"save-3", "save-4"})
     std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints" / name);
 
-  const Outcome rest = generate("halves", mesh(2, 1) + matrices_on(2));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-2"));
+  ASSERT_THAT(generate("halves", mesh(2, 1) + matrices_on(2)),
+              says("resuming from runs/halves/checkpoints/save-2"));
   EXPECT_EQ(texts_of("halves"), texts_of("through"));
 }
 
@@ -166,15 +150,12 @@ TEST_F(Generation, EndsTextsBehindStopTokens) {
 
 TEST_F(Generation, RefusesWhatCannotBe) {
   const auto refused = [&](const Words& words, const char* text) {
-    const Outcome outcome = generate("refused", words);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(generate("refused", words), is_refused(text));
   };
   refused(set("mesh.context_parallel_shard", "2"), "cannot share sequences between ranks");
   refused(set("task.max_new_tokens", "0"), "task.max_new_tokens");
-  const Outcome training = job_.run(set("task", "{name: generation, max_new_tokens: 4}"));
-  EXPECT_EQ(training.code, 2);
-  EXPECT_THAT(training.err, HasSubstr("generation makes texts, and nothing that trains"));
+  EXPECT_THAT(job_.run(set("task", "{name: generation, max_new_tokens: 4}")),
+              is_refused("generation makes texts, and nothing that trains"));
 }
 
 }  // namespace

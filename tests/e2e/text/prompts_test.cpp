@@ -10,8 +10,6 @@
 namespace d9d::test {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr const char* prompts_yaml = R"(inference:
   run: {name: texts}
   batching: {global_batch_size: 4, microbatch_size: 2}
@@ -41,22 +39,20 @@ class Prompts : public testing::Test {
                         "{\"prompt\": \"And the king\"}\n\n{\"prompt\": \"I\"}\n"
                         "{\"prompt\": \"In the beginning God created the heaven\"}\n{\"prompt\": \"Now\"}\n"
                         "{\"prompt\": \"The word of the LORD came\"}\n");
-    const Outcome made = job_.run(set("trainer.schedule.total_steps", "6") + set("export_to", "model") +
-                                  set("model_provider.model.vocab_size", "8192") +
-                                  set("trainer.checkpointing.period_steps", "disable"));
-    ASSERT_EQ(made.code, 0) << made.err;
+    ASSERT_THAT(job_.run(set("trainer.schedule.total_steps", "6") + set("export_to", "model") +
+                         set("model_provider.model.vocab_size", "8192") +
+                         set("trainer.checkpointing.period_steps", "disable")),
+                ends_well());
   }
 
   TinyJob job_;
 };
 
 TEST_F(Prompts, OfDifferentLengthsGoOnAsWithTheCommand) {
-  const Outcome command =
-      job_.call({"generate", "model", "--tokenizer", "tokenizer.json", "--prompts", "prompts.jsonl",
-                 "--tokens", "6", "--temperature", "0", "--out", "out.jsonl"});
-  ASSERT_EQ(command.code, 0) << command.err;
-  const Outcome job = job_.call({"prompts.yaml"});
-  ASSERT_EQ(job.code, 0) << job.err;
+  ASSERT_THAT(job_.call({"generate", "model", "--tokenizer", "tokenizer.json", "--prompts", "prompts.jsonl",
+                         "--tokens", "6", "--temperature", "0", "--out", "out.jsonl"}),
+              ends_well());
+  ASSERT_THAT(job_.call({"prompts.yaml"}), ends_well());
   const Outcome stages = job_.call(Words{"prompts.yaml"} + set("inference.run.name", "stages") + mesh(2, 1));
   ASSERT_EQ(stages.code, 0) << stages.err;
 
@@ -73,9 +69,7 @@ TEST_F(Prompts, OfDifferentLengthsGoOnAsWithTheCommand) {
 
 TEST_F(Prompts, RefusesOneThatIsTooLongOrMissing) {
   const auto refused = [&](const Words& words, const char* text) {
-    const Outcome outcome = job_.call(Words{"prompts.yaml"} + words);
-    EXPECT_EQ(outcome.code, 2) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(job_.call(Words{"prompts.yaml"} + words), is_refused(text));
   };
   refused(set("data.sequence_length", "3"), "prompts.jsonl:4: the prompt has ");
   refused(set("data.text_field", "question"),

@@ -3,7 +3,6 @@ transformers in fp64 (the truth) and in bfloat16 (whose error is the measure).
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import pathlib
 import sys
 
@@ -15,9 +14,8 @@ from transformers import (
     Qwen3MoeConfig, Qwen3MoeForCausalLM)
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("gemma3_text", HERE.parent / "gemma3_text" / "make.py")
-gemma3 = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(gemma3)
+sys.path.append(str(HERE.parent))
+from gemma3_text import make as gemma3  # noqa: E402
 dense = gemma3.dense
 
 LENGTH = 64

@@ -91,9 +91,24 @@ def numpy_of(tensor):
     return np.ascontiguousarray(tensor.detach().numpy())
 
 
-def make_case(name, case, here=HERE, stored=lambda weights: weights, split=lambda gradients: gradients, **extra):
-    rng = np.random.default_rng(SEED)
-    config = case["config"](**{**COMMON, **case["options"]})
+def write_case(folder, model, expect, stored=lambda weights: weights):
+    """The model as a folder of Hugging Face, and beside it what is expected."""
+    folder.mkdir(exist_ok=True)
+    model.config.architectures = [type(model).__name__]
+    (folder / "config.json").write_text(model.config.to_json_string())
+    copies = ("lm_head.weight", "decoder.weight") if model.config.tie_word_embeddings else ()
+    weights = {key: numpy_of(tensor) for key, tensor in model.state_dict().items() if key not in copies}
+    save_file(stored(weights), folder / "model.safetensors", {"format": "pt"})
+    save_file(expect, folder / "expect.safetensors")
+    for file in folder.iterdir():
+        file.chmod(0o644)
+    print(folder.name, "loss", expect["loss"].item(), "bytes", [f.stat().st_size for f in sorted(folder.iterdir())])
+
+
+def make_case(name, case, here=HERE, stored=lambda weights: weights, split=lambda gradients: gradients, seed=SEED,
+              common=COMMON, **extra):
+    rng = np.random.default_rng(seed)
+    config = case["config"](**{**common, **case["options"]})
     model = case["model"]._from_config(config, attn_implementation="eager", dtype=torch.float32, **extra)
     draw_weights(model, rng)
     ids = rng.integers(0, config.vocab_size, (case["batch"], case["length"]))
@@ -115,20 +130,10 @@ def make_case(name, case, here=HERE, stored=lambda weights: weights, split=lambd
     loss = token_loss.sum() / (target != -100).sum()
     loss.backward()
 
-    folder = here / name
-    folder.mkdir(exist_ok=True)
-    config.architectures = [case["model"].__name__]
-    (folder / "config.json").write_text(config.to_json_string())
-    weights = {key: numpy_of(tensor) for key, tensor in model.state_dict().items()
-               if key != "lm_head.weight" or not config.tie_word_embeddings}
-    save_file(stored(weights), folder / "model.safetensors", {"format": "pt"})
     gradients = {f"grad.{key}": numpy_of(parameter.grad) for key, parameter in model.named_parameters()}
-    expect = dict(input_ids=ids, labels=labels, logits=numpy_of(logits), token_loss=numpy_of(token_loss),
-                  loss=numpy_of(loss.reshape(1)), **split(gradients))
-    save_file(expect, folder / "expect.safetensors")
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    print(name, "loss", loss.item(), "bytes", [f.stat().st_size for f in sorted(folder.iterdir())])
+    write_case(here / name, model, dict(input_ids=ids, labels=labels, logits=numpy_of(logits),
+                                        token_loss=numpy_of(token_loss), loss=numpy_of(loss.reshape(1)),
+                                        **split(gradients)), stored)
 
 
 if __name__ == "__main__":

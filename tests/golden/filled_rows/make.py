@@ -3,20 +3,17 @@ on rows that are filled up, with the attention mask that says so and with their 
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import pathlib
 import sys
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
 from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 from transformers.models.switch_transformers.modeling_switch_transformers import router_z_loss_func
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("qwen3_next", HERE.parent / "qwen3_next" / "make.py")
-qwen3_next = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(qwen3_next)
+sys.path.append(str(HERE.parent))
+from qwen3_next import make as qwen3_next  # noqa: E402
 sparse = qwen3_next.sparse
 dense = sparse.dense
 
@@ -72,20 +69,11 @@ def make_case(name, stored, config_type, model_type, options):
         chosen = logits.reshape(-1, logits.shape[-1])[tokens.flatten()].topk(config.num_experts_per_tok).indices
         counts.append(np.bincount(chosen.flatten().numpy(), minlength=logits.shape[-1]))
 
-    folder = HERE / name
-    folder.mkdir(exist_ok=True)
-    config.architectures = [model_type.__name__]
-    (folder / "config.json").write_text(config.to_json_string())
-    weights = {key: dense.numpy_of(tensor) for key, tensor in model.state_dict().items()}
-    save_file(stored(weights), folder / "model.safetensors", {"format": "pt"})
     gradients = sparse.split_of(config_type)(
         {f"grad.{key}": dense.numpy_of(parameter.grad) for key, parameter in model.named_parameters()})
-    expect = dict(input_ids=ids, labels=labels, token_mask=mask.astype(np.int64),
-                  loss=dense.numpy_of(loss.reshape(1)), expert_tokens=np.stack(counts), **gradients)
-    save_file(expect, folder / "expect.safetensors")
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    print(name, "loss", loss.item(), "bytes", [f.stat().st_size for f in sorted(folder.iterdir())])
+    dense.write_case(HERE / name, model, dict(
+        input_ids=ids, labels=labels, token_mask=mask.astype(np.int64), loss=dense.numpy_of(loss.reshape(1)),
+        expert_tokens=np.stack(counts), **gradients), stored)
 
 
 if __name__ == "__main__":

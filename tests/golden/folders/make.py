@@ -3,9 +3,9 @@ from the same weights in fp32, or what numpy says the weights are.
 
 Usage: python make.py   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import json
 import pathlib
+import sys
 import shutil
 import struct
 
@@ -18,9 +18,8 @@ from transformers import (
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
-dense = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(dense)
+sys.path.append(str(HERE.parent))
+from dense_families import make as dense  # noqa: E402
 SEED = 20251125
 
 

@@ -3,7 +3,6 @@ by the functions of ../dense_families/make.py.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import json
 import pathlib
 import sys
@@ -12,9 +11,8 @@ import torch
 from transformers import Gemma3ForCausalLM, Gemma3TextConfig
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
-dense = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(dense)
+sys.path.append(str(HERE.parent))
+from dense_families import make as dense  # noqa: E402
 DRAW = dense.draw_weights
 
 

@@ -4,32 +4,22 @@ without a head, run by Hugging Face transformers in fp32.
 Usage: python make.py   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
 import pathlib
+import sys
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
 from transformers import Qwen3Config, Qwen3ForSequenceClassification, Qwen3Model
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent))
+from dense_families.make import draw_weights, numpy_of, write_case  # noqa: E402
+
 SEED = 20251122
 OPTIONS = dict(
     hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
     vocab_size=61, max_position_embeddings=64, use_cache=False, pad_token_id=0, bos_token_id=1, eos_token_id=2,
     num_labels=3)
 LENGTHS = [9, 13, 4]  # of the samples; the rest is padding
-
-
-def draw_weights(model, rng):
-    """Larger than real initial values, so that attention is not near uniform."""
-    with torch.no_grad():
-        for name, parameter in sorted(model.named_parameters()):
-            values = rng.standard_normal(tuple(parameter.shape)).astype(np.float32)
-            values = 1 + 0.2 * values if "norm" in name else 0.3 * values
-            parameter.copy_(torch.from_numpy(values))
-
-
-def numpy_of(tensor):
-    return np.ascontiguousarray(tensor.detach().numpy())
 
 
 def batch(rng):
@@ -43,46 +33,23 @@ def batch(rng):
     return ids, mask, last
 
 
-def write(name, config, model, expect):
-    folder = HERE / name
-    folder.mkdir(exist_ok=True)
-    config.architectures = [type(model).__name__]
-    (folder / "config.json").write_text(config.to_json_string())
-    weights = {key: numpy_of(tensor) for key, tensor in model.state_dict().items()}
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+def write(name, model, expect):
     expect |= {f"grad.{key}": numpy_of(parameter.grad) for key, parameter in model.named_parameters()}
-    save_file(expect, folder / "expect.safetensors")
-    for file in folder.iterdir():
-        file.chmod(0o644)
+    write_case(HERE / name, model, expect)
 
 
-def classifier(rng):
-    config = Qwen3Config(**OPTIONS)
+def classifier(rng, name, key, targets, **more):
+    """Of one label: a regressor, as transformers makes of it."""
+    config = Qwen3Config(**{**OPTIONS, **more})
     model = Qwen3ForSequenceClassification._from_config(config, attn_implementation="eager", dtype=torch.float32)
     draw_weights(model, rng)
     ids, mask, last = batch(rng)
-    classes = np.array([2, 0, 1])
-    output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask),
-                   labels=torch.from_numpy(classes))
-    output.loss.backward()
-    write("classifier", config, model, dict(
-        input_ids=ids, pooling_mask=last, classes=classes, logits=numpy_of(output.logits),
-        loss=numpy_of(output.loss.reshape(1))))
-
-
-def regressor(rng):
-    config = Qwen3Config(**{**OPTIONS, "num_labels": 1})
-    model = Qwen3ForSequenceClassification._from_config(config, attn_implementation="eager", dtype=torch.float32)
-    draw_weights(model, rng)
-    ids, mask, last = batch(rng)
-    targets = np.array([0.5, -2.25, 7.0], dtype=np.float32)
     output = model(input_ids=torch.from_numpy(ids), attention_mask=torch.from_numpy(mask),
                    labels=torch.from_numpy(targets))
-    assert config.problem_type == "regression", config.problem_type  # as transformers makes of one label
+    assert (config.problem_type == "regression") == (config.num_labels == 1), config.problem_type
     output.loss.backward()
-    write("regressor", config, model, dict(
-        input_ids=ids, pooling_mask=last, targets=targets, logits=numpy_of(output.logits),
-        loss=numpy_of(output.loss.reshape(1))))
+    write(name, model, {"input_ids": ids, "pooling_mask": last, key: targets, "logits": numpy_of(output.logits),
+                        "loss": numpy_of(output.loss.reshape(1))})
 
 
 def embedding(rng, name="embedding", **more):
@@ -99,7 +66,7 @@ def embedding(rng, name="embedding", **more):
     factor = torch.from_numpy(rng.standard_normal(tuple(vectors.shape)).astype(np.float32))
     loss = (vectors * factor).sum() + means[1].square().sum()
     loss.backward()
-    write(name, config, model, dict(
+    write(name, model, dict(
         input_ids=ids, pooling_mask=last, hidden_states_agg_mask=mask, embeddings=numpy_of(vectors),
         means=numpy_of(means), factor=numpy_of(factor), loss=numpy_of(loss.reshape(1))))
 
@@ -107,7 +74,7 @@ def embedding(rng, name="embedding", **more):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     rng = np.random.default_rng(SEED)
-    classifier(rng)
+    classifier(rng, "classifier", "classes", np.array([2, 0, 1]))
     embedding(rng)
-    regressor(rng)
+    classifier(rng, "regressor", "targets", np.array([0.5, -2.25, 7.0], dtype=np.float32), num_labels=1)
     embedding(rng, "embedding_both_ways", is_causal=False)

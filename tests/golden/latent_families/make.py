@@ -3,7 +3,6 @@ transformers in fp32, by the functions of ../sparse_families/make.py.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import pathlib
 import sys
 
@@ -11,9 +10,8 @@ import torch
 from transformers import DeepseekV3Config, DeepseekV3ForCausalLM
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("sparse_families", HERE.parent / "sparse_families" / "make.py")
-sparse = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(sparse)
+sys.path.append(str(HERE.parent))
+from sparse_families import make as sparse  # noqa: E402
 dense = sparse.dense
 drawn_parameters = dense.draw_weights
 

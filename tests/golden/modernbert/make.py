@@ -2,20 +2,17 @@
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import json
 import pathlib
 import sys
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
 from transformers import ModernBertConfig, ModernBertForMaskedLM, ModernBertForSequenceClassification, ModernBertModel
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
-dense = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(dense)
+sys.path.append(str(HERE.parent))
+from dense_families import make as dense  # noqa: E402
 
 COMMON = dict(hidden_size=24, intermediate_size=20, num_hidden_layers=4, num_attention_heads=3, vocab_size=47,
               max_position_embeddings=64, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2,
@@ -112,19 +109,9 @@ def make_case(name, case):
     for key, parameter in model.named_parameters():
         expect |= {f"grad.{own}": part for own, part in ours(key, dense.numpy_of(parameter.grad)).items()}
 
-    folder = HERE / name
-    folder.mkdir(exist_ok=True)
-    config.architectures = [case["model"].__name__]
-    (folder / "config.json").write_text(config.to_json_string())
-    weights = {key: dense.numpy_of(tensor) for key, tensor in model.state_dict().items()
-               if key != "decoder.weight" or not config.tie_word_embeddings}
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    save_file(expect, folder / "expect.safetensors")
+    dense.write_case(HERE / name, model, expect)
     if name == "modernbert":
-        as_transformers_4(folder / "config.json")
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    print(name, "loss", loss.item(), "bytes", [f.stat().st_size for f in sorted(folder.iterdir())])
+        as_transformers_4(HERE / name / "config.json")
 
 
 def as_transformers_4(file):

@@ -6,7 +6,6 @@ compared with those of its modules. Module k works on the first T - k tokens of 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
 import copy
-import importlib.util
 import pathlib
 import sys
 
@@ -20,9 +19,8 @@ from transformers.modeling_layers import MtpModel
 from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3DecoderLayer, DeepseekV3RMSNorm
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("latent_families", HERE.parent / "latent_families" / "make.py")
-latent = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(latent)
+sys.path.append(str(HERE.parent))
+from latent_families import make as latent  # noqa: E402
 dense, sparse = latent.dense, latent.sparse
 
 SMALL = dict(latent.LATENT, hidden_size=16, vocab_size=41, num_attention_heads=2, num_key_value_heads=2,

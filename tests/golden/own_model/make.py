@@ -1,22 +1,19 @@
 """Writes the golden files of tests/golden/own_model: the family of examples/own_model, made of the modules of Hugging
-Face's Qwen3 mixture in fp32 by the functions of ../dense_families/make.py. Only the order of a layer is ours.
+Face's Qwen3 mixture in fp32 by the functions of ../sparse_families/make.py. Only the order of a layer is ours.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import json
 import pathlib
 import sys
 
-import numpy as np
 import torch
 from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
 from transformers.models.qwen3_moe import modeling_qwen3_moe
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
-dense = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(dense)
+sys.path.append(str(HERE.parent))
+from sparse_families import make as sparse  # noqa: E402
 
 
 def parallel_forward(self, hidden_states, **others):
@@ -38,26 +35,10 @@ class ParallelMoeForCausalLM(Qwen3MoeForCausalLM):
 modeling_qwen3_moe.Qwen3MoeDecoderLayer.forward = parallel_forward
 
 
-def one_by_one(tensors):
-    out = {}
-    for name, value in tensors.items():
-        prefix = name.rpartition(".")[0]
-        if name.endswith("experts.gate_up_proj"):
-            for expert, both in enumerate(value):
-                for part, half in zip(("gate_proj", "up_proj"), np.split(both, 2)):
-                    out[f"{prefix}.{expert}.{part}.weight"] = np.ascontiguousarray(half)
-        elif name.endswith("experts.down_proj"):
-            for expert, down in enumerate(value):
-                out[f"{prefix}.{expert}.down_proj.weight"] = np.ascontiguousarray(down)
-        else:
-            out[name] = value
-    return out
-
-
 def in_folder(tensors):
     """The names of the family's folders; gradients likewise."""
     out = {}
-    for name, value in one_by_one(tensors).items():
+    for name, value in sparse.one_by_one(tensors).items():
         for ours, theirs in ((".input_layernorm.", ".norm."), (".self_attn.", ".attn."), (".mlp.", ".ffn."),
                              (".gate_proj.", ".w1."), (".up_proj.", ".w3."), (".down_proj.", ".w2.")):
             name = name.replace(ours, theirs)
@@ -66,7 +47,7 @@ def in_folder(tensors):
 
 
 SIZES = dict(moe_intermediate_size=9, num_experts=5, num_experts_per_tok=2, norm_topk_prob=True, decoder_sparse_step=2,
-             head_dim=8, rope_parameters=dense.PLAIN)
+             head_dim=8, rope_parameters=sparse.dense.PLAIN)
 CASES = {
     # layer 1 has experts
     "parallel": dict(config=Qwen3MoeConfig, model=ParallelMoeForCausalLM, batch=2, length=19,
@@ -80,7 +61,7 @@ CASES = {
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for wanted in sys.argv[1:] or CASES:
-        dense.make_case(wanted, CASES[wanted], HERE, in_folder, in_folder, experts_implementation="eager")
+        sparse.dense.make_case(wanted, CASES[wanted], HERE, in_folder, in_folder, experts_implementation="eager")
         file = HERE / wanted / "config.json"
         keys = json.loads(file.read_text())
         keys["model_type"], keys["num_experts"] = "parallel_moe", keys.pop("num_local_experts")

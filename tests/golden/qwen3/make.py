@@ -13,6 +13,11 @@ from transformers import Qwen3Config, Qwen3ForCausalLM, Qwen3MoeConfig, Qwen3Moe
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent))
+from sparse_families import make as sparse  # noqa: E402
+
+numpy_of = sparse.dense.numpy_of
+
 SEED = 20240611
 
 COMMON = dict(
@@ -20,37 +25,35 @@ COMMON = dict(
     max_position_embeddings=64, use_cache=False, initializer_range=0.02,
 )
 YARN = dict(rope_type="yarn", rope_theta=500.0, factor=4.0, original_max_position_embeddings=16)
+DENSE = dict(config=Qwen3Config, model=Qwen3ForCausalLM)
+MOE = dict(config=Qwen3MoeConfig, model=Qwen3MoeForCausalLM)
+EXPERTS = dict(moe_intermediate_size=9, num_experts=5)
+PLAIN = dict(rope_type="default", rope_theta=10000.0)
 CASES = {
     # head_dim != hidden / heads, tied embeddings, odd length
-    "dense_tied": dict(
-        moe=False, batch=2, length=13,
-        config=dict(intermediate_size=40, num_hidden_layers=2, tie_word_embeddings=True,
-                    rope_parameters=dict(rope_type="default", rope_theta=10000.0)),
-    ),
+    "dense_tied": (dict, dict(
+        **DENSE, batch=2, length=13,
+        options=dict(intermediate_size=40, num_hidden_layers=2, tie_word_embeddings=True, rope_parameters=PLAIN))),
     # biases, YaRN beyond the original length, another eps
-    "dense_bias_yarn": dict(
-        moe=False, batch=1, length=37,
-        config=dict(intermediate_size=40, num_hidden_layers=2, tie_word_embeddings=False, attention_bias=True,
-                    rms_norm_eps=1e-3, rope_parameters=YARN),
-    ),
+    "dense_bias_yarn": (dict, dict(
+        **DENSE, batch=1, length=37,
+        options=dict(intermediate_size=40, num_hidden_layers=2, tie_word_embeddings=False, attention_bias=True,
+                     rms_norm_eps=1e-3, rope_parameters=YARN))),
     # every layer sparse, renormalised, experts in the file one by one (transformers 4)
-    "moe": dict(
-        moe=True, batch=2, length=37, experts_one_by_one=True,
-        config=dict(intermediate_size=40, moe_intermediate_size=9, num_experts=5, num_experts_per_tok=2,
-                    num_hidden_layers=2, norm_topk_prob=True, tie_word_embeddings=False,
-                    rope_parameters=dict(rope_type="default", rope_theta=1000000.0)),
-    ),
+    "moe": (sparse.one_by_one, dict(
+        **MOE, batch=2, length=37,
+        options=dict(**EXPERTS, intermediate_size=40, num_experts_per_tok=2, num_hidden_layers=2,
+                     norm_topk_prob=True, tie_word_embeddings=False,
+                     rope_parameters=dict(rope_type="default", rope_theta=1000000.0)))),
     # dense and sparse layers mixed, not renormalised, tied, padding id in the input, experts fused in the file
-    "moe_mixed": dict(
-        moe=True, batch=2, length=13, experts_one_by_one=False,
-        config=dict(intermediate_size=20, moe_intermediate_size=9, num_experts=5, num_experts_per_tok=3,
-                    num_hidden_layers=4, norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[1],
-                    tie_word_embeddings=True, pad_token_id=3,
-                    rope_parameters=dict(rope_type="default", rope_theta=10000.0)),
-    ),
+    "moe_mixed": (dict, dict(
+        **MOE, batch=2, length=13,
+        options=dict(**EXPERTS, intermediate_size=20, num_experts_per_tok=3, num_hidden_layers=4,
+                     norm_topk_prob=False, decoder_sparse_step=2, mlp_only_layers=[1], tie_word_embeddings=True,
+                     pad_token_id=3, rope_parameters=PLAIN))),
 }
 ROPES = {
-    "default": dict(rope_type="default", rope_theta=10000.0),
+    "default": PLAIN,
     "linear": dict(rope_type="linear", rope_theta=10000.0, factor=2.5),
     "ntk": dict(rope_type="ntk", rope_theta=10000.0, factor=2.5),
     "dynamic": dict(rope_type="dynamic", rope_theta=10000.0, factor=2.0),
@@ -65,89 +68,6 @@ ROPES = {
                              short_factor=[1.0] * 16, long_factor=[2.0 + i for i in range(16)]),
 }
 LONG = 100  # tokens, where the frequencies depend on it
-
-
-def draw_weights(model, rng):
-    """Larger than real initial values, so that attention and routing are not near uniform."""
-    with torch.no_grad():
-        for name, parameter in sorted(model.named_parameters()):
-            values = rng.standard_normal(tuple(parameter.shape)).astype(np.float32)
-            values = 1 + 0.2 * values if "norm" in name else 0.3 * values
-            parameter.copy_(torch.from_numpy(values))
-
-
-def numpy_of(tensor):
-    return np.ascontiguousarray(tensor.detach().numpy())
-
-
-def checkpoint(model, one_by_one):
-    out = {}
-    for name, tensor in model.state_dict().items():
-        if name == "lm_head.weight" and model.config.tie_word_embeddings:
-            continue
-        if one_by_one and ".mlp.experts." in name:
-            prefix, kind = name.rsplit(".", 1)
-            for expert, value in enumerate(tensor):
-                if kind == "gate_up_proj":
-                    gate, up = value.chunk(2, dim=0)
-                    out[f"{prefix}.{expert}.gate_proj.weight"] = numpy_of(gate)
-                    out[f"{prefix}.{expert}.up_proj.weight"] = numpy_of(up)
-                else:
-                    out[f"{prefix}.{expert}.{kind}.weight"] = numpy_of(value)
-        else:
-            out[name] = numpy_of(tensor)
-    return out
-
-
-def gradients(model):
-    """Under the names d9d gives its parameters: experts stacked, gate and up apart."""
-    out = {}
-    for name, parameter in model.named_parameters():
-        grad = parameter.grad
-        if name.endswith("experts.gate_up_proj"):
-            gate, up = grad.chunk(2, dim=1)
-            prefix = name.removesuffix("gate_up_proj")
-            out[f"grad.{prefix}gate_proj.weight"] = numpy_of(gate)
-            out[f"grad.{prefix}up_proj.weight"] = numpy_of(up)
-        elif name.endswith("experts.down_proj"):
-            out[f"grad.{name}.weight"] = numpy_of(grad)
-        else:
-            out[f"grad.{name}"] = numpy_of(grad)
-    return out
-
-
-def make_case(name, case):
-    rng = np.random.default_rng(SEED)
-    config_class, model_class = (
-        (Qwen3MoeConfig, Qwen3MoeForCausalLM) if case["moe"] else (Qwen3Config, Qwen3ForCausalLM))
-    config = config_class(**COMMON, **case["config"])
-    extra = dict(experts_implementation="eager") if case["moe"] else {}
-    model = model_class._from_config(config, attn_implementation="eager", dtype=torch.float32, **extra)
-    draw_weights(model, rng)
-    ids = rng.integers(0, config.vocab_size, (case["batch"], case["length"]))
-    labels = np.concatenate([ids[:, 1:], np.full((case["batch"], 1), -100)], axis=1)
-    labels[:, 4:7] = -100
-    if config.pad_token_id is not None:
-        ids[:, 2] = config.pad_token_id
-
-    logits = model(input_ids=torch.from_numpy(ids)).logits
-    target = torch.from_numpy(labels)
-    token_loss = torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), target.flatten(), ignore_index=-100, reduction="none").view(target.shape)
-    loss = token_loss.sum() / (target != -100).sum()
-    loss.backward()
-
-    folder = HERE / name
-    folder.mkdir(exist_ok=True)
-    config.architectures = [model_class.__name__]
-    (folder / "config.json").write_text(config.to_json_string())
-    save_file(checkpoint(model, case.get("experts_one_by_one")), folder / "model.safetensors", {"format": "pt"})
-    expect = dict(input_ids=ids, labels=labels, logits=numpy_of(logits), token_loss=numpy_of(token_loss),
-                  loss=numpy_of(loss.reshape(1)), **gradients(model))
-    save_file(expect, folder / "expect.safetensors")
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    print(name, "loss", loss.item(), "bytes", [f.stat().st_size for f in sorted(folder.iterdir())])
 
 
 def make_rope():
@@ -181,4 +101,9 @@ def make_rope():
 if __name__ == "__main__":
     torch.set_num_threads(1)
     for wanted in sys.argv[1:] or [*CASES, "rope"]:
-        make_rope() if wanted == "rope" else make_case(wanted, CASES[wanted])
+        if wanted == "rope":
+            make_rope()
+            continue
+        stored, case = CASES[wanted]
+        extra = dict(experts_implementation="eager") if case["config"] is Qwen3MoeConfig else {}
+        sparse.dense.make_case(wanted, case, HERE, stored, sparse.as_parameters, SEED, COMMON, **extra)

@@ -3,7 +3,6 @@ fp32, by the functions of ../dense_families/make.py and ../sparse_families/make.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import pathlib
 import sys
 
@@ -11,9 +10,8 @@ import torch
 from transformers import Qwen3NextConfig, Qwen3NextForCausalLM
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("sparse_families", HERE.parent / "sparse_families" / "make.py")
-sparse = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(sparse)
+sys.path.append(str(HERE.parent))
+from sparse_families import make as sparse  # noqa: E402
 
 NEXT = dict(intermediate_size=20, moe_intermediate_size=9, shared_expert_intermediate_size=14, num_experts=5,
             num_experts_per_tok=2, head_dim=8, linear_num_key_heads=2, linear_num_value_heads=4,

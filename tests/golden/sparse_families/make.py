@@ -3,7 +3,6 @@ Face transformers in fp32, by the functions of ../dense_families/make.py.
 
 Usage: python make.py [case ...]   (torch, transformers >= 5, safetensors, numpy; see origin.md for versions)
 """
-import importlib.util
 import pathlib
 import sys
 
@@ -13,9 +12,8 @@ from transformers import (
     GptOssConfig, GptOssForCausalLM, MixtralConfig, MixtralForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM)
 
 HERE = pathlib.Path(__file__).parent
-SPEC = importlib.util.spec_from_file_location("dense_families", HERE.parent / "dense_families" / "make.py")
-dense = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(dense)
+sys.path.append(str(HERE.parent))
+from dense_families import make as dense  # noqa: E402
 
 MIXTRAL = dict(intermediate_size=11, num_local_experts=5, num_experts_per_tok=2, head_dim=8,
                rope_parameters=dense.PLAIN)

@@ -75,11 +75,6 @@ OutputFiles output_files(const ProcessOptions& options) {
   return {options.folder / (options.name + ".out"), options.folder / (options.name + ".err")};
 }
 
-std::string text_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Process::Process(const ProcessOptions& options) : name_(options.name), files_(output_files(options)) {
   std::vector<std::string> words = options.words;
   std::vector<std::string> environment = environment_of(options);

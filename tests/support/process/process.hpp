@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/file_text.hpp"
+
 namespace d9d::test {
 
 // Of a wait that should take a second; the machine may be busy with other things.
@@ -34,7 +36,6 @@ struct OutputFiles {
   std::filesystem::path out, err;
 };
 OutputFiles output_files(const ProcessOptions& options);
-std::string text_of_file(const std::filesystem::path& path);
 
 // In a child after fork(), with calls that are safe there: its output goes to these files, it runs in the folder, and
 // it does not outlive its parent. False: it cannot.

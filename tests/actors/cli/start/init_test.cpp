@@ -25,7 +25,7 @@ class CliInit : public testing::Test {
     folder_.write("text.txt", text);
   }
   std::string path(const char* name) const { return (folder_.path() / name).string(); }
-  test::Called init(const std::vector<std::string>& words) const {
+  test::Outcome init(const std::vector<std::string>& words) const {
     return test::call(init_command(small_host), words);
   }
   bool exists(const char* name) const { return std::filesystem::exists(folder_.path() / name); }
@@ -33,42 +33,34 @@ class CliInit : public testing::Test {
 };
 
 TEST_F(CliInit, WritesAJobAndItsTokenizer) {
-  const auto outcome = init({path("mine"), "--text", path("text.txt")});
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("document: paragraph"), HasSubstr("data_parallel_replicate: 2"),
-                                 HasSubstr("train:   d9d-node " + path("mine/job.yaml"))));
+  ASSERT_THAT(init({path("mine"), "--text", path("text.txt")}),
+              test::prints(AllOf(HasSubstr("document: paragraph"), HasSubstr("data_parallel_replicate: 2"),
+                                 HasSubstr("train:   d9d-node " + path("mine/job.yaml")))));
   EXPECT_TRUE(exists("mine/job.yaml"));
   EXPECT_TRUE(exists("mine/tokenizer.json"));
 }
 
 TEST_F(CliInit, TakesAFoldersNameWithASlash) {
-  const auto outcome = init({path("mine") + "/", "--text", path("text.txt")});
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("run: {name: \"mine\"}"));
+  EXPECT_THAT(init({path("mine") + "/", "--text", path("text.txt")}), test::prints("run: {name: \"mine\"}"));
 }
 
 // What is printed can be copied into a shell; that a shell reads it is shell_word's test.
 TEST_F(CliInit, PrintsCommandsThatAShellTakes) {
   std::filesystem::rename(path("text.txt"), path("my $text.txt"));
 
-  const auto outcome = init({path("my job"), "--text", path("my $text.txt")});
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("d9d-node init '" + path("my job") + "' --text '" + path("my $text.txt") + "'"),
-                    HasSubstr("train:   d9d-node '" + path("my job/job.yaml") + "'"),
-                    HasSubstr("generate 'runs/my job/export' --prompt")));
+  ASSERT_THAT(init({path("my job"), "--text", path("my $text.txt")}),
+              test::prints(AllOf(
+                  HasSubstr("d9d-node init '" + path("my job") + "' --text '" + path("my $text.txt") + "'"),
+                  HasSubstr("train:   d9d-node '" + path("my job/job.yaml") + "'"),
+                  HasSubstr("generate 'runs/my job/export' --prompt"))));
 }
 
 TEST_F(CliInit, NeverWritesOverWhatIsThere) {
   ASSERT_EQ(init({path("mine"), "--text", path("text.txt")}).code, 0);
 
-  const auto again = init({path("mine"), "--text", path("text.txt")});
-
-  EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.err, AllOf(HasSubstr(path("mine/job.yaml")), HasSubstr("nothing is written over it")));
+  EXPECT_THAT(
+      init({path("mine"), "--text", path("text.txt")}),
+      test::is_refused(AllOf(HasSubstr(path("mine/job.yaml")), HasSubstr("nothing is written over it"))));
 }
 
 // Nothing is half-written.
@@ -100,10 +92,8 @@ TEST_F(CliInit, NamesTheFamiliesWhereAModelIsOfNone) {
   folder_.write("model/tokenizer.json", "{}");
   folder_.write("model/model.safetensors", "weights");
 
-  const auto outcome = init({path("mine"), "--model", path("model"), "--text", path("text.txt")});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("gpt2"), HasSubstr("qwen3"), HasSubstr("config.json")));
+  EXPECT_THAT(init({path("mine"), "--model", path("model"), "--text", path("text.txt")}),
+              test::is_refused(AllOf(HasSubstr("gpt2"), HasSubstr("qwen3"), HasSubstr("config.json"))));
   EXPECT_FALSE(exists("mine"));
 }
 

@@ -16,7 +16,7 @@ class CliTokenizer : public testing::Test {
  protected:
   CliTokenizer() { folder_.write("text.txt", "the word and the word again\nand the end\n"); }
   std::string path(const char* name) const { return (folder_.path() / name).string(); }
-  test::Called train(const std::vector<std::string>& more) const {
+  test::Outcome train(const std::vector<std::string>& more) const {
     std::vector<std::string> words{"train", path("text.txt")};
     words.insert(words.end(), more.begin(), more.end());
     return test::call(tokenizer_command(), words);
@@ -25,10 +25,7 @@ class CliTokenizer : public testing::Test {
 };
 
 TEST_F(CliTokenizer, WritesAFileThatIsReadHereWithTheEndOfTextFirst) {
-  const auto outcome = train({"--vocab-size", "262", "--out", path("t.json")});
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("262 tokens"));
+  ASSERT_THAT(train({"--vocab-size", "262", "--out", path("t.json")}), test::prints("262 tokens"));
   const auto tokenizer = Tokenizer::from_file(path("t.json"));
   EXPECT_EQ(tokenizer.token_id("<|endoftext|>"), 0);
   EXPECT_EQ(tokenizer.vocab_size(), 262);
@@ -43,19 +40,15 @@ TEST_F(CliTokenizer, TakesSpecialTokensInTheirOrder) {
 }
 
 TEST_F(CliTokenizer, SaysThatTheTextHasNoMore) {
-  const auto outcome = train({"--vocab-size", "5000", "--out", path("t.json")});
-
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("5000 tokens were asked for; no other pair of tokens occurs 2 times"));
+  EXPECT_THAT(train({"--vocab-size", "5000", "--out", path("t.json")}),
+              test::says("5000 tokens were asked for; no other pair of tokens occurs 2 times"));
 }
 
 TEST_F(CliTokenizer, NeverWritesOverAFile) {
   folder_.write("t.json", "mine");
 
-  const auto outcome = train({"--vocab-size", "262", "--out", path("t.json")});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr(path("t.json")), HasSubstr("is there already")));
+  EXPECT_THAT(train({"--vocab-size", "262", "--out", path("t.json")}),
+              test::is_refused(AllOf(HasSubstr(path("t.json")), HasSubstr("is there already"))));
 }
 
 TEST_F(CliTokenizer, NamesWhatIsMissingOrWrong) {

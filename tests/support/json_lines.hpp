@@ -1,0 +1,28 @@
+#pragma once
+// Files with a text of JSON in each line.
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace d9d::test {
+
+// Behind those that `lines` has.
+inline std::vector<nlohmann::json> json_lines(const std::filesystem::path& path,
+                                              std::vector<nlohmann::json> lines = {}) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+// Those of all files in the folder.
+inline std::vector<nlohmann::json> json_lines_in(const std::filesystem::path& folder) {
+  std::vector<nlohmann::json> lines;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    lines = json_lines(entry.path(), std::move(lines));
+  return lines;
+}
+
+}  // namespace d9d::test
