@@ -7,7 +7,6 @@
 #include <array>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <utility>
-
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/host_port.hpp"
 #include "runtime/base/host/network.hpp"

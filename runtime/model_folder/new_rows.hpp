@@ -1,7 +1,6 @@
 #pragma once
 // New tokens for a model of a folder: the job names a larger vocabulary than the folder has.
 
-#include <memory>
 #include <string>
 
 #include "runtime/family/family_model.hpp"

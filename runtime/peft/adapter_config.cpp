@@ -1,7 +1,6 @@
 #include "runtime/peft/adapter_config.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "runtime/base/error.hpp"

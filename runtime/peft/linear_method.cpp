@@ -1,7 +1,6 @@
 #include "runtime/peft/linear_method.hpp"
 
 #include <set>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/nn/shard/placing.hpp"

@@ -1,7 +1,6 @@
 #include "runtime/provider/original_run.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

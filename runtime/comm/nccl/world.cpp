@@ -1,7 +1,6 @@
 #include "runtime/comm/nccl/world.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>

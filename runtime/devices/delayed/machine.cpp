@@ -8,7 +8,6 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <string>
 #include <thread>
 #include <utility>
 

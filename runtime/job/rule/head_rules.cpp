@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "runtime/data/config/data_parts.hpp"
-#include "runtime/family/family_model.hpp"
 
 namespace d9d {
 namespace {

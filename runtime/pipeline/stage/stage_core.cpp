@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
