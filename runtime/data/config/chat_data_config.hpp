@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/chat_markers.hpp"
 #include "runtime/data/config/epochs.hpp"
 #include "runtime/data/config/row_choice_config.hpp"
 #include "runtime/data/config/row_format.hpp"
@@ -19,6 +18,20 @@
 #include "runtime/data/config/template_keys.hpp"
 
 namespace d9d {
+
+// The markers of a role.
+struct RoleMarkers {
+  std::string prefix;
+  std::string suffix;
+};
+BOOST_DESCRIBE_STRUCT(RoleMarkers, (), (prefix, suffix))
+constexpr auto keys_of(config::Tag<RoleMarkers>) {
+  return std::array{config::Key{"prefix", "", "text before a message of the role"},
+                    config::Key{"suffix", "", "text after it; it counts in the loss where the message does"}};
+}
+
+enum class ChatLoss { all, last_answer };
+BOOST_DESCRIBE_ENUM(ChatLoss, all, last_answer)
 
 struct ChatDataConfig {
   std::vector<std::string> files;
