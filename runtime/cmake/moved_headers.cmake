@@ -7,8 +7,10 @@ set(moved_headers
   kernels/weight_work.hpp kernels/graph/weight_work.hpp
   runtime/base/config/described_keys.hpp runtime/base/config/codec_struct.hpp
   runtime/comm/pending.hpp runtime/comm/communicator.hpp
+  runtime/comm/shard_map.hpp runtime/comm/communicator.hpp
   runtime/data/npy.hpp runtime/data/file/npy.hpp
   runtime/data/tokenizer.hpp runtime/tokenizer/tokenizer.hpp
+  runtime/device/kernel_run.hpp runtime/device/device.hpp
   runtime/metric/tracker.hpp runtime/metric/sink/tracker.hpp
   runtime/nn/block/attention.hpp runtime/nn/attention/attention.hpp
   runtime/nn/block/expert_block.hpp runtime/nn/block/feed_forward.hpp

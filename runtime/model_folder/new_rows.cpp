@@ -11,7 +11,6 @@
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/mean_rows.hpp"
-#include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
 namespace {

@@ -3,8 +3,6 @@
 #include "runtime/comm/nccl/world.hpp"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <vector>
 
 #include "runtime/base/error.hpp"

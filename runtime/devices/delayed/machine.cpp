@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/work_name.hpp"

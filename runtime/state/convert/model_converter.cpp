@@ -6,7 +6,6 @@
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
