@@ -9,6 +9,7 @@ set(moved_headers
   runtime/comm/pending.hpp runtime/comm/communicator.hpp
   runtime/comm/shard_map.hpp runtime/comm/communicator.hpp
   runtime/data/npy.hpp runtime/data/file/npy.hpp
+  runtime/data/source/rollout_source.hpp runtime/data/source/stream_source.hpp
   runtime/data/tokenizer.hpp runtime/tokenizer/tokenizer.hpp
   runtime/device/kernel_run.hpp runtime/device/device.hpp
   runtime/metric/tracker.hpp runtime/metric/sink/tracker.hpp
