@@ -17,9 +17,6 @@ BOOST_DESCRIBE_ENUM(ProblemType, single_label_classification, multi_label_classi
 BOOST_DESCRIBE_STRUCT(ClassificationHead, (), (num_labels, dropout, problem_type))
 BOOST_DESCRIBE_STRUCT(EmbeddingHead, (), (embedding_dim, normalize))
 
-constexpr auto keys_of(config::Tag<CausalLmHead>) {
-  return std::array<config::Key, 0>{};
-}
 constexpr auto keys_of(config::Tag<ClassificationHead>) {
   using namespace config;
   return std::array{

@@ -7,11 +7,13 @@
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "runtime/base/config/codec_maps.hpp"
 #include "runtime/base/config/keys.hpp"
@@ -164,6 +166,24 @@ struct Codec<T> {
       const std::string here = path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
       add_tables(reference, here, value.*member.pointer);
     });
+  }
+};
+
+// A section that stands in several others: the reference prints its keys once, not again under each of them.
+template <DescribedStruct Keys>
+struct Once : Keys {};
+
+template <class Keys>
+struct Codec<Once<Keys>> {
+  static std::string type() { return Codec<Keys>::type(); }
+  static bool read(Once<Keys>& out, const Node& node, const Path& path, Problems& problems) {
+    return Codec<Keys>::read(out, node, path, problems);
+  }
+  static Json write(const Once<Keys>& value) { return Codec<Keys>::write(value); }
+  static void tables(Reference& reference, const std::string& path, const Once<Keys>& value) {
+    const std::vector<Table>& tables = reference.tables();
+    const auto has_path = [&](const Table& table) { return table.title == path; };
+    if (std::none_of(tables.begin(), tables.end(), has_path)) Codec<Keys>::tables(reference, path, value);
   }
 };
 

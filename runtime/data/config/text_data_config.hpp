@@ -9,9 +9,6 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/epochs.hpp"
-#include "runtime/data/config/row_choice_config.hpp"
-#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/config/sample_unit.hpp"
 
 namespace d9d {
@@ -47,7 +44,7 @@ BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
                        threads, samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
-  return std::array{
+  constexpr std::array own{
       Key{"files", "",
           "files, patterns such as text/**/*.txt or part-{00..15}.jsonl.zst (a pattern's files by name) and "
           "folders, "
@@ -73,16 +70,8 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
           "the token put after every document; without it documents follow each other directly"},
       Key{"threads", "", "threads that tokenise before the first step; null: one a core", config::optional,
           config::at_least(1)},
-      data_keys::samples,
-      data_keys::cache,
-      data_keys::shuffle,
-      data_keys::seed,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::split,
-      data_keys::max_samples,
-      data_keys::validation,
   };
+  return config::join(own, data_keys::of_documents);
 }
 
 }  // namespace d9d

@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/epochs.hpp"
-#include "runtime/data/config/row_choice_config.hpp"
 #include "runtime/data/config/row_format.hpp"
-#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/config/sample_unit.hpp"
 
 namespace d9d {
@@ -39,7 +36,7 @@ BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
                        shuffle, seed, epochs, order, split, max_samples, validation))
 constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   using config::Key;
-  return std::array{
+  constexpr std::array own{
       Key{"files", "",
           "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is "
           "a "
@@ -59,16 +56,8 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           "a column of 1 for tokens and 0 for the padding around them, which is left out; a file may lack "
           "it; "
           "null: no column says so"},
-      data_keys::samples,
-      data_keys::cache,
-      data_keys::shuffle,
-      data_keys::seed,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::split,
-      data_keys::max_samples,
-      data_keys::validation,
   };
+  return config::join(own, data_keys::of_documents);
 }
 
 }  // namespace d9d
