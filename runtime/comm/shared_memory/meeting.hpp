@@ -4,6 +4,7 @@
 // futex, because ranks may share few cores.
 
 #include <c10/core/ScalarType.h>
+#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <atomic>
@@ -30,6 +31,8 @@ struct alignas(64) Call {
     broadcast,
     barrier
   };
+  BOOST_DESCRIBE_NESTED_ENUM(Kind, all_reduce, reduce_scatter, all_gather, gather_shards, sum_to_shards,
+                             all_to_all, broadcast, barrier)
   static constexpr std::size_t inline_bytes = 256;
 
   Kind kind = Kind::barrier;
