@@ -24,8 +24,7 @@ constexpr auto keys_of(config::Tag<ClassificationHead>) {
       Key{"dropout", "", "share of the head's inputs that training sets to zero", optional, below_one()},
       Key{"problem_type", "",
           "what the scores learn, as in transformers; null: one label is a regression (the mean squared "
-          "error of a "
-          "number), several are classes of which a text has one"}};
+          "error of a number), several are classes of which a text has one"}};
 }
 constexpr auto keys_of(config::Tag<EmbeddingHead>) {
   using namespace config;

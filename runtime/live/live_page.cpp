@@ -81,8 +81,7 @@ class LivePage final : public TrackerRun {
     } else {
       log::warn(
           "node.insecure: nothing protects the page at {}; whoever reaches it may read all of the job but "
-          "section "
-          "`node`, and send a POST with the job's token{}",
+          "section `node`, and send a POST with the job's token{}",
           place, options_.token.empty() ? ", which this job has not" : "");
     }
   }

@@ -47,8 +47,7 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
   constexpr std::array own{
       Key{"files", "",
           "files, patterns such as text/**/*.txt or part-{00..15}.jsonl.zst (a pattern's files by name) and "
-          "folders, "
-          "those that `datasets` saved among them, read in this order",
+          "folders, those that `datasets` saved among them, read in this order",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
@@ -57,10 +56,9 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       data_keys::sequence_length,
       Key{"format", "",
           "what the files hold: text, jsonl a JSON object a line, json an array of objects, the rows of "
-          "Parquet or "
-          "Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of names; null: "
-          "what their "
-          "endings say, else text. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
+          "Parquet or Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of "
+          "names; null: what their endings say, else text. All but Parquet and Arrow may be packed: gz, zst, "
+          "bz2, xz"},
       Key{"text_field", "", "of rows: the key (column) of the text"},
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
       Key{"bos_token", "",

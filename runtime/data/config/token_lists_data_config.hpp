@@ -39,23 +39,19 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   constexpr std::array own{
       Key{"files", "",
           "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is "
-          "a "
-          "document",
+          "a document",
           config::required},
       data_keys::sequence_length,
       Key{"format", "",
           "what the files hold; null: what their endings say, else arrow. arrow is read where it is mapped, "
-          "the ids of the others are kept in memory "
-          "unless `cache` has them"},
+          "the ids of the others are kept in memory unless `cache` has them"},
       Key{"ids_field", "", "the column of lists of token ids"},
       Key{"labels_field", "",
           "a column of labels, as long as the ids and beside them (not shifted): the id itself, or -100 "
-          "where "
-          "the token does not count in the loss; without it all count"},
+          "where the token does not count in the loss; without it all count"},
       Key{"mask_field", "",
           "a column of 1 for tokens and 0 for the padding around them, which is left out; a file may lack "
-          "it; "
-          "null: no column says so"},
+          "it; null: no column says so"},
   };
   return config::join(own, data_keys::of_documents);
 }

@@ -141,8 +141,7 @@ constexpr auto keys_of(config::Tag<MuonOptions>) {
       Key{"adamw_eps", "", "AdamW's addition to the root of the second moment", optional, config::above(0)},
       Key{"adamw_for", "",
           "names of matrices that AdamW updates, as in `rules`; null: those of embeddings and of output "
-          "layers, "
-          "whatever they are called. Vectors it updates always"},
+          "layers, whatever they are called. Vectors it updates always"},
       master_weights,
       rules};
 }
@@ -161,8 +160,7 @@ constexpr auto choices_of(config::Tag<OptimizerConfig>) {
          "(Jordan and others 2024)."},
         {"adamw_8bit",
          "AdamW whose moments are bytes in blocks with a scale each (Dettmers and others 2022); a quarter of "
-         "the "
-         "memory for them."}}}};
+         "the memory for them."}}}};
 }
 
 // None where the name is none of ours.

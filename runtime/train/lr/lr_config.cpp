@@ -91,8 +91,7 @@ struct AsPhases {
     const std::int64_t decay =
         length_of("decay", form.decay_steps, form.decay_ratio, total_steps, default_decay);
     D9D_REQUIRE(total_steps,
-                "the schedule wsd needs the number of steps of the job; set "
-                "trainer.schedule.total_steps");
+                "the schedule wsd needs the number of steps of the job; set trainer.schedule.total_steps");
     phases.hold_until(*total_steps - decay);
     if (decay > 0) phases.go_on(decay, form.min_ratio, form.curve);
     return phases.end();
