@@ -1,5 +1,6 @@
 #include "runtime/job/own_schedule_check.hpp"
 
+#include "runtime/family/family_model.hpp"
 #include "runtime/nn/size/model_costs.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 

@@ -22,6 +22,7 @@
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/launch/node_address.hpp"
 #include "runtime/live/live_page.hpp"

@@ -4,6 +4,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/data/batch_maths.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/job/rule/context_rules.hpp"
 #include "runtime/rank/feed/context_place.hpp"
 #include "runtime/rank/feed/source_feed.hpp"

@@ -9,6 +9,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/data/source/text/token_recipe.hpp"
+#include "runtime/family/family_model.hpp"
 #include "runtime/job/job_length.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/job/own_schedule_check.hpp"

@@ -4,6 +4,7 @@
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/metric/expert_load.hpp"
+#include "runtime/nn/plan/replicate.hpp"
 #include "runtime/tensor/routed_stage.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
