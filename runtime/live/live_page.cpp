@@ -154,14 +154,6 @@ class LivePage final : public TrackerRun {
   std::optional<HttpServer> server_;  // the last: its threads use what stands above
 };
 
-}  // namespace
-
-std::unique_ptr<TrackerRun> open_live_page(const LivePageOptions& options) {
-  return std::make_unique<LivePage>(options);
-}
-
-namespace {
-
 std::string base64_sha256(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
@@ -173,6 +165,10 @@ std::string base64_sha256(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::unique_ptr<TrackerRun> open_live_page(const LivePageOptions& options) {
+  return std::make_unique<LivePage>(options);
+}
 
 std::string content_policy(std::string_view script) {
   return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; "

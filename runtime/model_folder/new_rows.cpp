@@ -25,6 +25,25 @@ std::int64_t rows_in(const ModelFiles& files, const FamilyModel& model) {
   return shape.empty() ? 0 : shape.front();
 }
 
+class DrawnRows final : public StateMapper {
+ public:
+  DrawnRows(StageParameter parameter, std::uint64_t seed)
+      : StateMapper({{{parameter.name}, {parameter.name}}}), parameter_(std::move(parameter)), seed_(seed) {}
+
+ private:
+  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
+    const auto& [name, tensor] = *inputs.begin();
+    const std::int64_t rows = parameter_.layout.global_shape().at(0);
+    D9D_REQUIRE(tensor.dim() > 0 && tensor.size(0) <= rows,
+                "\"{}\" has {} rows, more than the {} that it is to have", name,
+                tensor.dim() > 0 ? tensor.size(0) : 0, rows);
+    return {{name, at::cat({tensor.to(at::kFloat), drawn_rows_of(parameter_, tensor.size(0), seed_)})}};
+  }
+
+  const StageParameter parameter_;
+  const std::uint64_t seed_;
+};
+
 }  // namespace
 
 std::int64_t new_rows(const FamilyModel& model, const ModelFiles& files) {
@@ -58,29 +77,6 @@ std::string new_rows_text(const FamilyModel& model, const ModelFiles& files, con
           ? "the mean of the others (trainer.model_stage_factory.new_rows)"
           : fmt::format("drawn as the model's initial weights are, from the seed {}", rows.seed));
 }
-
-namespace {
-
-class DrawnRows final : public StateMapper {
- public:
-  DrawnRows(StageParameter parameter, std::uint64_t seed)
-      : StateMapper({{{parameter.name}, {parameter.name}}}), parameter_(std::move(parameter)), seed_(seed) {}
-
- private:
-  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
-    const auto& [name, tensor] = *inputs.begin();
-    const std::int64_t rows = parameter_.layout.global_shape().at(0);
-    D9D_REQUIRE(tensor.dim() > 0 && tensor.size(0) <= rows,
-                "\"{}\" has {} rows, more than the {} that it is to have", name,
-                tensor.dim() > 0 ? tensor.size(0) : 0, rows);
-    return {{name, at::cat({tensor.to(at::kFloat), drawn_rows_of(parameter_, tensor.size(0), seed_)})}};
-  }
-
-  const StageParameter parameter_;
-  const std::uint64_t seed_;
-};
-
-}  // namespace
 
 MapperPtr drawn_rows(const StageParameter& parameter, std::uint64_t seed) {
   return std::make_shared<DrawnRows>(parameter, seed);

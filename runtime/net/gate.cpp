@@ -18,6 +18,9 @@ constexpr std::chrono::milliseconds accept_pause{100};
 // At most this many are accepted at a time, so that known newcomers are served during a flood of new ones.
 constexpr int accepted_at_once = 64;
 
+constexpr std::chrono::seconds complaint_window{10};
+constexpr int complaints_max = 5;
+
 }  // namespace
 
 Gate::Gate(std::shared_ptr<const Tls> tls, GateOptions options)
@@ -192,13 +195,6 @@ Answer Gate::answer_to(const Newcomer& who, Taker* taker) const {
     return {Verdict::no, "it wants to join here, but this is not node 0 of the job"};
   return taker != nullptr ? taker->ask(who.hello()) : Answer{Verdict::later};
 }
-
-namespace {
-
-constexpr std::chrono::seconds complaint_window{10};
-constexpr int complaints_max = 5;
-
-}  // namespace
 
 void Complaints::add(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();

@@ -6,7 +6,6 @@
 #include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "runtime/base/config/codec_containers.hpp"
 #include "runtime/base/config/codec_enum.hpp"

@@ -259,14 +259,6 @@ class SourceFeed final : public MicrobatchFeed, private RolloutNeeds {
   Compose metrics_;                   // empty between two microbatches
 };
 
-}  // namespace
-
-std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options) {
-  return std::make_unique<SourceFeed>(std::move(options));
-}
-
-namespace {
-
 // Whether there is a place in a row where a document goes on from what fills up to tokens, or back.
 bool is_seen(const at::Tensor& is_token, const at::Tensor& starts, bool causal) {
   const auto* const token = is_token.const_data_ptr<bool>();
@@ -281,6 +273,10 @@ bool is_seen(const at::Tensor& is_token, const at::Tensor& starts, bool causal) 
 }
 
 }  // namespace
+
+std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options) {
+  return std::make_unique<SourceFeed>(std::move(options));
+}
 
 at::Tensor starts_without_seen_filling(const TensorMap& batch, bool causal) {
   const auto mask = batch.find("token_mask");
