@@ -3,6 +3,8 @@
 #include <ATen/ops/dot.h>
 #include <ATen/ops/zeros.h>
 
+#include "runtime/comm/communicator.hpp"
+
 namespace d9d {
 
 at::Tensor RouterBalance::no_sums(const at::Tensor& like) const {
