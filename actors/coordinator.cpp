@@ -1,7 +1,5 @@
 #include "actors/coordinator.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "actors/notes/failure_text.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "actors/coordinator.hpp"
 #include "actors/notes/stop_report.hpp"

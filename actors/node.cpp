@@ -1,6 +1,5 @@
 #include "actors/node.hpp"
 
-#include "runtime/base/error.hpp"
 #include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/log.hpp"
 

@@ -8,22 +8,49 @@
 // says Ready ActivationReady GradientReady LeadAction SendTensors ReduceBucket StepComputed MetricsTaken
 //   GradientsHooked StepApplied WriteShard MetricState Sleep Slept Awake TextsGenerated RolloutsWritten StateRestored
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/core/actor.hpp"
 #include "actors/notes/device_tracks.hpp"
 #include "actors/notes/pass.hpp"
-#include "actors/rank_executor_options.hpp"
+#include "actors/notes/trace_window.hpp"
+#include "messages/actor_id.hpp"
 #include "messages/checkpoint.capnp.h"
 #include "messages/cluster.capnp.h"
 #include "messages/metrics.capnp.h"
 #include "messages/pipeline.capnp.h"
 #include "messages/texts.capnp.h"
 #include "messages/train.capnp.h"
+#include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/pipeline/stage/step_observer.hpp"
+#include "runtime/rank/group/comm_tracing.hpp"
+#include "runtime/rank/rank_worker.hpp"
+#include "runtime/task/rank_events.hpp"
+#include "runtime/train/gradient/norm_type.hpp"
 
 namespace d9d {
+
+// What a RankExecutor knows about its job and its rank.
+struct RankExecutorOptions {
+  int rank = 0;
+  int updates = 1;                                                                       // of a step
+  std::function<std::unique_ptr<RankWorker>(BucketObserver&, CommTracing)> make_worker;  // on its thread
+  std::vector<int> rank_of_stage;    // the global rank that holds each stage of this pipeline
+  std::vector<int> remote_ranks;     // those in other processes, reached through a TensorLane
+  std::vector<ActorId> collectives;  // one for each reduce group
+  ActorId checkpoint_writer;
+  NormType norm = NormType::l2;                    // how the shares of the gradient norm are combined
+  std::optional<TraceWindow> traces_kernels = {};  // in which the device's kernels are traced
+  std::shared_ptr<const RankEvents> events = std::make_shared<RankEvents>(0, false);
+  std::shared_ptr<ReopenedCommunicators> communicators = std::make_shared<ReopenedCommunicators>();
+  // Called after the first step, and after the first step that follows a sleep.
+  std::function<void()> a_step_has_ended = [] {};
+  std::vector<int> same_samples = {};  // ranks of this one's data replica, whose Loaders get its rollouts
+  std::vector<int> followers;          // ranks that follow the order of this one (rank_order.hpp)
+};
 
 class RankExecutor final : public Actor, private BucketObserver {
  public:

@@ -6,7 +6,6 @@
 // says Spans TraceWritten ClockProbe ClockReply
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 

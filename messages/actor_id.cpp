@@ -1,50 +1,11 @@
 #include "messages/actor_id.hpp"
 
+#include <boost/describe/enum_to_string.hpp>
+
 namespace d9d {
-namespace {
-
-const char* name_of(Role role) {
-  switch (role) {
-    case Role::none:
-      return "none";
-    case Role::node:
-      return "node";
-    case Role::coordinator:
-      return "coordinator";
-    case Role::event_bus:
-      return "event_bus";
-    case Role::tracker:
-      return "tracker";
-    case Role::trace_collector:
-      return "trace_collector";
-    case Role::checkpoint_writer:
-      return "checkpoint_writer";
-    case Role::loader:
-      return "loader";
-    case Role::trainer:
-      return "trainer";
-    case Role::rank_executor:
-      return "rank_executor";
-    case Role::metric_collector:
-      return "metric_collector";
-    case Role::collective:
-      return "collective";
-    case Role::tensor_lane:
-      return "tensor_lane";
-    case Role::user:
-      return "user";
-    case Role::probe:
-      return "probe";
-    case Role::evaluation_loader:
-      return "evaluation_loader";
-  }
-  return "unknown";
-}
-
-}  // namespace
 
 std::string to_string(ActorId id) {
-  std::string text = name_of(id.role);
+  std::string text = boost::describe::enum_to_string(id.role, "unknown");
   switch (id.role) {
     case Role::collective:
       return text + "/" + std::to_string(id.index / 256) + "." + std::to_string(id.index % 256);

@@ -2,6 +2,8 @@
 // The address of an actor: a role and an index. It is the same on every node; the address
 // book knows the node.
 
+#include <boost/describe/enum.hpp>
+
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -26,6 +28,9 @@ enum class Role : std::uint16_t {
   probe,              // tests
   evaluation_loader,  // index: global rank
 };
+BOOST_DESCRIBE_ENUM(Role, none, node, coordinator, event_bus, tracker, trace_collector, checkpoint_writer,
+                    loader, trainer, rank_executor, metric_collector, collective, tensor_lane, user, probe,
+                    evaluation_loader)
 
 struct ActorId {
   Role role = Role::none;

@@ -4,7 +4,6 @@
 
 #include <capnp/serialize.h>
 
-#include <optional>
 #include <stdexcept>
 #include <string>
 

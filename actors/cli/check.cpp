@@ -220,8 +220,7 @@ std::string tables(const JobSummary& summary, const JobConfig& job, const Look& 
          " microbatches keep at the peak of pp rank 0\n" +
          (summary.ranks.front().checkpoint == 0 ? ""
                                                 : "checkpoint: the copy of parameters and optimizer that is "
-                                                  "held while it is written, by one of the "
-                                                  "replicas\n") +
+                                                  "held while it is written, by one of the replicas\n") +
          not_counted(job, found);
 }
 

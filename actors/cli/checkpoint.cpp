@@ -73,8 +73,7 @@ std::vector<std::string> checkpoints_of(const Disk& disk, const std::string& dir
   const auto name = std::filesystem::path(directory).lexically_normal().filename().string();
   if (paths.empty() && name.starts_with("save-")) return {directory};
   D9D_REQUIRE(!paths.empty(),
-              "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder "
-              "with such",
+              "{} holds no checkpoint that was committed; give a folder save-STEP, or the folder with such",
               directory);
   return paths;
 }

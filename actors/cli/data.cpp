@@ -90,8 +90,7 @@ int inspect(const Arguments& arguments, Console& console) {
   const std::string prefix = prefix_of(arguments.positional()[1]);
   D9D_REQUIRE(std::filesystem::exists(prefix + ".bin"),
               "{} is no .parquet or .arrow file, and there is no {}.bin with an .idx beside it; of text, "
-              "JSONL and .npy "
-              "files `d9d-node data peek JOB.yaml` shows the samples",
+              "JSONL and .npy files `d9d-node data peek JOB.yaml` shows the samples",
               arguments.positional()[1], prefix);
   const MegatronCorpus corpus(prefix);
   const std::vector<std::uint64_t> lengths = lengths_of(corpus);
@@ -145,8 +144,7 @@ Command data_command() {
           "         data.cache, unless it has them; run and check then map them. Hosts may share the folder\n"
           "peek     the first samples of the job's data: ids, how many have a label, and their text\n"
           "inspect  what PREFIX.bin and PREFIX.idx hold (those of prepare, or of Megatron's tools), a "
-          ".parquet or "
-          ".arrow\n"
+          ".parquet or .arrow\n"
           "         file, or a folder of them, such as `datasets` saves\n"
           "tokenize what a tokenizer.json, a .model of SentencePiece or a model's folder makes of a text\n",
       .examples = {"data prepare job.yaml --set data.cache=/shared/tokens",

@@ -73,9 +73,8 @@ std::string man_page_of(const CommandLine& program) {
                        "the folder for CMAKE_PREFIX_PATH of a project with plugins; without a command"});
   return text + fmt::format(
                     ".SH EXIT STATUS\n0 done, 2 the input is at fault, 1 anything else.\n"
-                    ".SH ENVIRONMENT\n.TP\n.B D9D_TORCH\nthe LibTorch to use: a venv, torch\\(aqs folder "
-                    "in one, or an "
-                    "unpacked archive. {0} \\-\\-version says which one it took.\n",
+                    ".SH ENVIRONMENT\n.TP\n.B D9D_TORCH\nthe LibTorch to use: a venv, torch\\(aqs folder in "
+                    "one, or an unpacked archive. {0} \\-\\-version says which one it took.\n",
                     name);
 }
 

@@ -143,12 +143,10 @@ Command run_command(const std::string& build, const std::vector<std::string>& wo
                  Console& console) { return run(arguments, console, build, words, tensor_bytes_max); },
       .details =
           "Without --join and --listen the environment counts: NODE_RANK, NNODES, MASTER_ADDR and "
-          "MASTER_PORT, "
-          "else what srun, mpirun or torchrun say. Without ranks given every process takes an equal share. A "
-          "job that has a committed checkpoint goes on from it, unless --fresh is given. With node.processes "
-          "the "
-          "command starts several processes of this host, which share its ranks, and ends when all have "
-          "ended.\n",
+          "MASTER_PORT, else what srun, mpirun or torchrun say. Without ranks given every process takes an "
+          "equal share. A job that has a committed checkpoint goes on from it, unless --fresh is given. With "
+          "node.processes the command starts several processes of this host, which share its ranks, and ends "
+          "when all have ended.\n",
       .examples = {"run job.yaml --set trainer.schedule.total_steps=100",
                    "run job.yaml --listen 10.0.0.1:29500", "run job.yaml --join 10.0.0.1:29500"}};
 }

@@ -6,7 +6,6 @@
 #include "actors/cli/commands.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/job/section/own_schedule_config.hpp"
 #include "runtime/job/section/pipeline_schedule_config.hpp"
 #include "runtime/pipeline/simulated/schedule_command.hpp"
 #include "runtime/plugin/plugin_library.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "actors/core/failure_kind.hpp"
-#include "runtime/base/error.hpp"
 
 namespace d9d {
 

@@ -3,7 +3,6 @@
 // another process is reached through its node, which passes the frame on. One per process, a
 // member of the world. Thread-safe.
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <shared_mutex>

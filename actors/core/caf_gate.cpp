@@ -13,7 +13,6 @@
 #include "actors/core/tsan_order.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/host_port.hpp"
-#include "runtime/net/complaints.hpp"
 #include "runtime/net/dial.hpp"
 
 namespace d9d {

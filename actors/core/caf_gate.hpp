@@ -6,8 +6,6 @@
 #include <caf/expected.hpp>
 #include <caf/io/middleman_actor.hpp>
 
-#include <chrono>
-#include <memory>
 #include <string>
 
 #include "actors/core/connections.hpp"

@@ -8,7 +8,6 @@
 
 #include "actors/core/actor.hpp"
 #include "messages/event.capnp.h"
-#include "runtime/base/error.hpp"
 
 namespace d9d {
 

@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 #include "messages/decode.hpp"
 

@@ -5,15 +5,38 @@
 // accept_arrival() accepts only Join.
 
 #include <caf/io/basp/header.hpp>
+#include <caf/node_id.hpp>
 
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "actors/core/arrival.hpp"
+#include "actors/core/connections.hpp"
 
 namespace d9d {
+
+// The connection whose bytes a thread is turning into messages. CAF's loop sets it before it reads, and
+// each message notes it while it is decoded.
+struct Arrival {
+  const Connection& connection;
+  caf::node_id peer;  // the process at its other end
+};
+
+// Sets the arrival of this thread while the object lives.
+class Arriving {
+ public:
+  explicit Arriving(const Arrival& arrival) { slot() = &arrival; }
+  ~Arriving() { slot() = nullptr; }
+  Arriving(const Arriving&) = delete;
+  Arriving& operator=(const Arriving&) = delete;
+
+  // The arrival of this thread; null: it reads from no connection.
+  static const Arrival* now() { return slot(); }
+
+ private:
+  static const Arrival*& slot();
+};
 
 struct Packet;
 

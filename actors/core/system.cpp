@@ -5,13 +5,11 @@
 
 #include <fmt/format.h>
 
-#include <future>
 #include <thread>
 
 #include "actors/core/caf_host.hpp"
 #include "actors/core/failure_kind.hpp"
 #include "actors/core/tsan_order.hpp"
-#include "runtime/base/error.hpp"
 
 namespace d9d {
 namespace {

@@ -2,7 +2,6 @@
 // The actor system of one process: threads, the network, and its end.
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -8,8 +8,6 @@
 //   BOOST_DESCRIBE_STRUCT(Guard, (), (limit))
 //   add_actor<Guard>(registry, "guard");       // in d9d_register_actors
 
-#include <nlohmann/json.hpp>
-
 #include "actors/job/actor_registry.hpp"
 #include "actors/step_actor.hpp"
 #include "runtime/plugin/own_piece.hpp"

@@ -1,7 +1,6 @@
 #include "actors/loop/step_loop.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "actors/notes/reduce_operation.hpp"
 #include "messages/lists.hpp"

@@ -94,9 +94,8 @@ void StepLoop::require_commit_of(std::uint64_t step) const {
   throw Error(
       ErrorKind::environment,
       fmt::format(
-          "the checkpoint of step {} was not committed within {} s "
-          "(trainer.timeout.checkpoint_timeout): {} is still being written. Raise the deadline if the "
-          "disk is really that slow",
+          "the checkpoint of step {} was not committed within {} s (trainer.timeout.checkpoint_timeout): {} "
+          "is still being written. Raise the deadline if the disk is really that slow",
           step, std::chrono::duration_cast<std::chrono::seconds>(options_.checkpoint_timeout).count(),
           options_.temporary_checkpoint_dir(step)));
 }

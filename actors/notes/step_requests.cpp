@@ -34,9 +34,8 @@ void StepRequests::roll_back(std::uint64_t step) {
   if (roll_backs_ >= limits_.count_max) {
     throw Error(
         ErrorKind::environment,
-        fmt::format("an actor asks for the state of before step {}, and the job has gone back {} "
-                    "already (trainer.checkpointing.roll_backs_max): lower the learning rate, or look "
-                    "at the data",
+        fmt::format("an actor asks for the state of before step {}, and the job has gone back {} already "
+                    "(trainer.checkpointing.roll_backs_max): lower the learning rate, or look at the data",
                     step, counted(roll_backs_, "time")));
   }
   wanted_ = std::min(*newest, wanted_.value_or(*newest));

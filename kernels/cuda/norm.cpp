@@ -69,35 +69,23 @@ kernels::NormGradients gradients_of(const at::Tensor& dy, const at::Tensor& x, c
   return result;
 }
 
-kernels::Normed norm_of(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,
-                        double offset) {
-  return normed(x, residual, weight, eps, offset, /*centers=*/false);
-}
-
-kernels::NormGradients norm_backward(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
-                                     double offset, const at::Tensor& inverse, const at::Tensor& extra,
-                                     bool with_dweight) {
-  return gradients_of(dy, x, weight, offset, inverse, extra, with_dweight, /*centers=*/false);
-}
-
-kernels::Normed layer_norm_of(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight,
-                              double eps) {
-  return normed(x, residual, weight, eps, 0, /*centers=*/true);
-}
-
-kernels::NormGradients layer_norm_backward(const at::Tensor& dy, const at::Tensor& x,
-                                           const at::Tensor& weight, const at::Tensor& inverse,
-                                           const at::Tensor& extra, bool with_dweight) {
-  return gradients_of(dy, x, weight, 0, inverse, extra, with_dweight, /*centers=*/true);
-}
-
 }  // namespace
 
 void add_norm(kernels::OpTable& table) {
-  table.rms_norm = norm_of;
-  table.rms_norm_backward = norm_backward;
-  table.layer_norm = layer_norm_of;
-  table.layer_norm_backward = layer_norm_backward;
+  using at::Tensor;
+  table.rms_norm = [](const Tensor& x, const Tensor& residual, const Tensor& weight, double eps,
+                      double offset) { return normed(x, residual, weight, eps, offset, /*centers=*/false); };
+  table.rms_norm_backward = [](const Tensor& dy, const Tensor& x, const Tensor& weight, double offset,
+                               const Tensor& inverse, const Tensor& extra, bool with_dweight) {
+    return gradients_of(dy, x, weight, offset, inverse, extra, with_dweight, /*centers=*/false);
+  };
+  table.layer_norm = [](const Tensor& x, const Tensor& residual, const Tensor& weight, double eps) {
+    return normed(x, residual, weight, eps, 0, /*centers=*/true);
+  };
+  table.layer_norm_backward = [](const Tensor& dy, const Tensor& x, const Tensor& weight,
+                                 const Tensor& inverse, const Tensor& extra, bool with_dweight) {
+    return gradients_of(dy, x, weight, 0, inverse, extra, with_dweight, /*centers=*/true);
+  };
 }
 
 }  // namespace d9d::cuda

@@ -1,7 +1,6 @@
 #pragma once
 // Which arguments ops write to. They only read all others, so two streams may share these.
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

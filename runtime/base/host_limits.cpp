@@ -90,8 +90,7 @@ std::string out_of_memory_report(std::string_view text) {
   }
   return fmt::format(
       "{}; {}. Lower trainer.batching.microbatch_size (generate: --batch), take shorter samples or a smaller "
-      "model, "
-      "or more ranks on more hosts",
+      "model, or more ranks on more hosts",
       wanted, memory_situation());
 }
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "runtime/base/tick_step.hpp"
 
 #include <cmath>
-#include <initializer_list>
 
 namespace d9d {
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "runtime/base/error.hpp"
-#include "runtime/comm/shard_map.hpp"
+#include "runtime/comm/communicator.hpp"
 
 namespace d9d::comm {
 namespace {

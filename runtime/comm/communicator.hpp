@@ -15,11 +15,45 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/pending.hpp"
 #include "runtime/comm/reduce_op.hpp"
-#include "runtime/comm/shard_map.hpp"
 
 namespace d9d {
+
+// How a flat tensor is divided into shards, one per rank of a group. A piece maps a range of the
+// whole to a range of one rank's shard. Shards may differ in length and may be empty. Elements of
+// the whole that are in no piece stay unchanged. Pure integers; the map must be the same on every
+// rank of the group.
+struct ShardPiece {
+  int rank = 0;  // in the group
+  std::int64_t in_whole = 0;
+  std::int64_t in_shard = 0;
+  std::int64_t count = 0;
+};
+
+struct ShardMap {
+  std::int64_t whole_size = 0;
+  std::vector<std::int64_t> shard_sizes;  // by rank
+  std::vector<ShardPiece> pieces;         // without empty ones
+};
+
+class Communicator;
+
+// The result of a collective. On a device it may not be there before wait(); on the CPU it is,
+// and wait() does nothing.
+class [[nodiscard]] Pending {
+ public:
+  // `late`: the communicator to wait for, which must be alive when wait() is called. Null: the
+  // result is in place.
+  explicit Pending(Communicator* late) : late_(late) {}
+  // Orders all work queued on the current stream from now on behind the result. The host does not wait.
+  void wait() const {
+    if (late_ != nullptr) wait_for(*late_);
+  }
+
+ private:
+  static void wait_for(Communicator& late);
+  Communicator* late_;
+};
 
 class Communicator {
  public:

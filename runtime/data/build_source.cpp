@@ -1,7 +1,5 @@
 #include "runtime/data/build_source.hpp"
 
-#include <limits>
-
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"

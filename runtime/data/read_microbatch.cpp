@@ -5,7 +5,6 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "runtime/base/error.hpp"
 

@@ -81,8 +81,7 @@ void RolloutReader::load_pending(std::size_t index, const std::vector<nlohmann::
   const auto own = static_cast<std::size_t>(samples_ * options_.texts_per_sample);
   D9D_REQUIRE(all.size() == own * static_cast<std::size_t>(place_.replicas),
               "the checkpoint has {} for a step that needs {}; go on with the batch and the texts of a "
-              "sample that the "
-              "run had, or start with --fresh",
+              "sample that the run had, or start with --fresh",
               counted(all.size(), "rollout"), own * static_cast<std::size_t>(place_.replicas));
   const std::uint64_t first = states.front().at("pending")[index].at("first").get<std::uint64_t>();
   const auto begin = std::make_move_iterator(all.begin() + place_.replica * static_cast<std::ptrdiff_t>(own));
@@ -151,8 +150,7 @@ std::string RolloutReader::state() const {
     tokens += tokens_of(step.texts);
     D9D_REQUIRE(tokens <= waiting_tokens_max,
                 "the rollouts that wait for later steps have more than {} tokens, which a checkpoint's state "
-                "does not "
-                "hold; set the lag to 0, or give each data replica fewer texts in a step",
+                "does not hold; set the lag to 0, or give each data replica fewer texts in a step",
                 waiting_tokens_max);
     nlohmann::json texts = nlohmann::json::array();
     for (const Rollout& text : step.texts) texts.push_back(to_json(text));

@@ -10,7 +10,6 @@
 // same on every mesh, as far as the sums of the logits are, and after a resume.
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "runtime/data/sample_stream.hpp"

@@ -2,7 +2,6 @@
 // Reads a stream for the steps of one rank. It reads one step ahead, so that it knows the last step: ranks
 // whose streams end later have to end with it.
 
-#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>

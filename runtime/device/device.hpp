@@ -8,12 +8,12 @@
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/device/event.hpp"
-#include "runtime/device/kernel_run.hpp"
 #include "runtime/device/memory_pools.hpp"
 #include "runtime/device/stream_role.hpp"
 
@@ -22,6 +22,13 @@ class Tensor;
 }
 
 namespace d9d {
+
+// One kernel or copy that a device ran, for a trace.
+struct KernelRun {
+  std::string name;  // "aten::mul", "d9d::cuda::rms_norm<float>"
+  StreamRole stream = StreamRole::compute;
+  std::int64_t begin_ns = 0, end_ns = 0;  // of SystemClock
+};
 
 class Device {
  public:

@@ -56,8 +56,7 @@ const char* remedy_for(MemoryPool pool) {
   switch (pool) {
     case MemoryPool::state:
       return "Shard parameters over more ranks (mesh.data_parallel_shard, tensor_parallel, "
-             "pipeline_parallel), or "
-             "choose an optimizer with less state";
+             "pipeline_parallel), or choose an optimizer with less state";
     case MemoryPool::communication:
       return "Let less be gathered at a time (parallelism.fully_shard.reshard_after_forward: always, reduce: "
              "microbatch), or take more ranks";
@@ -65,8 +64,7 @@ const char* remedy_for(MemoryPool pool) {
       break;
   }
   return "Lower batching.microbatch_size (--batch of generate) or the samples' length, where something "
-         "trains set "
-         "model_provider.enable_checkpointing or offload_layers, or take more ranks";
+         "trains set model_provider.enable_checkpointing or offload_layers, or take more ranks";
 }
 
 }  // namespace

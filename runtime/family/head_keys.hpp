@@ -17,9 +17,6 @@ BOOST_DESCRIBE_ENUM(ProblemType, single_label_classification, multi_label_classi
 BOOST_DESCRIBE_STRUCT(ClassificationHead, (), (num_labels, dropout, problem_type))
 BOOST_DESCRIBE_STRUCT(EmbeddingHead, (), (embedding_dim, normalize))
 
-constexpr auto keys_of(config::Tag<CausalLmHead>) {
-  return std::array<config::Key, 0>{};
-}
 constexpr auto keys_of(config::Tag<ClassificationHead>) {
   using namespace config;
   return std::array{
@@ -27,8 +24,7 @@ constexpr auto keys_of(config::Tag<ClassificationHead>) {
       Key{"dropout", "", "share of the head's inputs that training sets to zero", optional, below_one()},
       Key{"problem_type", "",
           "what the scores learn, as in transformers; null: one label is a regression (the mean squared "
-          "error of a "
-          "number), several are classes of which a text has one"}};
+          "error of a number), several are classes of which a text has one"}};
 }
 constexpr auto keys_of(config::Tag<EmbeddingHead>) {
   using namespace config;

@@ -36,8 +36,7 @@ std::int64_t position_limit(const FamilyModel& config) {
 void require_positions(const FamilyModel& config, std::int64_t length, const char* what, const char* remedy) {
   const std::int64_t limit = position_limit(config);
   D9D_REQUIRE(length <= limit,
-              "{} has {}, but the model has positions for {} (max_position_embeddings and RoPE "
-              "scaling); {}",
+              "{} has {}, but the model has positions for {} (max_position_embeddings and RoPE scaling); {}",
               what, counted(length, "token"), limit, remedy);
 }
 

@@ -3,11 +3,11 @@
 // export, output_dir, node, debug. Relative paths are relative to the working directory, as in the original.
 
 #include <boost/describe/class.hpp>
+#include <boost/describe/enum.hpp>
 
 #include <array>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
@@ -15,7 +15,6 @@
 #include "runtime/data/config/data_config.hpp"
 #include "runtime/job/section/debug_config.hpp"
 #include "runtime/job/section/evaluation_config.hpp"
-#include "runtime/job/section/export_choice.hpp"
 #include "runtime/job/section/inference_config.hpp"
 #include "runtime/job/section/mesh_config.hpp"
 #include "runtime/job/section/model_config.hpp"
@@ -27,6 +26,15 @@
 #include "runtime/train/lr/lr_config.hpp"
 
 namespace d9d {
+
+enum class ExportChoice { last, best };
+BOOST_DESCRIBE_ENUM(ExportChoice, last, best)
+
+constexpr config::Key export_choice_key{
+    "export", "",
+    "which checkpoint export_to and export_adapter_to are made of; best: of those that are there, that "
+    "with the best evaluation, by evaluation.metric (needs `evaluation`, and its keep_best where checkpoints "
+    "are removed)"};
 
 struct JobConfig {
   DeviceMeshParameters mesh;

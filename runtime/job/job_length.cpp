@@ -61,8 +61,7 @@ std::string told_count(const JobPosition& at, std::uint64_t end, std::uint64_t b
   D9D_REQUIRE(
       !std::holds_alternative<MixtureDataConfig>(job.data),
       "trainer.schedule.total_steps = {}, but the mixture gives {}: a step takes {} samples, and after {} "
-      "one "
-      "of data.parts has read all its epochs. Set total_steps to {}, or give that part more epochs (or "
+      "one of data.parts has read all its epochs. Set total_steps to {}, or give that part more epochs (or "
       "as_needed)",
       wanted, counted(given, "step"), batch, samples, given);
   const auto epochs = static_cast<std::uint64_t>(*epochs_of(job.data).count);

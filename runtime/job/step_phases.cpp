@@ -85,8 +85,7 @@ void require_phases(const JobConfig& job, const StepPhases& phases) {
         phases.num_training(update) * (microbatches_per_step(job) / phases.num_batches());
     D9D_REQUIRE(serves(job.trainer.pipelining.schedule, job.mesh.pipeline_parallel, trained),
                 "trainer.pipelining.schedule: dual_pipe_v needs at least 2 x pipeline_parallel ({}) "
-                "microbatches, the "
-                "task's step trains {}{}; raise global_batch_size or lower microbatch_size",
+                "microbatches, the task's step trains {}{}; raise global_batch_size or lower microbatch_size",
                 job.mesh.pipeline_parallel, trained,
                 phases.num_updates() == 1 ? "" : fmt::format(" in its update {}", update));
   }

@@ -11,7 +11,6 @@
 // microbatches of its training phases, and the step's loss the same over all training phases; a factor of one phase's
 // loss belongs into the loss that the task returns. No torch.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -56,8 +56,7 @@ DevicePlaces device_places(const JobConfig& job, int ranks_here, int devices_her
   if (!chosen && (node.device != DeviceKind::cuda || shared || is_dynamic(job) || is_alone)) return places;
   D9D_REQUIRE(!chosen || node.collectives != CollectivesKind::nccl || !shared,
               "node.device: {} and node.collectives: nccl, and {} ranks share {}: NCCL takes one rank for "
-              "each device; set "
-              "node.collectives: local, or let mesh have {}",
+              "each device; set node.collectives: local, or let mesh have {}",
               node.device == DeviceKind::cuda ? "cuda" : "delayed", ranks_here,
               places.devices == 1 ? "a device" : fmt::format("{} devices", places.devices),
               places.devices == 1 ? "one rank" : fmt::format("{} ranks", places.devices));

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <utility>
-
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/host_port.hpp"
 #include "runtime/base/host/network.hpp"
@@ -124,8 +122,7 @@ std::string host_to_listen(const Given<std::string>& host, const LaunchPlace& pl
     notes.push_back(fmt::format(
         "{}, which is this host alone to others, and nothing protects the connections: node 0 listens for "
         "processes of this host only. For those of other hosts give node.tls {{ca, certificate, key}}, or "
-        "set "
-        "node.insecure: true on a network you trust",
+        "set node.insecure: true on a network you trust",
         host.variable == "MASTER_ADDR" ? "MASTER_ADDR is " + host.value
                                        : told(*place.index) + ", and MASTER_ADDR is not set"));
   }

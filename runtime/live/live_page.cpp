@@ -1,5 +1,6 @@
 #include "runtime/live/live_page.hpp"
 
+#include <openssl/evp.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/base/error.hpp"
 #include "runtime/base/host/network.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/base/version.hpp"
-#include "runtime/live/content_policy.hpp"
 #include "runtime/live/http_server.hpp"
 #include "runtime/live/prometheus.hpp"
 #include "runtime/report/page.hpp"
@@ -80,8 +81,7 @@ class LivePage final : public TrackerRun {
     } else {
       log::warn(
           "node.insecure: nothing protects the page at {}; whoever reaches it may read all of the job but "
-          "section "
-          "`node`, and send a POST with the job's token{}",
+          "section `node`, and send a POST with the job's token{}",
           place, options_.token.empty() ? ", which this job has not" : "");
     }
   }
@@ -154,10 +154,26 @@ class LivePage final : public TrackerRun {
   std::optional<HttpServer> server_;  // the last: its threads use what stands above
 };
 
+std::string base64_sha256(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const int made = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  D9D_CHECK(made == 1, "OpenSSL makes no SHA-256 of {} bytes", bytes.size());
+  std::array<unsigned char, 2 * EVP_MAX_MD_SIZE> text{};
+  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(size));
+  return {text.begin(), text.begin() + length};
+}
+
 }  // namespace
 
 std::unique_ptr<TrackerRun> open_live_page(const LivePageOptions& options) {
   return std::make_unique<LivePage>(options);
+}
+
+std::string content_policy(std::string_view script) {
+  return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; "
+         "frame-ancestors 'none'; script-src 'sha256-" +
+         base64_sha256(script) + "'";
 }
 
 }  // namespace d9d::live

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/clock.hpp"
 #include "runtime/base/host/host_port.hpp"
@@ -15,6 +16,12 @@
 struct ssl_ctx_st;
 
 namespace d9d::live {
+
+// The rules for a browser that shows our page (Content Security Policy, level 3): show it alone,
+// with its own style and pictures and this one script, and send its forms back to this address.
+// `script` is the exact text between the tags. No other script runs, whatever texts a run
+// puts into the page.
+std::string content_policy(std::string_view script);
 
 struct LivePageOptions {
   HostPort address;  // port 0: the system chooses

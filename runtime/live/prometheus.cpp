@@ -64,4 +64,14 @@ std::string prometheus_text(const std::string& run, const Values& values, bool i
   return text;
 }
 
+void LiveValues::put(const std::string& name, Value value) {
+  const std::lock_guard lock(mutex_);
+  values_[name] = value;
+}
+
+Values LiveValues::all() const {
+  const std::lock_guard lock(mutex_);
+  return values_;
+}
+
 }  // namespace d9d::live

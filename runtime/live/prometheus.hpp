@@ -1,11 +1,29 @@
 #pragma once
-// Numbers in the text format that Prometheus reads (its documentation: "Exposition formats", version 0.0.4).
+// The newest numbers of a run, and they in the text format that Prometheus reads (its documentation: "Exposition formats", version 0.0.4).
 
+#include <cstdint>
+#include <map>
+#include <mutex>
 #include <string>
 
-#include "runtime/live/live_values.hpp"
-
 namespace d9d::live {
+
+struct Value {
+  double value = 0;
+  std::int64_t step = 0;
+};
+using Values = std::map<std::string, Value>;  // by the tracker's name: "loss", "metrics/accuracy"
+
+// Keeps the newest value of each number of a run. One thread writes, others read.
+class LiveValues {
+ public:
+  void put(const std::string& name, Value value);
+  Values all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  Values values_;
+};
 
 inline constexpr const char* prometheus_type = "text/plain; version=0.0.4";
 

@@ -1,8 +1,6 @@
 #pragma once
 // The seven degrees of parallelism of a job (config section `mesh`). Pure integers.
 
-#include <string>
-
 namespace d9d {
 
 // Every degree is at least 1. The product of all but `expert_parallel` is the number of ranks. Experts are

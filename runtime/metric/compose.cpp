@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/metric/state_json.hpp"

@@ -5,7 +5,6 @@
 // Tasks of plugins may bring other metrics: the framework needs the five functions below, and the
 // task that declares a metric calls whatever update() it has.
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/family.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 

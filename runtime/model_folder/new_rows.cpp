@@ -1,14 +1,16 @@
+#include <ATen/ops/cat.h>
+
 #include "runtime/model_folder/new_rows.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/folder/folder_names.hpp"
-#include "runtime/model_folder/drawn_rows.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/mean_rows.hpp"
-#include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
 namespace {
@@ -22,6 +24,25 @@ std::int64_t rows_in(const ModelFiles& files, const FamilyModel& model) {
   const Shape& shape = files.spec(folder.in_folder(embedding_table)).shape;
   return shape.empty() ? 0 : shape.front();
 }
+
+class DrawnRows final : public StateMapper {
+ public:
+  DrawnRows(StageParameter parameter, std::uint64_t seed)
+      : StateMapper({{{parameter.name}, {parameter.name}}}), parameter_(std::move(parameter)), seed_(seed) {}
+
+ private:
+  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
+    const auto& [name, tensor] = *inputs.begin();
+    const std::int64_t rows = parameter_.layout.global_shape().at(0);
+    D9D_REQUIRE(tensor.dim() > 0 && tensor.size(0) <= rows,
+                "\"{}\" has {} rows, more than the {} that it is to have", name,
+                tensor.dim() > 0 ? tensor.size(0) : 0, rows);
+    return {{name, at::cat({tensor.to(at::kFloat), drawn_rows_of(parameter_, tensor.size(0), seed_)})}};
+  }
+
+  const StageParameter parameter_;
+  const std::uint64_t seed_;
+};
 
 }  // namespace
 
@@ -55,6 +76,10 @@ std::string new_rows_text(const FamilyModel& model, const ModelFiles& files, con
       rows.values == NewRowValues::mean
           ? "the mean of the others (trainer.model_stage_factory.new_rows)"
           : fmt::format("drawn as the model's initial weights are, from the seed {}", rows.seed));
+}
+
+MapperPtr drawn_rows(const StageParameter& parameter, std::uint64_t seed) {
+  return std::make_shared<DrawnRows>(parameter, seed);
 }
 
 }  // namespace d9d

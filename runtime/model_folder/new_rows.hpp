@@ -1,15 +1,20 @@
 #pragma once
 // New tokens for a model of a folder: the job names a larger vocabulary than the folder has.
 
-#include <memory>
+#include <cstdint>
 #include <string>
 
 #include "runtime/family/family_model.hpp"
 #include "runtime/model_folder/new_row_values.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"
+#include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
+
+// A tensor [rows, ...] of fewer rows than `parameter` gets more at its end, those that it would begin with
+// if all of it were drawn by this seed; fp32, so that they are rounded once. Input error for one that has more.
+MapperPtr drawn_rows(const StageParameter& parameter, std::uint64_t seed);
 
 // What the job wants in them. Drawn rows are a function of seed, table and place: the same on each mesh.
 struct NewRows {

@@ -1,6 +1,5 @@
 #include "runtime/net/address.hpp"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

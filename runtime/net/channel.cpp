@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include "runtime/net/tls_channel.hpp"

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 
 namespace d9d::net {
 namespace {
@@ -16,6 +17,9 @@ namespace {
 constexpr std::chrono::milliseconds accept_pause{100};
 // At most this many are accepted at a time, so that known newcomers are served during a flood of new ones.
 constexpr int accepted_at_once = 64;
+
+constexpr std::chrono::seconds complaint_window{10};
+constexpr int complaints_max = 5;
 
 }  // namespace
 
@@ -190,6 +194,20 @@ Answer Gate::answer_to(const Newcomer& who, Taker* taker) const {
   if (who.hello().purpose == Purpose::joining && !options_.takes_joins)
     return {Verdict::no, "it wants to join here, but this is not node 0 of the job"};
   return taker != nullptr ? taker->ask(who.hello()) : Answer{Verdict::later};
+}
+
+void Complaints::add(const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - since_ > complaint_window) {
+    if (counted_ > 0) log::warn("{} further connections were refused or closed, but not logged", counted_);
+    since_ = now;
+    written_ = counted_ = 0;
+  }
+  if (written_ < complaints_max) {
+    ++written_;
+    return log::warn("{}", text);
+  }
+  if (counted_++ == 0) log::warn("further refused connections are counted, but not logged one by one");
 }
 
 }  // namespace d9d::net

@@ -5,16 +5,27 @@
 // free descriptors it accepts nothing for a moment. It has a thread of its own.
 
 #include <array>
+#include <chrono>
 #include <list>
 #include <map>
 #include <mutex>
+#include <string>
 #include <thread>
 
-#include "runtime/net/complaints.hpp"
 #include "runtime/net/newcomer.hpp"
 #include "runtime/net/secrets.hpp"
 
 namespace d9d::net {
+
+class Complaints {
+ public:
+  void add(const std::string& text);
+
+ private:
+  std::chrono::steady_clock::time_point since_{};
+  int written_ = 0;
+  int counted_ = 0;
+};
 
 // The receiver of connections of one purpose. Called on the gate's thread, never after remove_taker() has
 // returned. Must not wait and must not call the gate.

@@ -5,8 +5,6 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
-#include <algorithm>
-
 #include "runtime/base/error.hpp"
 #include "runtime/net/fail.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <algorithm>
+#include <set>
 
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"

@@ -2,7 +2,6 @@
 // The keys of adapter_config.json that this project computes, and those that do not change the result of a
 // saved adapter. All others are refused by name. The keys are those of LoraConfig of peft 0.21.
 
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 

@@ -1,7 +1,6 @@
 #include "runtime/peft/linear_method.hpp"
 
 #include <set>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/nn/shard/placing.hpp"
@@ -123,8 +122,7 @@ void require_merged_form(StageModule& stage) {
   for (const StageParameter& parameter : stage.parameters()) {
     D9D_REQUIRE(!parameter.of_adapter || merging.contains(parameter.name),
                 "the adapter method of {} has no merged form: the parameter is of no linear's branch; leave "
-                "export_to "
-                "out, checkpoints keep the adapters",
+                "export_to out, checkpoints keep the adapters",
                 parameter.name);
   }
 }

@@ -12,6 +12,7 @@
 #include "runtime/nn/block/dropout.hpp"
 #include "runtime/nn/shard/placing.hpp"
 #include "runtime/peft/each_linear.hpp"
+#include "runtime/peft/linear_method.hpp"
 
 namespace d9d {
 namespace {
@@ -27,14 +28,13 @@ void follow_weight(const StageParameter& weight, StageParameter& factor, std::si
 // Cuts m of DoRA like the weight's rows. Refuses weights whose rows themselves are cut:
 // no rank could compute a length.
 void follow_magnitudes(const StageParameter& weight, StageParameter& magnitudes) {
-  for (const LayoutAxis& axis : weight.layout.axes()) {
+  for (const LayoutAxis& axis : weight.layout.axes())
     D9D_REQUIRE(
         axis.placement.shard_dim != 1,
         "{} has an adapter with use_dora, which needs whole rows, but they are cut over {} ranks ({}); "
         "use tensor_parallel 1, or leave such modules (o_proj, down_proj) out of module_name_pattern",
         weight.name, axis.size, axis.name);
-    place(magnitudes, axis);
-  }
+  follow_rows(weight, magnitudes);
 }
 
 struct Magnitudes : torch::nn::Module {

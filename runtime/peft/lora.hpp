@@ -8,8 +8,6 @@
 //   y = (m / |W + s B A|) (W x + s B A dropout(x)),   m [out], <module>.lora_magnitude_vector.weight.
 // |..| is the length of each row and counts as a constant for gradients (section 4.3). m starts as |W|.
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 #include <optional>
 #include <string>

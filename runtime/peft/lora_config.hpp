@@ -32,8 +32,7 @@ BOOST_DESCRIBE_STRUCT(LoraConfig, (), (module_name_pattern, params, from))
 // The key that all methods have.
 inline constexpr config::Key module_name_pattern_key{
     "module_name_pattern", "",
-    "regular expression (ECMAScript) that matches the whole path of a module, e.g. "
-    "`.*\\.self_attn\\..*`",
+    "regular expression (ECMAScript) that matches the whole path of a module, e.g. `.*\\.self_attn\\..*`",
     config::required};
 
 constexpr auto keys_of(config::Tag<LoraParameters>) {

@@ -29,20 +29,6 @@ std::vector<MethodAt> methods_of(const PeftConfig& config) {
 
 namespace d9d::config {
 
-constexpr std::string_view kind_key = "kind";
-
-bool Codec<OwnPeftConfig>::read(OwnPeftConfig& out, const Node& node, const Path& path, Problems& problems) {
-  return Codec<Named>::read(out, node, path, problems, kind_key);
-}
-
-Json Codec<OwnPeftConfig>::write(const OwnPeftConfig& value) {
-  return Codec<Named>::write(value, kind_key);
-}
-
-void Codec<OwnPeftConfig>::tables(Reference& reference, const std::string& path, const OwnPeftConfig& value) {
-  Codec<Named>::tables(reference, path, value, kind_key);
-}
-
 bool Codec<PeftMethods>::read(PeftMethods& out, const Node& node, const Path& path, Problems& problems) {
   return Codec<std::vector<PeftConfig>>::read(out.all, node, path, problems);
 }

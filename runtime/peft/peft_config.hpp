@@ -24,7 +24,9 @@ struct FreezeConfig {
 };
 
 // A method of a plugin (own_methods.hpp), whose keys it knows.
-struct OwnPeftConfig : config::Named {};
+struct OwnPeftConfig : config::Named {
+  static constexpr const char *name_under = "kind", *called = "section of its owner";
+};
 
 struct StackConfig;
 using PeftConfig = std::variant<LoraConfig, FullTuneConfig, FreezeConfig, StackConfig, OwnPeftConfig>;
@@ -74,14 +76,6 @@ std::vector<MethodAt> methods_of(const PeftConfig& config);
 }  // namespace d9d
 
 namespace d9d::config {
-
-template <>
-struct Codec<OwnPeftConfig> {
-  static std::string type() { return "section of its owner"; }
-  static bool read(OwnPeftConfig& out, const Node& node, const Path& path, Problems& problems);
-  static Json write(const OwnPeftConfig& value);
-  static void tables(Reference& reference, const std::string& path, const OwnPeftConfig& value);
-};
 
 template <>
 struct Codec<PeftMethods> {

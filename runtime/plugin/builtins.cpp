@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/build_source.hpp"
 #include "runtime/data/source/masked_source.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/family_model.hpp"

@@ -4,7 +4,6 @@
 
 #include "runtime/data/padding.hpp"
 #include "runtime/data/read_microbatch.hpp"
-#include "runtime/data/source/rollout_source.hpp"
 #include "runtime/data/source/stream_source.hpp"
 #include "runtime/data/token_pooling.hpp"
 #include "runtime/plugin/own_piece.hpp"

@@ -17,8 +17,6 @@
 #include <boost/describe/class.hpp>
 
 #include <memory>
-#include <type_traits>
-#include <utility>
 
 #include "runtime/base/config/count_key.hpp"
 #include "runtime/base/config/decode.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -10,12 +9,10 @@
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/model_folder/carried_keys.hpp"
 #include "runtime/model_folder/folder_checks.hpp"
-#include "runtime/model_folder/new_rows.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/peft/adapter_cover.hpp"
 #include "runtime/peft/merged_folder.hpp"
 #include "runtime/provider/load_from_folder.hpp"
-#include "runtime/provider/tokenizer_files.hpp"
 #include "runtime/state/convert/model_converter.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"

@@ -3,10 +3,8 @@
 // weights hold them. Blocks on the disk.
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "runtime/family/family_model.hpp"
 #include "runtime/model_folder/new_rows.hpp"

@@ -1,7 +1,6 @@
 #include "runtime/provider/original_names.hpp"
 
 #include <array>
-#include <optional>
 
 #include "runtime/state/convert/name_pattern.hpp"
 #include "runtime/state/mapper/compose.hpp"

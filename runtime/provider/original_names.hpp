@@ -1,8 +1,6 @@
 #pragma once
 // From the parameters of the original's models to those of the same families here.
 
-#include <string>
-
 #include "runtime/state/mapper/mapper.hpp"
 
 namespace d9d {

@@ -1,7 +1,6 @@
 #include "runtime/provider/original_run.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -75,8 +74,7 @@ class OriginalReader {
   void add(OriginalRun::Tensors& tensors, const std::string& name, const DcpValue& value) const {
     D9D_REQUIRE(tensors.emplace(name, &value).second,
                 "{}: two pipeline stages hold {}; expected names that are the same on every mesh, with "
-                "layers numbered "
-                "over the whole model",
+                "layers numbered over the whole model",
                 folder_.directory(), name);
   }
 
@@ -95,8 +93,7 @@ class OriginalReader {
     const bool all_saved = numbers.size() == count;
     D9D_REQUIRE(all_saved || optimizer.states.size() == count,
                 "{} numbers {}, of which {} have a state, and state.tracked_modules.{} holds {}. If some of "
-                "these are "
-                "buffers, name them with --buffers PATTERN. {}",
+                "these are buffers, name them with --buffers PATTERN. {}",
                 where, counted(numbers.size(), "parameter"), optimizer.states.size(), name,
                 counted(count, "tensor"), weights_alone);
     auto state = optimizer.states.begin();

@@ -1,7 +1,6 @@
 #include "runtime/rank/job_pieces.hpp"
 
 #include <map>
-#include <memory>
 
 #include "runtime/metric/compose.hpp"
 #include "runtime/metric/expert_load.hpp"

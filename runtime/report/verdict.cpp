@@ -60,8 +60,7 @@ std::string reason_of(const RunFolder& run, Fate fate) {
     return "The folder has no run.jsonl with its end: it was written by an earlier version, or training "
            "never began.";
   return "The last start has left no word of its end: it was killed, its host went away, or it still runs on "
-         "another "
-         "host.";
+         "another host.";
 }
 
 std::string steps_text(const RunFolder& run) {

@@ -9,8 +9,7 @@ namespace d9d {
 inline std::string ways_to_begin_anew(const std::string& checkpoint) {
   return "To train another way from its weights, make a model's folder of it (d9d-node export " + checkpoint +
          " FOLDER) and start under another run name with trainer.model_stage_factory.source_checkpoint: "
-         "FOLDER; "
-         "to begin at step 1, start with --fresh";
+         "FOLDER; to begin at step 1, start with --fresh";
 }
 
 }  // namespace d9d

@@ -38,8 +38,7 @@ Loss ClassificationTask::compute_loss(const LossContext& context) const {
   if (classes.numel() == 0) return {at::mul(at::sum(logits), 0), 0};
   D9D_REQUIRE(logits.size(-1) > 1,
               "classification, but the model gives one score for each label that is read, so the loss is 0 "
-              "whatever it "
-              "is; give it a score for each class, or a task of a plugin with another loss");
+              "whatever it is; give it a score for each class, or a task of a plugin with another loss");
   const auto largest = classes.max().item<std::int64_t>();
   D9D_REQUIRE(
       largest < logits.size(-1),

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "runtime/job/step_phases.hpp"

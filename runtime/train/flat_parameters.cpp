@@ -1,8 +1,6 @@
 #include "runtime/train/flat_parameters.hpp"
 
-#include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "runtime/base/error.hpp"
 #include "runtime/tensor/flat_place.hpp"

@@ -1,7 +1,5 @@
 #include "runtime/train/step_end.hpp"
 
-#include <utility>
-
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 

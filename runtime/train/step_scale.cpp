@@ -1,7 +1,6 @@
 #include "runtime/train/step_scale.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace d9d {

@@ -189,9 +189,9 @@ TEST(Tidy, ACamelConstantIsToldFromItsUse) {
 // Each line here has its reason; the list only gets shorter.
 TEST(Tidy, ConditionalCodeIsAFileOfItsOwn) {
   const std::set<std::string> allowed{
-      "actors/core/tsan_order.hpp",              // a fence that only the thread sanitizer cannot see
-      "kernels/graph/node_pointer.hpp",          // LibTorch's releases, also for plugins
-      "kernels/optimizer/philox.hpp",            // keywords of nvcc, for functions that host and GPU share
+      "actors/core/tsan_order.hpp",                 // a fence that only the thread sanitizer cannot see
+      "kernels/graph/node_pointer.hpp",             // LibTorch's releases, also for plugins
+      "kernels/optimizer/stochastic_rounding.hpp",  // keywords of nvcc, for functions that host and GPU share
       "runtime/base/rng_normal.cpp",             // clones for instruction sets are an attribute of GCC on x86
       "runtime/comm/shared_memory/meeting.cpp",  // the pause instruction has no portable name
   };

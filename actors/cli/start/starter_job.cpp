@@ -58,8 +58,7 @@ std::string trainer(const StarterJob& job) {
          fmt::format(
              "  gradient_clipping: {{max_norm: 1.0}}\n"
              "  checkpointing: {{period_steps: {}, num_to_keep: 2}}  # started again, the job goes on from "
-             "the "
-             "last one\n",
+             "the last one\n",
              plan.period);
 }
 

@@ -84,8 +84,7 @@ int peek_samples(const Arguments& arguments, Console& console) {
   const auto asked = static_cast<std::uint64_t>(arguments.integer("--samples", 0, samples_max).value_or(2));
   D9D_REQUIRE(!source->is_rollouts(),
               "data: the source makes its samples of texts that the model writes while it trains, so there "
-              "is none to "
-              "show before; run the job for a step (trainer.schedule.total_steps: 1)");
+              "is none to show before; run the job for a step (trainer.schedule.total_steps: 1)");
   const auto stream = source->open_stream();  // null: the samples have numbers
   if (stream) stream->begin({});
   for (std::uint64_t i = 0; i < std::min(asked, all.value_or(asked)); ++i) {

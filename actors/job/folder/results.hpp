@@ -1,7 +1,6 @@
 #pragma once
 // The last lines that a run prints: where its results are.
 
-#include <filesystem>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
 // On which devices the ranks of one node compute, and whether they may. No torch.
 
-#include <string>
 #include <vector>
 
 #include "runtime/base/host/host_port.hpp"

@@ -200,8 +200,7 @@ void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpor
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     D9D_REQUIRE(!source->is_rollouts(),
                 "data: the model writes the source's texts between steps of training, of which an evaluation "
-                "has none; "
-                "take another source, or count what you want to see as metrics of the task");
+                "has none; take another source, or count what you want to see as metrics of the task");
     source->scan_ids({});
     prepared.evaluation_batches = evaluation_batches(loaded.job, source->num_samples());
     prepared.evaluation_end = end_of_data(loaded.job.evaluation->data, source->num_samples());

@@ -60,10 +60,9 @@ std::optional<FlashCall> chosen_call(const at::Tensor& q, const at::Tensor& k, c
       chosen != AttentionBackend::library || call || q.numel() == 0, "attention of ", q.scalar_type(),
       " heads of ", q.size(3), " and values of ", v.size(3), visible.any() ? ", documents or padding" : "",
       bias.any() ? ", with a bias of the scores" : "",
-      ": the backend `library` needs bfloat16, documents that are causal and no padding, masks that end "
-      "with the last key, and widths that are multiples of 8 and at most 256, and has no biases; choose "
-      "composed or auto "
-      "(node.attention, D9D_ATTENTION)");
+      ": the backend `library` needs bfloat16, documents that are causal and no padding, masks that end with "
+      "the last key, and widths that are multiples of 8 and at most 256, and has no biases; choose composed "
+      "or auto (node.attention, D9D_ATTENTION)");
   return call;
 }
 

@@ -1,19 +1,52 @@
 #pragma once
-// Structs described with BOOST_DESCRIBE_STRUCT and keys_of() (see keys.hpp, described_keys.hpp).
+// Structs described with BOOST_DESCRIBE_STRUCT. Their keys are those of keys_of() (see keys.hpp) if there is one.
+// Otherwise each described member is an optional key of the same name that accepts every value of its type; that is
+// enough for most sections of plugins (count_key.hpp).
 
 #include <boost/describe/class.hpp>
 #include <boost/describe/members.hpp>
 #include <boost/mp11/algorithm.hpp>
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "runtime/base/config/codec_maps.hpp"
-#include "runtime/base/config/described_keys.hpp"
+#include "runtime/base/config/keys.hpp"
 
 namespace d9d::config {
+
+template <class T>
+concept HasKeys = requires {
+  keys_of(Tag<T>{});
+};
+template <class T>
+concept DescribedStruct = std::is_class_v<T> &&
+    (HasKeys<T> || boost::describe::has_describe_members<T>::value);
+
+// Returns the key of a described member: its name, without the trailing underscore of a name that
+// is a keyword of C++.
+constexpr std::string_view key_of_member(std::string_view name) {
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
+// `Members`: Boost's list of the described members.
+template <class T, class Members>
+constexpr auto keys_with_names() {
+  if constexpr (HasKeys<T>) {
+    return keys_of(Tag<T>{});
+  } else {
+    std::array<Key, boost::mp11::mp_size<Members>::value> keys{};
+    std::size_t i = 0;
+    boost::mp11::mp_for_each<Members>([&](auto member) { keys[i++].name = key_of_member(member.name); });
+    return keys;
+  }
+}
 
 // Checks the keys of a map: reports unknown keys with the nearest known one, missing keys, and keys
 // without effect. A null counts as an empty map, so that a section whose lines are all commented
@@ -133,6 +166,24 @@ struct Codec<T> {
       const std::string here = path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
       add_tables(reference, here, value.*member.pointer);
     });
+  }
+};
+
+// A section that stands in several others: the reference prints its keys once, not again under each of them.
+template <DescribedStruct Keys>
+struct Once : Keys {};
+
+template <class Keys>
+struct Codec<Once<Keys>> {
+  static std::string type() { return Codec<Keys>::type(); }
+  static bool read(Once<Keys>& out, const Node& node, const Path& path, Problems& problems) {
+    return Codec<Keys>::read(out, node, path, problems);
+  }
+  static Json write(const Once<Keys>& value) { return Codec<Keys>::write(value); }
+  static void tables(Reference& reference, const std::string& path, const Once<Keys>& value) {
+    const std::vector<Table>& tables = reference.tables();
+    const auto has_path = [&](const Table& table) { return table.title == path; };
+    if (std::none_of(tables.begin(), tables.end(), has_path)) Codec<Keys>::tables(reference, path, value);
   }
 };
 

@@ -3,6 +3,7 @@
 // keeps its marks, so that the plugin can decode it into a described struct with
 // the same errors (`decode<T>(section)`).
 
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,23 @@ struct Codec<Named> {
   static Json write(const Named& named, std::string_view key = name_key);
   static void tables(Reference& reference, const std::string& path, const Named&,
                      std::string_view key = name_key);
+};
+
+// A Named of its own type, which says as `name_under` the key that has the name, and as `called` what the reference
+// calls the section.
+template <class Own>
+requires std::derived_from<Own, Named> && requires {
+  Own::name_under;
+}
+struct Codec<Own> {
+  static std::string type() { return Own::called; }
+  static bool read(Own& out, const Node& node, const Path& path, Problems& problems) {
+    return Codec<Named>::read(out, node, path, problems, Own::name_under);
+  }
+  static Json write(const Own& own) { return Codec<Named>::write(own, Own::name_under); }
+  static void tables(Reference& reference, const std::string& path, const Own& own) {
+    Codec<Named>::tables(reference, path, own, Own::name_under);
+  }
 };
 
 }  // namespace d9d::config

@@ -68,12 +68,10 @@ std::optional<CudaDriver> find_cuda_driver(const std::string& library) {
 void require_gpus(const std::optional<CudaDriver>& driver, int devices, const std::string& key) {
   const std::string or_cpu = "or set " + key + " cpu";
   D9D_REQUIRE(driver.has_value(),
-              "{} cuda, and this host has no NVIDIA driver (no libcuda.so.1): install one, R580 or "
-              "newer, {}",
+              "{} cuda, and this host has no NVIDIA driver (no libcuda.so.1): install one, R580 or newer, {}",
               key, or_cpu);
   D9D_REQUIRE(driver->cuda_version >= cuda_wanted,
-              "{} cuda, and this host's NVIDIA driver serves CUDA {}, this build needs {}: install "
-              "a driver "
+              "{} cuda, and this host's NVIDIA driver serves CUDA {}, this build needs {}: install a driver "
               "R580 or newer, {}",
               key, cuda_version_text(driver->cuda_version), cuda_version_text(cuda_wanted), or_cpu);
   D9D_REQUIRE(!driver->gpus.empty(),

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/device.hpp"

@@ -1,9 +1,8 @@
+#include <fmt/format.h>
+
 #include "runtime/comm/nccl/world.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <mutex>
 #include <vector>
 
 #include "runtime/base/error.hpp"
@@ -168,6 +167,26 @@ void World::set_call_timeout(std::chrono::milliseconds timeout) {
 void World::abort(const std::string& reason) noexcept {
   shared_->ended->set("aborted: " + reason);
   shared_->channels.for_each([&](LateChannel& channel) { channel.abort(reason); });
+}
+
+void Openings::begin(int rank, const std::string& group) {
+  const std::lock_guard lock(mutex_);
+  waiting_.emplace(rank, group);
+}
+
+void Openings::end(int rank, const std::string& group) {
+  const std::lock_guard lock(mutex_);
+  const auto [first, last] = waiting_.equal_range(rank);
+  const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == group; });
+  if (found != last) waiting_.erase(found);
+}
+
+std::string Openings::others(int rank) const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& [other, group] : waiting_)
+    if (other != rank) text += fmt::format("; rank {} waits to open {}", other, group);
+  return text;
 }
 
 }  // namespace d9d::nccl

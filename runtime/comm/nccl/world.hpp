@@ -4,14 +4,29 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "runtime/comm/nccl/late_channel.hpp"
-#include "runtime/comm/nccl/openings.hpp"
 #include "runtime/mesh/plan.hpp"
 
 namespace d9d::nccl {
+
+// The groups that the ranks of this process are waiting to open. Ranks that open groups in different
+// orders wait for each other; the error after the timeout then names these groups. Thread-safe.
+class Openings {
+ public:
+  void begin(int rank, const std::string& group);
+  void end(int rank, const std::string& group);  // not after a failure
+  // Returns "; rank 1 waits to open tp[0,1]/stage@1" for each group that another rank waits to open.
+  std::string others(int rank) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::multimap<int, std::string> waiting_;
+};
 
 struct WorldOptions {
   const Api* api = nullptr;

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "runtime/base/error.hpp"
-#include "runtime/base/host/host_port.hpp"
 #include "runtime/comm/processes/exchange.hpp"
 #include "runtime/comm/processes/link_stream.hpp"
 #include "runtime/comm/processes/socket_links.hpp"

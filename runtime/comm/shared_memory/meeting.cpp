@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <boost/describe/enum_to_string.hpp>
 #include <climits>
 #include <ctime>
 
@@ -72,25 +73,7 @@ std::string text_of(const Call& call) {
 }  // namespace
 
 const char* name_of(Call::Kind kind) {
-  switch (kind) {
-    case Call::Kind::all_reduce:
-      return "all_reduce";
-    case Call::Kind::reduce_scatter:
-      return "reduce_scatter";
-    case Call::Kind::all_gather:
-      return "all_gather";
-    case Call::Kind::gather_shards:
-      return "gather_shards";
-    case Call::Kind::sum_to_shards:
-      return "sum_to_shards";
-    case Call::Kind::all_to_all:
-      return "all_to_all";
-    case Call::Kind::broadcast:
-      return "broadcast";
-    case Call::Kind::barrier:
-      return "barrier";
-  }
-  return "?";
+  return boost::describe::enum_to_string(kind, "?");
 }
 
 Meeting::Meeting(std::string group, std::vector<int> ranks, std::string backend)

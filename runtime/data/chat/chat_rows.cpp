@@ -79,8 +79,7 @@ void check_content(const RowJson& message, const RowJson* content, const std::st
     const std::string kind = type != nullptr && type->is_string() ? type->get<std::string>() : "";
     D9D_REQUIRE(kind == "text" && value_at(part, "text") && part["text"].is_string(),
                 "{}: \"{}\" has a part of type \"{}\"; only parts {{\"type\": \"text\", \"text\": ...}} can "
-                "be read, so "
-                "take it away or leave the row out",
+                "be read, so take it away or leave the row out",
                 where, key, kind);
   }
 }
@@ -276,8 +275,7 @@ ChatRow read_chat_row(const ChatDataConfig& config, const RowJson& row, const st
     }
     D9D_REQUIRE(prompt->is_array() && completion->is_array(),
                 "{}: of \"prompt\" and \"completion\" one is a list of messages, the other is {}; give two "
-                "texts or two "
-                "lists",
+                "texts or two lists",
                 where, (prompt->is_array() ? completion : prompt)->type_name());
     reader.add_system();
     reader.add_messages(*prompt, false);

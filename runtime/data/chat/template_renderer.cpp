@@ -135,8 +135,7 @@ RenderedChat TemplateRenderer::take() {
     const auto& why = problem->get_ref<const std::string&>();
     D9D_REQUIRE(why != no_date,
                 "the chat template {} asks for today's date, which is another one when the run goes on: name "
-                "one with "
-                "data.template_date: {}",
+                "one with data.template_date: {}",
                 template_.where, today());
     D9D_REQUIRE(false, "{}: the chat template {} cannot write this conversation: {}", row, template_.where,
                 why);
@@ -151,8 +150,7 @@ RenderedChat TemplateRenderer::take() {
 void TemplateRenderer::fail_without_answer(const std::string& row) const {
   D9D_REQUIRE(false,
               "{}: the chat template {} has not written this conversation within {} s, or has ended; look "
-              "for a loop in "
-              "the template without an end",
+              "for a loop in the template without an end",
               row, template_.where, limits_.seconds);
   std::abort();  // not reached
 }

@@ -10,15 +10,25 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/chat_markers.hpp"
-#include "runtime/data/config/epochs.hpp"
-#include "runtime/data/config/row_choice_config.hpp"
 #include "runtime/data/config/row_format.hpp"
-#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/config/sample_unit.hpp"
 #include "runtime/data/config/template_keys.hpp"
 
 namespace d9d {
+
+// The markers of a role.
+struct RoleMarkers {
+  std::string prefix;
+  std::string suffix;
+};
+BOOST_DESCRIBE_STRUCT(RoleMarkers, (), (prefix, suffix))
+constexpr auto keys_of(config::Tag<RoleMarkers>) {
+  return std::array{config::Key{"prefix", "", "text before a message of the role"},
+                    config::Key{"suffix", "", "text after it; it counts in the loss where the message does"}};
+}
+
+enum class ChatLoss { all, last_answer };
+BOOST_DESCRIBE_ENUM(ChatLoss, all, last_answer)
 
 struct ChatDataConfig {
   std::vector<std::string> files;
@@ -54,7 +64,7 @@ BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
                        max_samples, validation))
 constexpr auto keys_of(config::Tag<ChatDataConfig>) {
   using config::Key;
-  return std::array{
+  constexpr std::array own{
       Key{"files", "",
           "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]} with tools, "
           "documents and system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's "
@@ -85,16 +95,8 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
       Key{"role_field", "", "the key of a message's role"},
       Key{"content_field", "", "the key of a message's text"},
       Key{"eos_token", "", "the token put after every conversation; it counts where what is before it does"},
-      data_keys::samples,
-      data_keys::cache,
-      data_keys::shuffle,
-      data_keys::seed,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::split,
-      data_keys::max_samples,
-      data_keys::validation,
   };
+  return config::join(own, data_keys::of_documents);
 }
 
 }  // namespace d9d

@@ -1,8 +1,5 @@
 #include "runtime/data/config/held_out.hpp"
 
-#include <type_traits>
-#include <utility>
-
 namespace d9d {
 namespace {
 

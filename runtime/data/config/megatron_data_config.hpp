@@ -8,9 +8,6 @@
 #include <string>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/epochs.hpp"
-#include "runtime/data/config/row_choice_config.hpp"
-#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/config/sample_unit.hpp"
 
 namespace d9d {
@@ -30,18 +27,10 @@ BOOST_DESCRIBE_STRUCT(MegatronDataConfig, (),
                       (prefix, sequence_length, samples, shuffle, seed, epochs, order, max_samples,
                        validation))
 constexpr auto keys_of(config::Tag<MegatronDataConfig>) {
-  using config::Key;
-  return std::array{
-      Key{"prefix", "", "path of the files prefix.bin and prefix.idx, without their ends", config::required},
-      data_keys::sequence_length,
-      data_keys::samples,
-      data_keys::shuffle,
-      data_keys::seed,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::max_samples,
-      data_keys::validation,
-  };
+  using namespace data_keys;
+  constexpr config::Key prefix{
+      "prefix", "", "path of the files prefix.bin and prefix.idx, without their ends", config::required};
+  return std::array{prefix, sequence_length, samples, shuffle, seed, epochs, order, max_samples, validation};
 }
 
 }  // namespace d9d

@@ -33,14 +33,12 @@ BOOST_DESCRIBE_STRUCT(PromptsDataConfig, (),
                        template_date, tools, epochs, order, max_samples))
 constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
   using config::Key;
-  return std::array{
+  constexpr std::array own{
       Key{"files", "",
           "files or patterns, read in this order: a prompt a line, empty lines left out; of files that end "
-          "in .jsonl a "
-          "JSON object a line, in .json an array of them, in .csv, .tsv, .parquet and .arrow a row; packed "
-          "ones (gz, zst, "
-          "bz2, xz) too. A prompt gets what the tokenizer puts around a text (a begin of text, as in "
-          "transformers), unless it begins with it",
+          "in .jsonl a JSON object a line, in .json an array of them, in .csv, .tsv, .parquet and .arrow a "
+          "row; packed ones (gz, zst, bz2, xz) too. A prompt gets what the tokenizer puts around a text (a "
+          "begin of text, as in transformers), unless it begins with it",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
@@ -49,18 +47,12 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
       Key{"text_field", "",
           "of rows: the key (column) of the prompt, a text or a list of messages {role: ..., content: ...}, "
-          "which "
-          "the "
-          "tokenizer's chat template writes up to where the answer begins; rows without the key may have "
-          "\"messages\""},
-      data_keys::chat_template,
-      data_keys::template_arguments,
-      data_keys::template_date,
-      data_keys::tools,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::max_samples,
+          "which the tokenizer's chat template writes up to where the answer begins; rows without the key "
+          "may have \"messages\""},
   };
+  using namespace data_keys;
+  return config::join(
+      own, std::array{chat_template, template_arguments, template_date, tools, epochs, order, max_samples});
 }
 
 }  // namespace d9d

@@ -32,23 +32,7 @@ constexpr auto keys_of(config::Tag<ValidationKeys>) {
           "`evaluation` without `data` takes them"}};
 }
 
-struct Validation : ValidationKeys {};
-
-// The reference prints the keys of this section once, not again under each source.
-template <>
-struct config::Codec<Validation> {
-  static std::string type() { return Codec<ValidationKeys>::type(); }
-  static bool read(Validation& out, const Node& node, const Path& path, Problems& problems) {
-    return Codec<ValidationKeys>::read(out, node, path, problems);
-  }
-  static Json write(const Validation& validation) { return Codec<ValidationKeys>::write(validation); }
-  static void tables(Reference& reference, const std::string& path, const Validation& validation) {
-    for (const Table& table : reference.tables()) {
-      if (table.title == path) return;
-    }
-    Codec<ValidationKeys>::tables(reference, path, validation);
-  }
-};
+using Validation = config::Once<ValidationKeys>;
 
 namespace data_keys {
 inline constexpr config::Key split{

@@ -6,7 +6,6 @@
 #include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "runtime/base/config/codec_containers.hpp"
 #include "runtime/base/config/codec_enum.hpp"
@@ -67,23 +66,7 @@ constexpr auto keys_of(config::Tag<SampleOrderKeys>) {
       config::Key{"shards", "", "as if so many readers read a part of the samples each"}};
 }
 
-struct SampleOrder : SampleOrderKeys {};
-
-// The reference prints the keys of this section once, not again under each source.
-template <>
-struct config::Codec<SampleOrder> {
-  static std::string type() { return Codec<SampleOrderKeys>::type(); }
-  static bool read(SampleOrder& out, const Node& node, const Path& path, Problems& problems) {
-    return Codec<SampleOrderKeys>::read(out, node, path, problems);
-  }
-  static Json write(const SampleOrder& order) { return Codec<SampleOrderKeys>::write(order); }
-  static void tables(Reference& reference, const std::string& path, const SampleOrder& order) {
-    for (const Table& table : reference.tables()) {
-      if (table.title == path) return;
-    }
-    Codec<SampleOrderKeys>::tables(reference, path, order);
-  }
-};
+using SampleOrder = config::Once<SampleOrderKeys>;
 
 namespace data_keys {
 inline constexpr config::Key order{

@@ -9,9 +9,6 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/epochs.hpp"
-#include "runtime/data/config/row_choice_config.hpp"
-#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/config/sample_unit.hpp"
 
 namespace d9d {
@@ -47,11 +44,10 @@ BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
                        threads, samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
 constexpr auto keys_of(config::Tag<TextDataConfig>) {
   using config::Key;
-  return std::array{
+  constexpr std::array own{
       Key{"files", "",
           "files, patterns such as text/**/*.txt or part-{00..15}.jsonl.zst (a pattern's files by name) and "
-          "folders, "
-          "those that `datasets` saved among them, read in this order",
+          "folders, those that `datasets` saved among them, read in this order",
           config::required},
       Key{"tokenizer", "",
           "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
@@ -60,10 +56,9 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       data_keys::sequence_length,
       Key{"format", "",
           "what the files hold: text, jsonl a JSON object a line, json an array of objects, the rows of "
-          "Parquet or "
-          "Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of names; null: "
-          "what their "
-          "endings say, else text. All but Parquet and Arrow may be packed: gz, zst, bz2, xz"},
+          "Parquet or Arrow files (those of Hugging Face datasets on disk), csv and tsv with a line of "
+          "names; null: what their endings say, else text. All but Parquet and Arrow may be packed: gz, zst, "
+          "bz2, xz"},
       Key{"text_field", "", "of rows: the key (column) of the text"},
       Key{"document", "", "with text: what a document is; paragraphs are parted by blank lines"},
       Key{"bos_token", "",
@@ -73,16 +68,8 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
           "the token put after every document; without it documents follow each other directly"},
       Key{"threads", "", "threads that tokenise before the first step; null: one a core", config::optional,
           config::at_least(1)},
-      data_keys::samples,
-      data_keys::cache,
-      data_keys::shuffle,
-      data_keys::seed,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::split,
-      data_keys::max_samples,
-      data_keys::validation,
   };
+  return config::join(own, data_keys::of_documents);
 }
 
 }  // namespace d9d

@@ -9,10 +9,7 @@
 #include <vector>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/data/config/epochs.hpp"
-#include "runtime/data/config/row_choice_config.hpp"
 #include "runtime/data/config/row_format.hpp"
-#include "runtime/data/config/sample_order_config.hpp"
 #include "runtime/data/config/sample_unit.hpp"
 
 namespace d9d {
@@ -39,36 +36,24 @@ BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
                        shuffle, seed, epochs, order, split, max_samples, validation))
 constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
   using config::Key;
-  return std::array{
+  constexpr std::array own{
       Key{"files", "",
           "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is "
-          "a "
-          "document",
+          "a document",
           config::required},
       data_keys::sequence_length,
       Key{"format", "",
           "what the files hold; null: what their endings say, else arrow. arrow is read where it is mapped, "
-          "the ids of the others are kept in memory "
-          "unless `cache` has them"},
+          "the ids of the others are kept in memory unless `cache` has them"},
       Key{"ids_field", "", "the column of lists of token ids"},
       Key{"labels_field", "",
           "a column of labels, as long as the ids and beside them (not shifted): the id itself, or -100 "
-          "where "
-          "the token does not count in the loss; without it all count"},
+          "where the token does not count in the loss; without it all count"},
       Key{"mask_field", "",
           "a column of 1 for tokens and 0 for the padding around them, which is left out; a file may lack "
-          "it; "
-          "null: no column says so"},
-      data_keys::samples,
-      data_keys::cache,
-      data_keys::shuffle,
-      data_keys::seed,
-      data_keys::epochs,
-      data_keys::order,
-      data_keys::split,
-      data_keys::max_samples,
-      data_keys::validation,
+          "it; null: no column says so"},
   };
+  return config::join(own, data_keys::of_documents);
 }
 
 }  // namespace d9d

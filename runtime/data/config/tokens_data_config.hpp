@@ -39,8 +39,7 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
           "label is the next token and the last position has none"},
       Key{"targets", "",
           ".npy file of floats [samples, length], NaN where there is none, in the place of labels: the "
-          "numbers that a "
-          "classification head of one label learns, each at the token that the head reads"},
+          "numbers that a classification head of one label learns, each at the token that the head reads"},
       data_keys::shuffle,
       data_keys::seed,
       data_keys::epochs,
@@ -49,8 +48,7 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
           "documents: 0 begins one, which does not see those before it; without it a row is one document"},
       Key{"attention_mask", "",
           ".npy file [samples, length] of 1 for tokens and 0 for the padding before or behind them, which "
-          "neither "
-          "counts nor trains"},
+          "neither counts nor trains"},
       data_keys::order,
       data_keys::max_samples,
       data_keys::validation,

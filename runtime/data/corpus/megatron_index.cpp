@@ -155,8 +155,7 @@ void MegatronIndex::check_piece(std::uint64_t piece) const {
   const std::uint64_t between = offset_of(piece + 1) - offset_of(piece);
   D9D_REQUIRE(given == between,
               "piece {} has {} tokens by its size and {} by its offsets; the index is damaged, or its pieces "
-              "overlap: "
-              "merge the files anew",
+              "overlap: merge the files anew",
               piece, static_cast<std::int64_t>(given), between);
 }
 

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <boost/describe/enum_to_string.hpp>
 #include <limits>
 
 #include "runtime/base/error.hpp"
@@ -55,19 +56,7 @@ Compression compression_of(std::string_view first) {
 }
 
 const char* name_of(Compression compression) {
-  switch (compression) {
-    case Compression::none:
-      return "none";
-    case Compression::gzip:
-      return "gzip";
-    case Compression::zstd:
-      return "zstd";
-    case Compression::bzip2:
-      return "bzip2";
-    case Compression::xz:
-      return "xz";
-  }
-  return "";
+  return boost::describe::enum_to_string(compression, "");
 }
 
 std::unique_ptr<Decoder> make_decoder(Compression compression) {

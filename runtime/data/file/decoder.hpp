@@ -1,15 +1,16 @@
 #pragma once
 // Unpacks the bytes of gzip, zstd, bzip2 and xz files, a piece at a time and in bounded memory.
 
+#include <boost/describe/enum.hpp>
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace d9d {
 
 enum class Compression { none, gzip, zstd, bzip2, xz };
+BOOST_DESCRIBE_ENUM(Compression, none, gzip, zstd, bzip2, xz)
 
 // Recognises a packing by the first bytes of a file; the name does not count.
 Compression compression_of(std::string_view first);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/describe/enum_from_string.hpp>
+#include <boost/describe/enum_to_string.hpp>
 #include <cctype>
 
 #include "runtime/base/error.hpp"
@@ -26,80 +28,41 @@ bool ends_with(std::string_view path, std::string_view ending) {
                             [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
 }
 
+// The format of another list that has the same name; none: it has none.
+template <class To, class From>
+std::optional<To> namesake(From format) {
+  To to;
+  if (!boost::describe::enum_from_string(boost::describe::enum_to_string(format, ""), to))
+    return std::nullopt;
+  return to;
+}
+
 }  // namespace
 
 FileFormat file_format(TextFormat format) {
-  switch (format) {
-    case TextFormat::text:
-      return FileFormat::text;
-    case TextFormat::jsonl:
-      return FileFormat::jsonl;
-    case TextFormat::parquet:
-      return FileFormat::parquet;
-    case TextFormat::arrow:
-      return FileFormat::arrow;
-    case TextFormat::json:
-      return FileFormat::json;
-    case TextFormat::csv:
-      return FileFormat::csv;
-    case TextFormat::tsv:
-      return FileFormat::tsv;
-  }
-  D9D_CHECK(false, "no format of text");
+  return namesake<FileFormat>(format).value();
 }
 
 FileFormat file_format(RowFormat format) {
-  switch (format) {
-    case RowFormat::jsonl:
-      return FileFormat::jsonl;
-    case RowFormat::parquet:
-      return FileFormat::parquet;
-    case RowFormat::arrow:
-      return FileFormat::arrow;
-    case RowFormat::json:
-      return FileFormat::json;
-    case RowFormat::csv:
-      return FileFormat::csv;
-    case RowFormat::tsv:
-      return FileFormat::tsv;
-  }
-  D9D_CHECK(false, "no format of rows");
+  return namesake<FileFormat>(format).value();
 }
 
 TextFormat text_format(FileFormat format) {
-  for (const TextFormat text : {TextFormat::jsonl, TextFormat::json, TextFormat::parquet, TextFormat::arrow,
-                                TextFormat::csv, TextFormat::tsv}) {
-    if (file_format(text) == format) return text;
-  }
-  return TextFormat::text;
+  return namesake<TextFormat>(format).value();
 }
 
 RowFormat row_format(FileFormat format) {
-  for (const RowFormat row : {RowFormat::jsonl, RowFormat::json, RowFormat::parquet, RowFormat::arrow,
-                              RowFormat::csv, RowFormat::tsv}) {
-    if (file_format(row) == format) return row;
-  }
-  D9D_CHECK(false, "text has no rows");
+  const std::optional<RowFormat> row = namesake<RowFormat>(format);
+  D9D_CHECK(row, "text has no rows");
+  return *row;
 }
 
 const char* name_of(FileFormat format) {
-  static constexpr std::array names{"text", "jsonl", "json", "parquet", "arrow", "csv", "tsv"};
-  return names.at(static_cast<std::size_t>(format));
+  return boost::describe::enum_to_string(format, "");
 }
 
 std::optional<TableFormat> table_format_of(FileFormat format) {
-  switch (format) {
-    case FileFormat::parquet:
-      return TableFormat::parquet;
-    case FileFormat::arrow:
-      return TableFormat::arrow;
-    case FileFormat::csv:
-      return TableFormat::csv;
-    case FileFormat::tsv:
-      return TableFormat::tsv;
-    default:
-      return std::nullopt;
-  }
+  return namesake<TableFormat>(format);
 }
 
 std::string_view without_packing(std::string_view path) {

@@ -14,6 +14,7 @@ namespace d9d {
 
 // Plain text; a JSON object in each line; one JSON array of objects; tables.
 enum class FileFormat { text, jsonl, json, parquet, arrow, csv, tsv };
+BOOST_DESCRIBE_ENUM(FileFormat, text, jsonl, json, parquet, arrow, csv, tsv)
 
 FileFormat file_format(TextFormat format);
 FileFormat file_format(RowFormat format);

@@ -42,8 +42,7 @@ NpyType type_of(std::string_view descr) {
     if (row.descr == descr) return row.type;
   }
   throw Error(ErrorKind::input, fmt::format("dtype \"{}\" is not supported; expected little-endian integers, "
-                                            "booleans, float32 or float64 (numpy: "
-                                            "array.astype(\"int32\"))",
+                                            "booleans, float32 or float64 (numpy: array.astype(\"int32\"))",
                                             descr));
 }
 

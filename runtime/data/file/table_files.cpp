@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -170,8 +169,7 @@ FileFormat format_of_folder(const fs::path& folder, FileFormat otherwise) {
   std::string names;
   for (const FileFormat format : formats) names += (names.empty() ? "" : ", ") + std::string(name_of(format));
   throw Error(ErrorKind::input,
-              fmt::format("data.files: {} has files of several formats ({}); choose one with "
-                          "data.format",
+              fmt::format("data.files: {} has files of several formats ({}); choose one with data.format",
                           folder.string(), names));
 }
 

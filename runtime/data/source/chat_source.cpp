@@ -93,8 +93,7 @@ class Conversations {
     if (!renderer_) {
       D9D_REQUIRE(config_.begin.empty(),
                   "data.begin = \"{}\" stands before what the chat template writes, which has a begin of its "
-                  "own; leave it "
-                  "out",
+                  "own; leave it out",
                   config_.begin);
       renderer_ = start_renderer(template_of(config_));
     }
@@ -104,8 +103,7 @@ class Conversations {
           (!message.contains("content") || message["content"].empty() || message["content"] == "");
       D9D_REQUIRE(!calls_alone || renderer_->reads("tool_calls"),
                   "{}: a message has tool_calls and no text, and the chat template writes no tool_calls; "
-                  "name one that does "
-                  "with data.chat_template",
+                  "name one that does with data.chat_template",
                   row.where);
     }
     note_unread(conversation, [&](std::string_view name) { return renderer_->reads(name); });

@@ -6,9 +6,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <set>
-#include <vector>
 
 #include "runtime/data/source/source_over.hpp"
 

@@ -12,7 +12,6 @@
 #include <arrow/util/bit_util.h>
 
 #include <functional>
-#include <optional>
 #include <utility>
 
 #include "runtime/base/error.hpp"

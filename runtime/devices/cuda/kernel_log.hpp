@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/device/kernel_run.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/device/stream_role.hpp"
 
 struct CUstream_st;

@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/full.h>
 
-#include <array>
 #include <cstdlib>
 #include <mutex>
 

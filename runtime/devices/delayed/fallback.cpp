@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
 
 #include "runtime/device/host_waits.hpp"
 #include "runtime/devices/delayed/aliases.hpp"

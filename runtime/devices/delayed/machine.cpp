@@ -8,9 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <string>
 #include <thread>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/device/work_name.hpp"

@@ -1,7 +1,6 @@
 #include "runtime/devices/delayed/op_table.hpp"
 
 #include <atomic>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 
 namespace d9d::delayed {
 namespace {
@@ -12,10 +11,8 @@ namespace {
 std::string conflict(const Given& now, bool writes, const Given& before, bool wrote, std::uint64_t bytes) {
   return fmt::format(
       "no event orders two accesses to {} bytes of a delayed device: {}, which {} them, does not come behind "
-      "{}, "
-      "which {} them. Let the stream of the first wait for an event behind the second (Device::wait), or "
-      "tell that "
-      "it uses the memory before that is freed (Device::use)",
+      "{}, which {} them. Let the stream of the first wait for an event behind the second (Device::wait), or "
+      "tell that it uses the memory before that is freed (Device::use)",
       bytes, text_of(now), writes ? "writes" : "reads", text_of(before), wrote ? "writes" : "reads");
 }
 

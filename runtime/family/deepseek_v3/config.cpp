@@ -58,8 +58,7 @@ void require_deepseek_v3_groups(const DeepseekV3Config& config, const std::strin
   const std::int64_t width = config.num_experts / config.n_group;
   D9D_REQUIRE(
       width * config.n_group == config.num_experts && width >= 2,
-      "{}: n_group is {}, which does not divide the {} experts (n_routed_experts) into groups of two or "
-      "more",
+      "{}: n_group is {}, which does not divide the {} experts (n_routed_experts) into groups of two or more",
       where, config.n_group, config.num_experts);
   D9D_REQUIRE(config.num_experts_per_tok <= config.topk_group * width,
               "{}: num_experts_per_tok is {}, but topk_group = {} groups have {} experts", where,
@@ -103,8 +102,7 @@ ModelKeys routed_keys() {
              }));
   keys.push_back(
       member({"n_shared_experts", "",
-              "experts that every token visits, as one of so many times the width; required without "
-              "`from`",
+              "experts that every token visits, as one of so many times the width; required without `from`",
               optional, at_least(0)},
              &DeepseekV3Config::n_shared_experts));
   append(keys, expert_keys({"num_experts_per_tok", "norm_topk_prob"}));

@@ -1,7 +1,5 @@
 #include "runtime/job/reading/own_models.hpp"
 
-#include <utility>
-
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/family/families.hpp"

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "runtime/base/config/problems.hpp"

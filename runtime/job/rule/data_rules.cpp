@@ -5,7 +5,6 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/data/config/data_parts.hpp"
-#include "runtime/family/family_model.hpp"
 
 namespace d9d {
 namespace {

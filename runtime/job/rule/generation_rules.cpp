@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "runtime/family/family_model.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/job/model_tokenizer.hpp"
 #include "runtime/job/sample_length.hpp"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "runtime/data/config/data_parts.hpp"
-#include "runtime/family/family_model.hpp"
 
 namespace d9d {
 namespace {
@@ -90,8 +89,7 @@ void check_masked(const JobConfig& job, const FamilyModel& model, Issues& issues
   if (model.causal) {
     issues.push_back(
         {"task",
-         "masked_lm learns words by those on both sides, but tokens of this model see only those "
-         "before them",
+         "masked_lm learns words by those on both sides, but tokens of this model see only those before them",
          "set model_provider.model.is_causal: false, or `task: {name: causal_lm}`"});
   }
   if (model.prediction_depths > 0) {

@@ -1,5 +1,4 @@
 // What the config knows and training does not do yet. A line goes when the feature comes.
-#include <fmt/format.h>
 
 #include "runtime/job/rule/job_validation.hpp"
 

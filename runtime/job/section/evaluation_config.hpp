@@ -32,8 +32,7 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
   return std::array{
       Key{"data", "",
           "where its samples come from: the keys of the section `data`; left out: the rows that "
-          "`data.validation` "
-          "holds out"},
+          "`data.validation` holds out"},
       Key{"period_steps", "steps", "how often; also after the last step", required},
       Key{"batches", "",
           "global batches of an evaluation, from the first sample on each time; null: all of the data, the "
@@ -41,14 +40,11 @@ constexpr auto keys_of(config::Tag<EvaluationConfig>) {
           optional, above(0)},
       Key{"keep_best", "",
           "the checkpoint with the best `metric` is kept, of those that were written right after an "
-          "evaluation: "
-          "beside the newest num_to_keep, or as one of them. The log, `d9d-node checkpoint list` and the "
-          "link "
-          "`best` among the checkpoints say which it is"},
+          "evaluation: beside the newest num_to_keep, or as one of them. The log, `d9d-node checkpoint list` "
+          "and the link `best` among the checkpoints say which it is"},
       Key{"stop_after", "evaluations",
           "the job ends well after so many evaluations one after the other that are no better than the best "
-          "one: "
-          "with checkpoint and export, and a further start does not train on; null: never",
+          "one: with checkpoint and export, and a further start does not train on; null: never",
           optional, at_least(1)},
       Key{"metric", "",
           "what makes an evaluation better than another: loss, or a metric of the task by its name in "

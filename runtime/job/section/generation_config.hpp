@@ -45,8 +45,7 @@ constexpr auto keys_of(config::Tag<GenerationConfig>) {
           "them"},
       Key{"padding_id", "",
           "at the end of a sample: no part of the prompt; null: all tokens are, but for what fills up "
-          "data.source: "
-          "prompts"},
+          "data.source: prompts"},
       results_key,
   };
 }

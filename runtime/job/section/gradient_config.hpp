@@ -36,8 +36,7 @@ constexpr auto keys_of(config::Tag<NonFiniteOptions>) {
   using namespace config;
   return std::array{Key{"action", "",
                         "stop: the job ends with an error; skip: parameters, optimizer state and its count "
-                        "of updates stay, "
-                        "the next step follows, and `skipped_steps` counts in the metrics"},
+                        "of updates stay, the next step follows, and `skipped_steps` counts in the metrics"},
                     Key{"max_in_a_row", "steps",
                         "action skip: so many skipped steps may follow each other; one more ends the job",
                         config::optional, at_least(1)}};

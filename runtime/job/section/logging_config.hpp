@@ -44,25 +44,20 @@ constexpr auto keys_of(config::Tag<LoggingConfig>) {
           "its experts. model: of the most uneven layers; layers: of each layer as well"},
       Key{"statistics", "",
           "groups of trainable parameters by patterns of their names, as in {attention: \"*.self_attn.*\", "
-          "all: "
-          "\"*\"}: norm, mean, largest magnitude and what is not finite of their gradients (of the mean "
-          "loss, "
-          "before clipping) and of themselves, every period_steps"},
+          "all: \"*\"}: norm, mean, largest magnitude and what is not finite of their gradients (of the mean "
+          "loss, before clipping) and of themselves, every period_steps"},
       Key{"histograms", "", "histograms of the groups of `statistics` as well"},
       Key{"peak_flops", "FLOP/s",
           "what the device of a rank can do at most; then flops_per_second, and mfu: their share of all "
-          "ranks' "
-          "peak, are logged",
+          "ranks' peak, are logged",
           optional, above(0)},
       Key{"measure_peak", "",
           "instead of peak_flops: node 0 multiplies matrices in the model's dtype on all its ranks' cores "
-          "before the "
-          "first step, for less than a second, and takes the best rate for its peak and that of nodes like "
-          "it"},
+          "before the first step, for less than a second, and takes the best rate for its peak and that of "
+          "nodes like it"},
       Key{"max_pending_steps", "steps",
           "a step's numbers are summed only when the trackers have those of the step this many before it, so "
-          "slow "
-          "trackers slow the job; null: training never waits for them",
+          "slow trackers slow the job; null: training never waits for them",
           optional, at_least(1)},
       Key{"tracker", "", "where numbers go, one or several"},
   };

@@ -61,31 +61,20 @@ BOOST_DESCRIBE_STRUCT(AdamOptions, (),
                        master_weights, rules))
 constexpr auto keys_of(config::Tag<AdamOptions>) {
   using namespace optimizer_keys;
-  return std::array{lr,
-                    betas,
-                    eps,
-                    weight_decay,
-                    config::Key{"decoupled_weight_decay", "", "as AdamW does"},
-                    amsgrad,
-                    maximize,
-                    master_weights,
-                    rules};
+  constexpr config::Key decoupled{"decoupled_weight_decay", "", "as AdamW does"};
+  return std::array{lr, betas, eps, weight_decay, decoupled, amsgrad, maximize, master_weights, rules};
 }
 
 BOOST_DESCRIBE_STRUCT(SgdOptions, (),
                       (lr, momentum, dampening, weight_decay, nesterov, maximize, master_weights, rules))
 constexpr auto keys_of(config::Tag<SgdOptions>) {
   using namespace optimizer_keys;
-  using config::Key;
-  return std::array{lr,
-                    Key{"momentum", "", "decay rate of the velocity", config::optional, config::at_least(0)},
-                    Key{"dampening", "", "share of the gradient kept from the velocity", config::optional,
-                        config::at_least(0)},
-                    weight_decay,
-                    Key{"nesterov", "", "look ahead along the velocity"},
-                    maximize,
-                    master_weights,
-                    rules};
+  using namespace config;
+  constexpr Key momentum{"momentum", "", "decay rate of the velocity", config::optional, at_least(0)};
+  constexpr Key dampening{"dampening", "", "share of the gradient kept from the velocity", config::optional,
+                          at_least(0)};
+  constexpr Key nesterov{"nesterov", "", "look ahead along the velocity"};
+  return std::array{lr, momentum, dampening, weight_decay, nesterov, maximize, master_weights, rules};
 }
 
 BOOST_DESCRIBE_STRUCT(StochasticAdamWOptions, (), (lr, betas, eps, weight_decay, state_dtype, rules))
@@ -101,20 +90,15 @@ BOOST_DESCRIBE_STRUCT(AdamW8BitOptions, (),
                        rules))
 constexpr auto keys_of(config::Tag<AdamW8BitOptions>) {
   using namespace optimizer_keys;
-  using config::Key;
-  return std::array{
-      lr,
-      betas,
-      eps,
-      weight_decay,
-      Key{"block_size", "elements", "that share a scale, of a rank's part of a parameter", config::optional,
-          config::at_least(1)},
-      Key{"float32_below", "elements", "parameters of fewer keep float32 moments", config::optional,
-          config::at_least(0)},
-      Key{"float32_for", "",
-          "names of parameters that keep float32 moments, as in `rules`; often those of embeddings"},
-      master_weights,
-      rules};
+  using namespace config;
+  constexpr Key block{"block_size", "elements", "that share a scale, of a rank's part of a parameter",
+                      config::optional, at_least(1)};
+  constexpr Key below{"float32_below", "elements", "parameters of fewer keep float32 moments",
+                      config::optional, at_least(0)};
+  constexpr Key float32_for{
+      "float32_for", "",
+      "names of parameters that keep float32 moments, as in `rules`; often those of embeddings"};
+  return std::array{lr, betas, eps, weight_decay, block, below, float32_for, master_weights, rules};
 }
 
 BOOST_DESCRIBE_ENUM(MuonScale, original, match_rms_adamw)
@@ -141,8 +125,7 @@ constexpr auto keys_of(config::Tag<MuonOptions>) {
       Key{"adamw_eps", "", "AdamW's addition to the root of the second moment", optional, config::above(0)},
       Key{"adamw_for", "",
           "names of matrices that AdamW updates, as in `rules`; null: those of embeddings and of output "
-          "layers, "
-          "whatever they are called. Vectors it updates always"},
+          "layers, whatever they are called. Vectors it updates always"},
       master_weights,
       rules};
 }
@@ -161,8 +144,7 @@ constexpr auto choices_of(config::Tag<OptimizerConfig>) {
          "(Jordan and others 2024)."},
         {"adamw_8bit",
          "AdamW whose moments are bytes in blocks with a scale each (Dettmers and others 2022); a quarter of "
-         "the "
-         "memory for them."}}}};
+         "the memory for them."}}}};
 }
 
 // None where the name is none of ours.

@@ -38,8 +38,7 @@ constexpr auto keys_of(config::Tag<FullyShardOptions>) {
           "always, but never with a pipeline, where every microbatch would gather again"},
       Key{"reduce", "",
           "when gradients are scattered: once a step, or after each microbatch, which holds no whole "
-          "gradients "
-          "between them"}};
+          "gradients between them"}};
 }
 
 BOOST_DESCRIBE_STRUCT(ParallelOptions, (), (context, fully_shard, zero1))
@@ -52,8 +51,7 @@ constexpr auto keys_of(config::Tag<ParallelOptions>) {
                         "ranks (FSDP, ZeRO-3); with data_parallel_replicate it is the hybrid (HSDP)"},
                     Key{"zero1", "",
                         "replicas of data_parallel_replicate keep parts of the optimizer state and gather "
-                        "the parameters after "
-                        "each step (ZeRO-1)"}};
+                        "the parameters after each step (ZeRO-1)"}};
 }
 
 }  // namespace d9d

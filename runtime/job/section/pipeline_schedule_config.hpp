@@ -7,15 +7,11 @@
 #include <array>
 
 #include "runtime/base/config/keys.hpp"
-#include "runtime/job/section/own_schedule_config.hpp"
 #include "runtime/pipeline/program/schedule_config.hpp"
 
 namespace d9d {
 
 BOOST_DESCRIBE_STRUCT(GpipeSchedule, (), ())
-constexpr auto keys_of(config::Tag<GpipeSchedule>) {
-  return std::array<config::Key, 0>{};
-}
 
 BOOST_DESCRIBE_STRUCT(LoopedBfsSchedule, (), (num_stages_per_rank))
 constexpr auto keys_of(config::Tag<LoopedBfsSchedule>) {
@@ -38,14 +34,8 @@ constexpr auto keys_of(config::Tag<OneFOneBSchedule>) {
 }
 
 BOOST_DESCRIBE_STRUCT(ZeroBubbleVSchedule, (), ())
-constexpr auto keys_of(config::Tag<ZeroBubbleVSchedule>) {
-  return std::array<config::Key, 0>{};
-}
 
 BOOST_DESCRIBE_STRUCT(DualPipeVSchedule, (), ())
-constexpr auto keys_of(config::Tag<DualPipeVSchedule>) {
-  return std::array<config::Key, 0>{};
-}
 
 BOOST_DESCRIBE_ENUM(TopologyKind, loop, v)
 BOOST_DESCRIBE_STRUCT(AutoSchedule, (), (num_stages_per_rank, topology, activations_max, measured_steps))
@@ -65,9 +55,6 @@ constexpr auto keys_of(config::Tag<AutoSchedule>) {
 }
 
 BOOST_DESCRIBE_STRUCT(InferenceSchedule, (), ())
-constexpr auto keys_of(config::Tag<InferenceSchedule>) {
-  return std::array<config::Key, 0>{};
-}
 
 constexpr auto choices_of(config::Tag<ScheduleConfig>) {
   return config::Choices<7>{

@@ -79,14 +79,12 @@ constexpr auto choices_of(config::Tag<TaskConfig>) {
       "name",
       {{{"causal_lm", "Next-token prediction: the mean cross entropy of the tokens that count."},
         {"classification",
-         "The class of each token whose label is not -100, by a model with `head: {kind: "
-         "classification}`."},
+         "The class of each token whose label is not -100, by a model with `head: {kind: classification}`."},
         {"embedding",
          "Of inference: the vector of each sample's last or first token, by a model with `head: {kind: "
          "embedding}`."},
         {"generation",
-         "Texts that go on from each sample, in a job with the section `inference` and a model with "
-         "logits."},
+         "Texts that go on from each sample, in a job with the section `inference` and a model with logits."},
         {"masked_lm",
          "Words that are left out of a text, by a model whose tokens see those on both sides: the mean "
          "cross entropy of these. Seed and number of a sample choose them."}}}};

@@ -9,22 +9,21 @@
 #include <variant>
 
 #include "runtime/base/config/keys.hpp"
+#include "runtime/base/config/section.hpp"
 #include "runtime/job/section/client_tracker_config.hpp"
-#include "runtime/job/section/own_tracker_config.hpp"
 
 namespace d9d {
 
+// A tracker that a plugin registers: `provider: x`, and the keys that the plugin's tracker x declares.
+struct OwnTracker : config::Named {
+  static constexpr const char *name_under = "provider", *called = "section of a plugin's tracker";
+};
+
 struct NullTracker {};
 BOOST_DESCRIBE_STRUCT(NullTracker, (), ())
-constexpr auto keys_of(config::Tag<NullTracker>) {
-  return std::array<config::Key, 0>{};
-}
 
 struct LogTracker {};
 BOOST_DESCRIBE_STRUCT(LogTracker, (), ())
-constexpr auto keys_of(config::Tag<LogTracker>) {
-  return std::array<config::Key, 0>{};
-}
 
 struct TensorboardTracker {
   std::optional<std::string> log_dir;

@@ -46,12 +46,10 @@ constexpr auto keys_of(config::Tag<BatchingConfig>) {
       Key{"cut_to_longest", "",
           "samples that are filled up: a microbatch is as long as its longest one, rounded up to what ranks "
           "that share sequences can share; data.order.sorted puts samples of one length together. RoPE of "
-          "kind "
-          "dynamic or longrope sees the shorter length"},
+          "kind dynamic or longrope sees the shorter length"},
       Key{"drop_last", "",
           "training leaves out the samples at the end of the data that make no whole step; false: its last "
-          "step "
-          "has them alone, its other rows count nowhere. Evaluation and inference leave out none"}};
+          "step has them alone, its other rows count nowhere. Evaluation and inference leave out none"}};
 }
 
 struct ScheduleConfigSection {
@@ -106,8 +104,7 @@ constexpr auto keys_of(config::Tag<ModelStageFactoryConfig>) {
       Key{"checkpoint_only_trainable_parameters", "", "leave frozen parameters out of checkpoints"},
       Key{"new_rows", "",
           "what tokens begin with that model_provider.model.vocab_size has beyond the folder's: the mean of "
-          "its "
-          "rows, or drawn by the seed as the family's initial weights are"}};
+          "its rows, or drawn by the seed as the family's initial weights are"}};
 }
 
 struct DeterminismConfig {
@@ -124,8 +121,7 @@ constexpr auto keys_of(config::Tag<DeterminismConfig>) {
           required, at_least(0)},
       Key{"strict", "",
           "on GPUs, too, two runs give the same bits: an op that cannot is an error, NCCL takes rings; some "
-          "are "
-          "slower. Elsewhere they do without"}};
+          "are slower. Elsewhere they do without"}};
 }
 
 struct CheckpointingConfig {

@@ -3,8 +3,6 @@
 #include <array>
 #include <bit>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "runtime/metric/sink/picture_file.hpp"
 

@@ -71,8 +71,7 @@ void set_aside(const std::filesystem::path& path, const std::string& foreign) {
   AppendFile(aside, AppendFile::Mode::keep).append(foreign);
   log::warn(
       "{} in {} cannot be read as JSON and went to {}: were they cut off by a loss of power, or written by "
-      "another "
-      "program?",
+      "another program?",
       counted(static_cast<std::uint64_t>(std::count(foreign.begin(), foreign.end(), '\n')), "line"),
       path.string(), aside.string());
 }

@@ -4,7 +4,6 @@
 // later ones are dropped.
 
 #include <filesystem>
-#include <memory>
 
 #include "runtime/base/clock.hpp"
 #include "runtime/metric/sink/append_file.hpp"

@@ -2,8 +2,6 @@
 
 #include <ATen/ops/tensor.h>
 
-#include <vector>
-
 #include "runtime/device/upload.hpp"
 
 namespace d9d {

@@ -3,7 +3,6 @@
 #include <ATen/ops/cat.h>
 
 #include "kernels/attention/rope.hpp"
-#include "runtime/base/error.hpp"
 #include "runtime/nn/attention/key_value_cache.hpp"
 
 namespace d9d {

@@ -184,8 +184,7 @@ RotaryTable::RotaryTable(const RopeOptions& rope, std::int64_t head_dim)
 void RotaryTable::require_one_rotation(std::int64_t tokens) const {
   D9D_REQUIRE(rope_.type != RopeOptions::Type::dynamic || tokens <= rope_.original_max_position_embeddings,
               "sequences of {} tokens cannot be generated: beyond {} each further token changes the model's "
-              "RoPE of type "
-              "dynamic for all of them; ask for shorter ones",
+              "RoPE of type dynamic for all of them; ask for shorter ones",
               tokens, rope_.original_max_position_embeddings);
 }
 

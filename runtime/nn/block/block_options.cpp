@@ -11,8 +11,7 @@ void require_divisible_heads(const AttentionOptions& options, int ranks) {
               "divisor of {}",
               ranks, options.num_heads, options.num_heads);
   D9D_REQUIRE(options.num_kv_heads % ranks == 0 || ranks % options.num_kv_heads == 0,
-              "tensor_parallel is {}, but the model has {} key heads; choose a divisor or a multiple of "
-              "{}",
+              "tensor_parallel is {}, but the model has {} key heads; choose a divisor or a multiple of {}",
               ranks, options.num_kv_heads, options.num_kv_heads);
 }
 
@@ -24,8 +23,7 @@ void require_divisible_heads(const LatentAttentionOptions& options, int ranks) {
 void require_divisible_heads(const DeltaNetOptions& options, int ranks) {
   D9D_REQUIRE(
       options.num_key_heads % ranks == 0,
-      "tensor_parallel is {}, which does not divide the model's {} linear key heads; choose a divisor "
-      "of {}",
+      "tensor_parallel is {}, which does not divide the model's {} linear key heads; choose a divisor of {}",
       ranks, options.num_key_heads, options.num_key_heads);
 }
 

@@ -3,7 +3,6 @@
 // calls below, so that a branch (an adapter) can be attached to any of them.
 
 #include <functional>
-#include <optional>
 
 #include "kernels/linear.hpp"
 #include "runtime/nn/block/block_options.hpp"

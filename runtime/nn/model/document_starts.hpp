@@ -20,7 +20,7 @@ at::Tensor starts_apart(const at::Tensor& starts, const at::Tensor& is_token);
 
 // starts_apart() by the shared input token_mask, for tokens that see those after them. `starts`: document_starts().
 // Ranks that share sequences have the mask of their own tokens alone: the feed has set apart what fills their rows up
-// (runtime/rank/feed/filled_rows.hpp).
+// (runtime/rank/feed/source_feed.hpp).
 at::Tensor starts_without_filling(const at::Tensor& starts, const TensorMap& shared,
                                   const at::Tensor& position_ids, bool shares_sequences);
 

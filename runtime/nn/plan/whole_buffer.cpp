@@ -3,8 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/set.h>
 
-#include <utility>
-
 #include "runtime/base/error.hpp"
 #include "runtime/device/memory_pools.hpp"
 

@@ -1,7 +1,5 @@
 #include "runtime/nn/shard/stage_groups.hpp"
 
-#include <utility>
-
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/group_use.hpp"
 

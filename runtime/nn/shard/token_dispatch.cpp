@@ -1,7 +1,6 @@
 #include "runtime/nn/shard/token_dispatch.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/stack.h>

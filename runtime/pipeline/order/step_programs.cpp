@@ -1,7 +1,6 @@
 #include "runtime/pipeline/order/step_programs.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 

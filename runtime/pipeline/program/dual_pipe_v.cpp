@@ -75,8 +75,7 @@ Program build_dual_pipe_v(int ranks, int microbatches) {
   D9D_REQUIRE(ranks >= 1, "a pipeline of {} ranks; expected at least 1", ranks);
   D9D_REQUIRE(microbatches >= 2 * ranks,
               "schedule dual_pipe_v needs at least 2 microbatches per pipeline rank: given {} for {} ranks; "
-              "use {} or "
-              "more, or schedule zero_bubble_v",
+              "use {} or more, or schedule zero_bubble_v",
               microbatches, ranks, 2 * ranks);
   Program program;
   for (int rank = 0; rank < ranks; ++rank) program.push_back(write_rank(ranks, rank, microbatches));

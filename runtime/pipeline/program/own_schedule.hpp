@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "runtime/base/config/section.hpp"
@@ -29,6 +28,7 @@ struct PipelineSchedule {
 
 // The choice `schedule: x` of a plugin's schedule x, with the keys that x declares.
 struct OwnSchedule : config::Named {
+  static constexpr const char *name_under = "schedule", *called = "section of a plugin's schedule";
   // Not inline: if GCC 12 sees how the string is copied, it warns of other alternatives of the variant.
   OwnSchedule();
   OwnSchedule(const OwnSchedule& other);

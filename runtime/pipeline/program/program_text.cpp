@@ -1,7 +1,6 @@
 #include "runtime/pipeline/program/program_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
 

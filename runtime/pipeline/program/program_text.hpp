@@ -1,7 +1,6 @@
 #pragma once
 // Parses programs and costs that people write.
 
-#include <string>
 #include <string_view>
 
 #include "runtime/pipeline/program/build_program.hpp"

@@ -5,8 +5,6 @@
 // once per backward, after every use of the parameter, even when the node gets no gradient (weight
 // work adds gradients by itself).
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 #include <vector>
 

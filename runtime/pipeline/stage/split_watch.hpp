@@ -6,8 +6,6 @@
 // gradient when all of it was deferred to W, and sees one when an operator computed it in I. This
 // operator has an edge to the node.
 
-#include <ATen/core/Tensor.h>
-
 #include <memory>
 #include <string>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/base/error.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/base/shortened.hpp"
 #include "runtime/device/host_numbers.hpp"
@@ -347,9 +346,8 @@ Ticket StageCore::put_input_gradients(Microbatch& mb) {
   TensorMap gradients;
   for (const auto& [name, leaf] : std::exchange(mb.leaves, {})) {
     D9D_REQUIRE(leaf.grad().defined(),
-                "the outputs do not depend on the transfer tensor \"{}\", so it has no gradient; do not "
-                "pass it on, or "
-                "detach it in the stage before",
+                "the outputs do not depend on the transfer tensor \"{}\", so it has no gradient; do not pass "
+                "it on, or detach it in the stage before",
                 name);
     gradients.emplace(name, leaf.grad());
   }

@@ -29,8 +29,7 @@ TensorMap split_sequence(TensorMap batch, const ContextPlace& place) {
   const at::Tensor ids = found->second;
   const std::int64_t length = ids.size(1), unit = length_unit(place.order, place.ranks);
   D9D_REQUIRE(length % unit == 0,
-              "sequences of {} cannot be dealt out to {}: the length must be "
-              "divisible by {}; pad to {}",
+              "sequences of {} cannot be dealt out to {}: the length must be divisible by {}; pad to {}",
               counted(length, "token"), counted(place.ranks, "context-parallel rank"), unit,
               (length + unit - 1) / unit * unit);
   if (!batch.contains("position_ids")) {

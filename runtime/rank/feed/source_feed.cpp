@@ -11,8 +11,8 @@
 #include "runtime/data/read_microbatch.hpp"
 #include "runtime/data/rollout_reader.hpp"
 #include "runtime/data/stream_reader.hpp"
+#include "runtime/nn/model/document_starts.hpp"
 #include "runtime/rank/feed/context_split.hpp"
-#include "runtime/rank/feed/filled_rows.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
 #include "runtime/rank/feed/read_ahead.hpp"
 #include "runtime/task/task.hpp"
@@ -259,10 +259,32 @@ class SourceFeed final : public MicrobatchFeed, private RolloutNeeds {
   Compose metrics_;                   // empty between two microbatches
 };
 
+// Whether there is a place in a row where a document goes on from what fills up to tokens, or back.
+bool is_seen(const at::Tensor& is_token, const at::Tensor& starts, bool causal) {
+  const auto* const token = is_token.const_data_ptr<bool>();
+  const auto* const start = starts.defined() ? starts.const_data_ptr<std::int64_t>() : nullptr;
+  const std::int64_t length = is_token.size(1);
+  for (std::int64_t at = 0; at < is_token.numel(); ++at) {
+    const std::int64_t i = at % length;
+    if (i == 0 || token[at] == token[at - 1] || (causal && !token[at])) continue;
+    if (start == nullptr || start[at] != i) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<MicrobatchFeed> make_source_feed(SourceFeedOptions options) {
   return std::make_unique<SourceFeed>(std::move(options));
+}
+
+at::Tensor starts_without_seen_filling(const TensorMap& batch, bool causal) {
+  const auto mask = batch.find("token_mask");
+  if (mask == batch.end()) return {};
+  const auto found = batch.find("document_starts");
+  const at::Tensor is_token = mask->second.contiguous();
+  const at::Tensor starts = found == batch.end() ? at::Tensor() : found->second.contiguous();
+  return is_seen(is_token, starts, causal) ? starts_apart(starts, is_token) : at::Tensor();
 }
 
 }  // namespace d9d

@@ -2,7 +2,6 @@
 // Counts the tokens of each expert of a rank's stages in a step, for the metric, and balances routers by the
 // counts of all ranks (RoutedStage). Use it on the stage's compute thread. Needs torch.
 
-#include <memory>
 #include <vector>
 
 #include "runtime/nn/shard/stage_groups.hpp"

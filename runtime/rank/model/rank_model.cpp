@@ -20,7 +20,6 @@
 #include "runtime/rank/state/training_state.hpp"
 #include "runtime/task/user_call.hpp"
 #include "runtime/tensor/tied.hpp"
-#include "runtime/tensor/torch_dtype.hpp"
 #include "runtime/train/frozen_parameters.hpp"
 #include "runtime/train/gradient/norm_parts.hpp"
 #include "runtime/train/optimizer/parted_optimizer.hpp"

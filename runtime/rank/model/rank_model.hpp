@@ -3,7 +3,6 @@
 // in flat buffers, the optimizer, persistent buffers and counts of experts. All ranks build theirs once, at
 // the same time, on the compute thread. Needs torch.
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <vector>

@@ -6,7 +6,6 @@
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/measured/host_outputs.hpp"
-#include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {

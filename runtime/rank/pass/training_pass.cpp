@@ -1,5 +1,6 @@
 // The pass that trains.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,12 +15,31 @@
 #include "runtime/rank/measured/host_totals.hpp"
 #include "runtime/rank/measured/rank_experts.hpp"
 #include "runtime/rank/pass/phase_losses.hpp"
-#include "runtime/rank/pass/phase_program.hpp"
 #include "runtime/rank/pass/stages_pass.hpp"
 #include "runtime/rank/untrained/untrained_weights.hpp"
 
 namespace d9d {
 namespace {
+
+// The program of an update with forward phases (step_phases.hpp): first their forwards, then the schedule's
+// program of the other microbatches. Kept from step to step.
+class PhaseProgram {
+ public:
+  // `trained`: the program of the microbatches after the first `forwards` ones.
+  std::shared_ptr<const PipelineProgram> get(std::shared_ptr<const PipelineProgram> trained, int forwards) {
+    if (forwards == 0) return trained;
+    if (trained_ != trained || forwards_ != forwards) {
+      whole_ = behind_forwards(*trained, forwards);
+      trained_ = std::move(trained);
+      forwards_ = forwards;
+    }
+    return whole_;
+  }
+
+ private:
+  std::shared_ptr<const PipelineProgram> trained_, whole_;
+  int forwards_ = 0;
+};
 
 class TrainingPass final : public StagesPass, private GradientObserver {
  public:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"

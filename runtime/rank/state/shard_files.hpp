@@ -3,10 +3,7 @@
 // it with this function; the Coordinator then commits the files of all ranks
 // (state/checkpoint/checkpoint_commit.hpp). No torch in this header.
 
-#include <cstdint>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/disk/disk.hpp"

@@ -12,7 +12,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "runtime/state/disk/disk.hpp"
 

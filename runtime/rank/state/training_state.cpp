@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 
 #include "runtime/base/error.hpp"
 #include "runtime/rank/state/shard_parcel.hpp"

@@ -250,8 +250,7 @@ std::string line_chart(const LineChart& chart) {
                   unit.empty() ? "" : fmt::format(" <small>{}</small>", xml_text(unit)));
   html += fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{} by step\" "
-      "data-frame=\"[{},{},{:.7g},{:.7g}]\" "
-      "data-points=\"{}\">\n",
+      "data-frame=\"[{},{},{:.7g},{:.7g}]\" data-points=\"{}\">\n",
       chart_width, foot, xml_text(chart.title), left, right, scales.x.low, scales.x.high, points_of(chart));
   html += plot_of(chart, scales);
   html += fmt::format("<path class=\"cursor\" d=\"M0 {}V{}\"/>\n</svg>\n", top, bottom);

@@ -260,8 +260,7 @@ std::string timeline_svg(const MeasuredStep& step, bool embedded) {
 std::string timeline_text(const MeasuredStep& step) {
   return fmt::format(
       "step {}: measured makespan {:.3f} ms, bubble {:.1f} %; simulated with its mean costs {:.3f} ms, "
-      "bubble "
-      "{:.1f} %; measured / simulated {:.3f}\nmeasured: {}\nsimulated: {}\n",
+      "bubble {:.1f} %; measured / simulated {:.3f}\nmeasured: {}\nsimulated: {}\n",
       step.step, step.measured.makespan, 100 * step.measured.bubble, step.simulated.makespan,
       100 * step.simulated.bubble, step.measured.makespan / step.simulated.makespan, measured_means,
       simulated_means);

@@ -15,12 +15,10 @@ constexpr std::size_t ranks_max = 64;
 constexpr std::size_t top = 12;
 constexpr const char* what_to_do_with_mailboxes =
     "Look here when the ranks above spend time in \"mailbox wait\"; else nothing in a step waited for these. "
-    "A message "
-    "waits while its receiver, right of the arrow, does something else. At the top a loader means that data "
-    "is prepared "
-    "too slowly, a checkpoint_writer or tracker that the disk is slow, a collective that ranks reach their "
-    "sums at "
-    "different times, a rank_executor that its actions are longer than those of the rank that sent.";
+    "A message waits while its receiver, right of the arrow, does something else. At the top a loader means "
+    "that data is prepared too slowly, a checkpoint_writer or tracker that the disk is slow, a collective "
+    "that ranks reach their sums at different times, a rank_executor that its actions are longer than those "
+    "of the rank that sent.";
 
 double ms(std::int64_t ns) {
   return 1e-6 * static_cast<double>(ns);

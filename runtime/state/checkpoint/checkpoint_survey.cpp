@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"

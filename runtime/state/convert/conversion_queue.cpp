@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/error.hpp"
 #include "runtime/state/model/model_files.hpp"
 
 namespace d9d {

@@ -3,14 +3,15 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
+#include <thread>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/state/convert/box_cursor.hpp"
 #include "runtime/state/convert/box_filler.hpp"
 #include "runtime/state/convert/conversion_queue.hpp"
-#include "runtime/state/convert/in_threads.hpp"
 #include "runtime/state/model/model_files.hpp"
 #include "runtime/state/model/model_shards.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -145,6 +146,26 @@ std::vector<const StateGroup*> groups_in_order(const StateMapper& mapper,
   D9D_REQUIRE(missing.empty(), "the mapper needs {}: {}", counted(missing.size(), "more tensor"),
               to_text(missing));
   return groups;
+}
+
+void in_threads(int threads, const std::function<void()>& work, const std::function<void()>& cancel) {
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+      cancel();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(guarded);
+    guarded();
+  }
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace d9d

@@ -17,6 +17,10 @@
 
 namespace d9d {
 
+// Calls `work` in `threads` threads, including this one, and waits for all. If one throws, `cancel`
+// is called, which should make the others return; then the first exception is rethrown here.
+void in_threads(int threads, const std::function<void()>& work, const std::function<void()>& cancel);
+
 class ModelFiles;
 class TensorSource;
 

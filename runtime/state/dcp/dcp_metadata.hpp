@@ -3,7 +3,6 @@
 // cut, and in which bytes of which files the parts are. A file's contents are untrusted until this code has checked
 // them.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"

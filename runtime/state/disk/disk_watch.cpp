@@ -40,8 +40,7 @@ std::string DiskWatch::report_of(const Running& call) const {
   return fmt::format(
       "the disk hangs: the call to {} {} has not returned for {} s. Look after the disk or the network it is "
       "reached by, then start the job again: it goes on from its last checkpoint. For a disk that is only "
-      "slow "
-      "raise node.disk_timeout",
+      "slow raise node.disk_timeout",
       call.operation, call.path, std::chrono::duration<double>(limit_).count());
 }
 

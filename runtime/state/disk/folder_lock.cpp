@@ -261,18 +261,15 @@ std::optional<std::string> loss_of(const std::string& folder, const std::string&
   if (!text) {
     return fmt::format(
         "{} is gone: the folder was moved or removed while this job was writing to it, or somebody removed "
-        "the "
-        "lock. Another job may write there now, so this one writes nothing more and ends; start it again, "
-        "and it "
-        "goes on from its last checkpoint",
+        "the lock. Another job may write there now, so this one writes nothing more and ends; start it "
+        "again, and it goes on from its last checkpoint",
         lock);
   }
   const LockHolder holder = holder_from(*text);
   if (holder.tag == tag) return {};
   return fmt::format(
       "{} was taken over by another job ({}), which this one did not hinder: its folder was moved or "
-      "removed, or "
-      "it gave no sign of life for a while. It writes nothing more there and ends",
+      "removed, or it gave no sign of life for a while. It writes nothing more there and ends",
       lock, describe(holder));
 }
 

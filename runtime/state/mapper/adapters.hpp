@@ -1,9 +1,6 @@
 #pragma once
 // Makes identity mappers for names that exist elsewhere.
 
-#include <map>
-#include <string>
-
 #include "runtime/state/mapper/mapper.hpp"
 
 namespace d9d {

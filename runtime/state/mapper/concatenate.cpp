@@ -67,19 +67,24 @@ Names names_of_pieces(const std::vector<NamedSize>& pieces) {
   return unique_names(names, "cut");
 }
 
-class Cut final : public StateMapper {
- public:
-  Cut(const std::string& source, std::vector<NamedSize> targets, std::int64_t dim)
-      : StateMapper({{{source}, names_of_pieces(targets)}}), targets_(std::move(targets)), dim_(dim) {}
+// A tensor becomes several along a dimension, one behind the other.
+class Parting : public StateMapper {
+ protected:
+  struct Parts {
+    std::size_t dim;
+    std::vector<NamedSize> targets;
+  };
+  using StateMapper::StateMapper;
+  virtual Parts parts_of(const std::string& name, const at::Tensor& tensor) const = 0;
 
  private:
   TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
     const auto& [name, tensor] = *inputs.begin();
-    const auto dim = static_cast<std::int64_t>(dim_of(name, tensor));
+    const Parts parts = parts_of(name, tensor);
     TensorMap outputs;
     std::int64_t begin = 0;
-    for (const auto& [target, size] : targets_) {
-      outputs[target] = tensor.narrow(dim, begin, size).contiguous();
+    for (const auto& [target, size] : parts.targets) {
+      outputs[target] = tensor.narrow(static_cast<std::int64_t>(parts.dim), begin, size).contiguous();
       begin += size;
     }
     return outputs;
@@ -88,67 +93,44 @@ class Cut final : public StateMapper {
   std::optional<Pieces> find_pieces(const std::string& output, const Slice& wanted,
                                     const TensorMap& inputs) const override {
     const auto& [name, tensor] = *inputs.begin();
-    const auto dim = dim_of(name, tensor);
+    const Parts parts = parts_of(name, tensor);
     Piece piece{name, wanted, same_dims(wanted.begin.size()), wanted};
-    for (const auto& [target, size] : targets_) {
+    for (const auto& [target, size] : parts.targets) {
       if (target == output) break;
-      piece.from.begin[dim] += size;
-      piece.from.end[dim] += size;
+      piece.from.begin[parts.dim] += size;
+      piece.from.end[parts.dim] += size;
     }
     return Pieces{piece};
   }
+};
 
-  std::size_t dim_of(const std::string& name, const at::Tensor& tensor) const {
+class Cut final : public Parting {
+ public:
+  Cut(const std::string& source, std::vector<NamedSize> targets, std::int64_t dim)
+      : Parting({{{source}, names_of_pieces(targets)}}), targets_(std::move(targets)), dim_(dim) {}
+
+ private:
+  Parts parts_of(const std::string& name, const at::Tensor& tensor) const override {
     const auto dim = wrapped_dim(dim_, tensor.dim(), "cut", name);
     std::int64_t total = 0;
     for (const NamedSize& target : targets_) total += target.size;
     D9D_REQUIRE(tensor.size(static_cast<std::int64_t>(dim)) == total,
                 "cut: \"{}\" {} has other than the {} elements of its pieces along dim {}", name,
                 to_text(tensor.sizes().vec()), total, dim);
-    return dim;
+    return {dim, targets_};
   }
 
   std::vector<NamedSize> targets_;
   std::int64_t dim_;
 };
 
-class Chunk final : public StateMapper {
+class Chunk final : public Parting {
  public:
   Chunk(const std::string& source, std::vector<std::string> targets, std::int64_t dim)
-      : StateMapper({{{source}, unique_names(targets, "chunk")}}), targets_(std::move(targets)), dim_(dim) {}
+      : Parting({{{source}, unique_names(targets, "chunk")}}), targets_(std::move(targets)), dim_(dim) {}
 
  private:
-  struct Even {
-    std::size_t dim;
-    std::int64_t size;  // of a piece
-    std::int64_t total;
-  };
-
-  TensorMap map(const StateGroup&, const TensorMap& inputs) const override {
-    const auto& [name, tensor] = *inputs.begin();
-    const auto cut = cut_of(name, tensor);
-    TensorMap outputs;
-    std::int64_t begin = 0;
-    for (const auto& target : targets_) {
-      const auto size = std::min(cut.size, cut.total - begin);
-      outputs[target] = tensor.narrow(static_cast<std::int64_t>(cut.dim), begin, size).contiguous();
-      begin += size;
-    }
-    return outputs;
-  }
-
-  std::optional<Pieces> find_pieces(const std::string& output, const Slice& wanted,
-                                    const TensorMap& inputs) const override {
-    const auto& [name, tensor] = *inputs.begin();
-    const auto cut = cut_of(name, tensor);
-    const auto begin = (std::find(targets_.begin(), targets_.end(), output) - targets_.begin()) * cut.size;
-    Piece piece{name, wanted, same_dims(wanted.begin.size()), wanted};
-    piece.from.begin[cut.dim] += begin;
-    piece.from.end[cut.dim] += begin;
-    return Pieces{piece};
-  }
-
-  Even cut_of(const std::string& name, const at::Tensor& tensor) const {
+  Parts parts_of(const std::string& name, const at::Tensor& tensor) const override {
     const auto dim = wrapped_dim(dim_, tensor.dim(), "chunk", name);
     const auto total = tensor.size(static_cast<std::int64_t>(dim));
     const auto wanted = static_cast<std::int64_t>(targets_.size());
@@ -156,7 +138,10 @@ class Chunk final : public StateMapper {
     const auto made = size == 0 ? 0 : (total + size - 1) / size;
     D9D_REQUIRE(made == wanted, "chunk: \"{}\" {} gives {} pieces along dim {}, but {} targets are named",
                 name, to_text(tensor.sizes().vec()), made, dim, wanted);
-    return {dim, size, total};
+    Parts parts{dim, {}};
+    for (std::int64_t i = 0; i < made; ++i)
+      parts.targets.push_back({targets_[static_cast<std::size_t>(i)], std::min(size, total - i * size)});
+    return parts;
   }
 
   std::vector<std::string> targets_;

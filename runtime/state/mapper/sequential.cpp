@@ -1,7 +1,6 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/mapper/adapters.hpp"

@@ -8,7 +8,6 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/state/disk/disk_error.hpp"
-#include "runtime/state/disk/folder_lock.hpp"
 #include "runtime/state/model/model_index.hpp"
 
 namespace d9d {

@@ -1,7 +1,6 @@
 #pragma once
 // Finds NaN and infinite values at the speed of memory. No torch.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "runtime/tensor/dtype.hpp"

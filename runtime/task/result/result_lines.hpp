@@ -1,7 +1,6 @@
 #pragma once
 // Results of an inference job as lines of JSON: one for each row, in a file for each rank that writes any.
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>

@@ -4,7 +4,6 @@
 // add_eos_token, legacy, add_prefix_space). If that file has no added_tokens_decoder,
 // added_tokens.json and special_tokens_map.json are read too, as in transformers.
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -11,7 +11,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "runtime/base/error.hpp"
 #include "runtime/trace/file/chrome_format.hpp"

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -18,10 +20,27 @@
 
 #include "runtime/trace/file/flow_joiner.hpp"
 #include "runtime/trace/file/gzip_file.hpp"
-#include "runtime/trace/file/lanes.hpp"
 #include "runtime/trace/record/recorder.hpp"
 
 namespace d9d::trace {
+
+// Viewers need the slices of a track to nest. An actor's spans do; for
+// whatever does not (overlapping asynchronous work recorded on one actor) this
+// finds the first of several lanes where a span nests with its neighbours.
+class Lanes {
+ public:
+  // The lane for [start, end): its spans contain it, are contained by it, or do not touch it. Looks back over
+  // the last `history` spans of each lane.
+  std::size_t place(std::int64_t start_ns, std::int64_t end_ns);
+
+ private:
+  static constexpr std::size_t history = 64;
+  struct Interval {
+    std::int64_t start;
+    std::int64_t end;
+  };
+  std::vector<std::deque<Interval>> lanes_;
+};
 
 struct TraceInfo {
   std::string job;

@@ -1,8 +1,8 @@
 #include "runtime/trace/why/critical_path.hpp"
 
 #include <algorithm>
+#include <boost/describe/enum_to_string.hpp>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -32,23 +32,7 @@ std::vector<PathPart> joined(std::vector<PathPart> parts) {
 }  // namespace
 
 const char* name_of(PathKind kind) {
-  switch (kind) {
-    case PathKind::compute:
-      return "compute";
-    case PathKind::communication:
-      return "communication";
-    case PathKind::stall:
-      return "stall";
-    case PathKind::handling:
-      return "handling";
-    case PathKind::disk:
-      return "disk";
-    case PathKind::message:
-      return "message";
-    case PathKind::idle:
-      return "idle";
-  }
-  return "";
+  return boost::describe::enum_to_string(kind, "");
 }
 
 std::vector<int> whole_steps(const Recording& recording) {

@@ -4,6 +4,7 @@
 // (C.-Q. Yang and B. Miller, "Critical path analysis for the execution of parallel and
 // distributed programs", ICDCS 1988).
 
+#include <boost/describe/enum.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ enum class PathKind {
   message,  // on the way, or in the mailbox of an otherwise idle actor
   idle,     // nothing on record: a timer, another program, or what was not traced
 };
+BOOST_DESCRIBE_ENUM(PathKind, compute, communication, stall, handling, disk, message, idle)
 const char* name_of(PathKind kind);
 
 struct PathPart {

@@ -17,21 +17,12 @@ namespace d9d {
 
 struct LinearCurve {};
 BOOST_DESCRIBE_STRUCT(LinearCurve, (), ())
-constexpr auto keys_of(config::Tag<LinearCurve>) {
-  return std::array<config::Key, 0>{};
-}
 
 struct CosineCurve {};
 BOOST_DESCRIBE_STRUCT(CosineCurve, (), ())
-constexpr auto keys_of(config::Tag<CosineCurve>) {
-  return std::array<config::Key, 0>{};
-}
 
 struct ExponentialCurve {};
 BOOST_DESCRIBE_STRUCT(ExponentialCurve, (), ())
-constexpr auto keys_of(config::Tag<ExponentialCurve>) {
-  return std::array<config::Key, 0>{};
-}
 
 struct PolyCurve {
   double power = 2.0;

@@ -66,8 +66,7 @@ PiecewiseLrBuilder& PiecewiseLrBuilder::until_percentage(double percentage, doub
   const std::int64_t end_step = steps_of_share(percentage, steps);
   D9D_REQUIRE(end_step >= step_,
               "a learning-rate phase until percentage {} of {} steps (step {}) begins at step {}; raise the "
-              "percentage "
-              "or shorten the phases before it",
+              "percentage or shorten the phases before it",
               percentage, steps, end_step, step_);
   add(end_step, target, std::move(curve));
   return *this;

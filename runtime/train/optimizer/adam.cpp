@@ -1,7 +1,6 @@
 // Adam (Kingma and Ba 2015, algorithm 1) and AdamW (Loshchilov and Hutter 2019, algorithm 2), in the order of
 // operations of torch.optim. AMSGrad: Reddi, Kale and Kumar 2018.
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/max.h>
 #include <ATen/ops/maximum.h>
 
 #include <cmath>

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/base/error.hpp"
-
 namespace d9d {
 namespace {
 

@@ -4,12 +4,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include "runtime/tensor/dtype.hpp"
-#include "runtime/train/optimizer/adamw_8bit_options.hpp"
-#include "runtime/train/optimizer/muon_options.hpp"
+#include "runtime/tensor/parameter_role.hpp"
 #include "runtime/train/optimizer/parameter_rules.hpp"
 
 namespace d9d {
@@ -59,6 +60,52 @@ struct StochasticAdamWOptions {
   Dtype state_dtype = Dtype::float32;  // or bfloat16
   std::vector<ParameterRule> rules;
 };
+
+// The factor of a step in a matrix [R, C]: the step is lr times this factor
+// times the orthogonalised momentum.
+//   original         sqrt(max(1, R / C)), Jordan and others 2024
+//   match_rms_adamw  0.2 sqrt(max(R, C)): steps of AdamW's size, so that its learning rate and decay can be
+//                    used (Liu and others 2025, "Muon is Scalable for LLM Training", section 2.2)
+enum class MuonScale { original, match_rms_adamw };
+
+// Weights that are matrices (each expert's by itself) are updated with orthogonalised momentum
+// (newton_schulz.hpp). All others are updated by AdamW: vectors, embeddings and output layers. `adamw_for`
+// replaces embeddings and output layers by the matrices that it names.
+struct MuonOptions {
+  double lr = 0;
+  double momentum = 0.95;
+  bool nesterov = true;
+  int newton_schulz_steps = 5;
+  MuonScale scale = MuonScale::original;
+  double weight_decay = 0.1;
+  std::optional<double> adamw_lr;  // none: lr
+  std::array<double, 2> adamw_betas = {0.9, 0.95};
+  double adamw_eps = 1e-8;
+  std::optional<std::vector<std::string>> adamw_for;  // patterns as in rules; none: embeddings and outputs
+  bool master_weights = true;
+  std::vector<ParameterRule> rules;
+};
+// Whether a parameter with this name, global shape and role is updated by Muon, not by AdamW.
+bool is_muon_matrix(const MuonOptions& options, const std::string& name,
+                    const std::vector<std::int64_t>& shape, ParameterRole role);
+
+// Both moments of a parameter are stored as bytes, in blocks with one scale each
+// (kernels/optimizer/block_quantization.hpp). Updates read them into float32. Small parameters, and those that
+// `float32_for` names, have float32 moments.
+struct AdamW8BitOptions {
+  double lr = 0;
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  std::int64_t block_size = 2048;  // elements per scale; each rank cuts its part of a parameter into blocks
+  std::int64_t float32_below = 4096;     // whole parameters with fewer elements have float32 moments
+  std::vector<std::string> float32_for;  // patterns as in rules
+  bool master_weights = true;
+  std::vector<ParameterRule> rules;
+};
+// Whether the moments of a parameter with this name and global shape are stored as bytes.
+bool has_byte_moments(const AdamW8BitOptions& options, const std::string& name,
+                      const std::vector<std::int64_t>& shape);
 
 using OptimizerOptions = std::variant<AdamWOptions, AdamOptions, SgdOptions, StochasticAdamWOptions,
                                       MuonOptions, AdamW8BitOptions>;

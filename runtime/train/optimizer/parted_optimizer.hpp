@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "runtime/train/optimizer/optimizer.hpp"
 

@@ -1,4 +1,4 @@
-#include "runtime/live/content_policy.hpp"
+#include "runtime/live/live_page.hpp"
 
 #include <gmock/gmock.h>
 

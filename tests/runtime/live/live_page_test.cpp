@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "runtime/live/content_policy.hpp"
 #include "runtime/live/http_post.hpp"
 #include "tests/runtime/report/run_maker.hpp"
 #include "tests/runtime/report/well_formed.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/live/live_values.hpp"
+#include "runtime/live/prometheus.hpp"
 
 #include <gtest/gtest.h>
 

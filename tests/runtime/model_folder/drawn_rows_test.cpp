@@ -1,4 +1,4 @@
-#include "runtime/model_folder/drawn_rows.hpp"
+#include "runtime/model_folder/new_rows.hpp"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>

@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/rollout_source.hpp"
 #include "runtime/data/source/stream_source.hpp"
 #include "tests/support/error_of.hpp"
 

@@ -1,7 +1,6 @@
 #include "runtime/data/source/text/records.hpp"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/file/json_rows.hpp"

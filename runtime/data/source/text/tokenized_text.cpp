@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "runtime/base/error.hpp"

@@ -1,4 +1,4 @@
-#include "runtime/comm/nccl/openings.hpp"
+#include "runtime/comm/nccl/world.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/data/source/rollout_source.hpp"
+#include "runtime/data/source/stream_source.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/job/section/own_schedule_config.hpp"
+#include "runtime/job/section/pipeline_schedule_config.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,9 +1,8 @@
-#include "runtime/job/section/own_tracker_config.hpp"
+#include "runtime/job/section/tracker_config.hpp"
 
 #include <gtest/gtest.h>
 
 #include "runtime/base/config/decode.hpp"
-#include "runtime/job/section/tracker_config.hpp"
 
 namespace d9d {
 namespace {

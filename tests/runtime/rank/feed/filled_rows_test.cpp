@@ -1,4 +1,4 @@
-#include "runtime/rank/feed/filled_rows.hpp"
+#include "runtime/rank/feed/source_feed.hpp"
 
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "runtime/base/error.hpp"
-#include "runtime/data/source/rollout_source.hpp"
 #include "runtime/data/source/stream_source.hpp"
 #include "runtime/metric/aggregation.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"

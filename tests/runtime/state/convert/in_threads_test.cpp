@@ -1,4 +1,4 @@
-#include "runtime/state/convert/in_threads.hpp"
+#include "runtime/state/convert/model_converter.hpp"
 
 #include <gtest/gtest.h>
 
