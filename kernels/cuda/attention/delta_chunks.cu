@@ -14,6 +14,7 @@ template <class T>
 __device__ inline float inverse_norm(const T* row, int width, bool normalise) {
   if (!normalise) return 1.0F;
   float squares = 0;
+#pragma unroll 2
   for (int j = static_cast<int>(threadIdx.x) % 32; j < width; j += 32) {
     const float x = load(row, j);
     squares += x * x;
@@ -24,6 +25,7 @@ __device__ inline float inverse_norm(const T* row, int width, bool normalise) {
 // f(j, number) for the numbers of a row that a lane has; of zeros where the sequence has no such token.
 template <class T, class F>
 __device__ inline void for_row(const T* row, bool there, int width, F&& f) {
+#pragma unroll 2
   for (int j = static_cast<int>(threadIdx.x) % 32; j < width; j += 32) f(j, there ? load(row, j) : 0.0F);
 }
 
@@ -71,7 +73,7 @@ __device__ inline void open_token(const DeltaOpen& call, const DeltaPlace& place
 }
 
 template <class T>
-__global__ void __launch_bounds__(delta_threads) delta_open_kernel(DeltaOpen call) {
+__global__ void __launch_bounds__(delta_threads, 4) delta_open_kernel(DeltaOpen call) {
   const DeltaShape& shape = call.shape;
   float* const sums = static_cast<float*>(dynamic_shared());  // [n]
   const std::int64_t head = blockIdx.x;

@@ -14,8 +14,8 @@ struct DeltaOpen {
   const float *decay = nullptr, *beta = nullptr;
   const void* dout = nullptr;  // as v; null: none
 
-  float *queries = nullptr, *keys = nullptr;                 // [M, n, dk]: Q, normed and scaled, and K, normed
-  float *inverse_q = nullptr, *inverse_k = nullptr;          // [M, n]: what they were normed by; 1 without
+  float *queries = nullptr, *keys = nullptr;         // [M, n, dk]: Q, normed and scaled, and K, normed
+  float *inverse_q = nullptr, *inverse_k = nullptr;  // [M, n]: what they were normed by; 1 without
   float *sums = nullptr, *kept = nullptr, *betas = nullptr;  // [M, group, n]: G, exp(G)
   float* x = nullptr;                                        // X, [M, group, n, dv + dk]
   float *decayed_q = nullptr, *decayed_k = nullptr;          // kept Q, to_end K: [M, group, n, dk]

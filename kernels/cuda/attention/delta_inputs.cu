@@ -27,6 +27,7 @@ __device__ inline Shares token_backward(const DeltaInputsBackward& call, const D
   const float* const dkey = dvalue + shape.dv;
 
   float by_query = 0, by_key = 0, along_key = 0, along_value = 0;
+#pragma unroll 2
   for (int j = lane; j < shape.dk; j += 32) {
     const float from_state = kept * call.from_state[at * shape.dk + j];
     const float to_state = to_end * call.to_state[at * shape.dk + j], k = call.keys[key_at + j];
@@ -38,6 +39,7 @@ __device__ inline Shares token_backward(const DeltaInputsBackward& call, const D
   }
   const T* const v = static_cast<const T*>(call.v) + value_row * shape.dv;
   T* const dv = static_cast<T*>(call.dv) + value_row * shape.dv;
+#pragma unroll 2
   for (int j = lane; j < shape.dv; j += 32) {
     along_value += load(v, j) * dvalue[j];
     store(dv, j, beta * dvalue[j]);
@@ -57,14 +59,16 @@ __device__ inline void norm_backward(const DeltaInputsBackward& call, const floa
   const int lane = static_cast<int>(threadIdx.x) % 32, width = call.shape.dk;
   float along = 0;
   if (call.normalise) {
+#pragma unroll 2
     for (int j = lane; j < width; j += 32) along += normed[j] * grad[j];
     along = over_lanes<Added>(along) * inverse / scale;
   }
+#pragma unroll 2
   for (int j = lane; j < width; j += 32) store(into, j, scale * inverse * grad[j] - along * normed[j]);
 }
 
 template <class T>
-__global__ void __launch_bounds__(delta_threads) delta_inputs_backward_kernel(DeltaInputsBackward call) {
+__global__ void __launch_bounds__(delta_threads, 2) delta_inputs_backward_kernel(DeltaInputsBackward call) {
   const DeltaShape& shape = call.shape;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, n = shape.tokens;
   float* const own = static_cast<float*>(dynamic_shared());  // [n], then the gradients of the decays

@@ -10,11 +10,12 @@ struct DeltaInputsBackward {
   DeltaShape shape;
   float scale = 1;
   bool normalise = false;
-  const void* v = nullptr;                                 // heads
-  const float *queries = nullptr, *keys = nullptr;         // Q and K, as in delta_chunks.hpp, as all that follow
+  const void* v = nullptr;                          // heads
+  const float *queries = nullptr, *keys = nullptr;  // Q and K, as in delta_chunks.hpp, as all that follow
   const float *inverse_q = nullptr, *inverse_k = nullptr;
   const float *sums = nullptr, *betas = nullptr;
-  const float *states = nullptr, *dstates = nullptr;       // [M, group, dk, dv]: S at a chunk's begin, dS at its end
+  const float *states = nullptr,
+              *dstates = nullptr;  // [M, group, dk, dv]: S at a chunk's begin, dS at its end
   const float *from_state = nullptr, *to_state = nullptr;  // [M, group, n, dk]: dout S^T, V' dS^T
   const float* dx = nullptr;                               // [M, group, n, dv + dk]
   const float *dsums = nullptr, *dbetas = nullptr;         // of DeltaLowerBackward

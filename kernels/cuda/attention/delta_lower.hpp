@@ -21,9 +21,9 @@ struct DeltaLowerBackward {
   DeltaShape shape;
   const float *products = nullptr, *scores = nullptr;
   const float *sums = nullptr, *betas = nullptr;
-  const float *dn = nullptr, *dp = nullptr;  // [M, group, n, n]
-  float* dscores = nullptr;                  // [M, n, n]: of Q K^T, of all value heads
-  float* dproducts = nullptr;                // the same of K K^T, plus its transpose
+  const float *dn = nullptr, *dp = nullptr;   // [M, group, n, n]
+  float* dscores = nullptr;                   // [M, n, n]: of Q K^T, of all value heads
+  float* dproducts = nullptr;                 // the same of K K^T, plus its transpose
   float *dsums = nullptr, *dbetas = nullptr;  // [M, group, n]: of G and beta by N and P
 };
 int delta_lower_backward(const DeltaLowerBackward& call, CUstream_st* stream);

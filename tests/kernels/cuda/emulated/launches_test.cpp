@@ -41,15 +41,44 @@ bool is_product(const std::string& name) {
 
 // Torch's ops that start no kernel themselves.
 bool starts_none(const std::string& name) {
-  static const std::set<std::string> names{
-      "aten::empty",      "aten::empty_strided", "aten::empty_like",   "aten::new_empty", "aten::view",
-      "aten::_unsafe_view", "aten::reshape",     "aten::_reshape_alias", "aten::expand",  "aten::permute",
-      "aten::transpose",  "aten::t",             "aten::narrow",       "aten::slice",     "aten::select",
-      "aten::unsqueeze",  "aten::squeeze",       "aten::unflatten",    "aten::flatten",   "aten::as_strided",
-      "aten::alias",      "aten::detach",        "aten::to",           "aten::contiguous", "aten::resolve_conj",
-      "aten::resolve_neg", "aten::expand_as",    "aten::view_as",      "aten::is_nonzero", "aten::set_",
-      "aten::chunk",      "aten::split",         "aten::split_with_sizes", "aten::result_type",
-      "aten::resize_",    "aten::reshape_as",    "aten::unsafe_split", "aten::numel"};
+  static const std::set<std::string> names{"aten::empty",
+                                           "aten::empty_strided",
+                                           "aten::empty_like",
+                                           "aten::new_empty",
+                                           "aten::view",
+                                           "aten::_unsafe_view",
+                                           "aten::reshape",
+                                           "aten::_reshape_alias",
+                                           "aten::expand",
+                                           "aten::permute",
+                                           "aten::transpose",
+                                           "aten::t",
+                                           "aten::narrow",
+                                           "aten::slice",
+                                           "aten::select",
+                                           "aten::unsqueeze",
+                                           "aten::squeeze",
+                                           "aten::unflatten",
+                                           "aten::flatten",
+                                           "aten::as_strided",
+                                           "aten::alias",
+                                           "aten::detach",
+                                           "aten::to",
+                                           "aten::contiguous",
+                                           "aten::resolve_conj",
+                                           "aten::resolve_neg",
+                                           "aten::expand_as",
+                                           "aten::view_as",
+                                           "aten::is_nonzero",
+                                           "aten::set_",
+                                           "aten::chunk",
+                                           "aten::split",
+                                           "aten::split_with_sizes",
+                                           "aten::result_type",
+                                           "aten::resize_",
+                                           "aten::reshape_as",
+                                           "aten::unsafe_split",
+                                           "aten::numel"};
   return names.count(name) != 0;
 }
 
