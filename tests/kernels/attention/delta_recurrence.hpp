@@ -2,6 +2,7 @@
 // The gated delta rule by its definition (kernels/attention/delta_rule.hpp), token by token, with torch's ops.
 
 #include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
 
 #include <vector>
 
