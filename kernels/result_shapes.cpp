@@ -158,14 +158,31 @@ void add_cache(OpTable& table) {
 
 void add_recurrent(OpTable& table) {
   using T = const at::Tensor&;
-  table.short_convolution = [](T x, T, int64_t) { return like(x, x.sizes()); };
-  table.short_convolution_dx = [](T, T x, T, int64_t) {
-    return ConvolutionGradient{like(x, x.sizes()), sums(x, x.sizes())};
+  table.short_convolution = [](const ConvolutionInputs& in, T) {
+    ConvolutionParts y;
+    for (const at::Tensor& x : in.x) y.of.push_back(like(x, x.sizes()));
+    return y;
   };
-  table.short_convolution_dw = [](T, T, T, int64_t, double) {};
-  table.decay_gate = [](T a, T, T) { return sums(a, a.sizes()); };
-  table.decay_gate_backward = [](T, T a, T log_rate, T bias) {
-    return DecayGradients{like(a, a.sizes()), sums(a, log_rate.sizes()), sums(a, bias.sizes())};
+  table.short_convolution_dx = [](const ConvolutionParts&, const ConvolutionInputs& in, T) {
+    ConvolutionGradients result;
+    for (const at::Tensor& x : in.x) {
+      result.dx.push_back(like(x, x.sizes()));
+      result.dsum.push_back(sums(x, x.sizes()));
+    }
+    return result;
+  };
+  table.short_convolution_dw = [](const ConvolutionParts&, const ConvolutionInputs&, T, double) {};
+  table.delta_gates = [](T gates, T, T, double) {
+    auto sizes = gates.sizes().vec();
+    sizes.pop_back();
+    sizes.back() *= gates.size(-1) / 2;
+    return DeltaGates{sums(gates, sizes), sums(gates, sizes)};
+  };
+  table.delta_gates_backward = [](T, T, T gates, T, T log_rate, T bias, double) {
+    const auto of = [&](T parameter) {
+      return parameter.defined() ? sums(gates, parameter.sizes()) : at::Tensor();
+    };
+    return DeltaGateGradients{like(gates, gates.sizes()), of(log_rate), of(bias)};
   };
   table.delta_rule = [](T, T, T v, T, T, const DeltaRuleOptions&) { return like(v, v.sizes()); };
   table.delta_rule_backward = [](T, T q, T k, T v, T decay, T beta, const DeltaRuleOptions&) {

@@ -40,6 +40,12 @@ inline const at::Tensor* tensor_in(const AttentionBlock& block) {
 inline const at::Tensor* tensor_in(const ExpertRowGradients& grads) {
   return &grads.gate;
 }
+inline const at::Tensor* tensor_in(const ConvolutionInputs& in) {
+  return in.x.data();
+}
+inline const at::Tensor* tensor_in(const ConvolutionParts& parts) {
+  return parts.of.data();
+}
 template <class T>
 const at::Tensor* tensor_in(const T&) {
   return nullptr;

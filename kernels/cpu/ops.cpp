@@ -10,7 +10,7 @@ OpTable make_table() {
                          add_block_quantization,
                          add_copy_pieces,
                          add_cross_entropy,
-                         add_decay_gate,
+                         add_delta_gates,
                          add_delta_rule,
                          add_embedding,
                          add_experts,

@@ -14,7 +14,7 @@ void add_attention(OpTable& table);
 void add_block_quantization(OpTable& table);
 void add_copy_pieces(OpTable& table);
 void add_cross_entropy(OpTable& table);
-void add_decay_gate(OpTable& table);
+void add_delta_gates(OpTable& table);
 void add_delta_rule(OpTable& table);
 void add_embedding(OpTable& table);
 void add_experts(OpTable& table);

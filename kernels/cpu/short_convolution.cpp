@@ -53,7 +53,7 @@ void for_windows(const Channels<T>& x, int64_t taps, int64_t away, int64_t begin
   }
 }
 
-at::Tensor short_convolution(const at::Tensor& x, const at::Tensor& weight, int64_t first) {
+at::Tensor convolved(const at::Tensor& x, const at::Tensor& weight, int64_t first) {
   const int64_t taps = weight.size(2);
   const at::Tensor by_tap = weights_by_tap(x, weight, first);
   at::Tensor y = at::empty(x.sizes(), x.options().requires_grad(false));
@@ -71,15 +71,19 @@ at::Tensor short_convolution(const at::Tensor& x, const at::Tensor& weight, int6
   return y;
 }
 
-ConvolutionGradient short_convolution_dx(const at::Tensor& given, const at::Tensor& x,
-                                         const at::Tensor& weight, int64_t first) {
+struct Gradients {
+  at::Tensor dx, dsum;
+};
+
+Gradients gradients_of(const at::Tensor& given, const at::Tensor& x, const at::Tensor& weight,
+                       int64_t first) {
   const int64_t taps = weight.size(2);
   const at::Tensor dy = given.contiguous();
   const at::Tensor by_tap = weights_by_tap(x, weight, first),
                    from_last = weights_by_tap(x, weight, first, true);
   const auto options = x.options().requires_grad(false);
-  ConvolutionGradient result{at::empty(x.sizes(), options),
-                             at::empty(x.sizes(), options.dtype(sum_dtype(x.scalar_type())))};
+  Gradients result{at::empty(x.sizes(), options),
+                   at::empty(x.sizes(), options.dtype(sum_dtype(x.scalar_type())))};
   dispatch(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     using S = Sum<T>;
@@ -102,10 +106,9 @@ ConvolutionGradient short_convolution_dx(const at::Tensor& given, const at::Tens
   return result;
 }
 
-void short_convolution_dw(const at::Tensor& dsum, const at::Tensor& x, const at::Tensor& into, int64_t first,
-                          double beta) {
+// Adds to the channels' rows.
+void add_dw(const at::Tensor& dsum, const at::Tensor& x, const at::Tensor& into, int64_t first) {
   const int64_t taps = into.size(2);
-  if (beta == 0) into.zero_();
   dispatch(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     using S = Sum<T>;
@@ -125,6 +128,29 @@ void short_convolution_dw(const at::Tensor& dsum, const at::Tensor& x, const at:
     into.narrow(0, first, in.heads * in.width)
         .add_(total.view({in.heads, taps, in.width}).transpose(1, 2).reshape({-1, 1, taps}));
   });
+}
+
+ConvolutionParts short_convolution(const ConvolutionInputs& in, const at::Tensor& weight) {
+  ConvolutionParts y;
+  for (std::size_t i = 0; i < in.x.size(); ++i) y.of.push_back(convolved(in.x[i], weight, in.first[i]));
+  return y;
+}
+
+ConvolutionGradients short_convolution_dx(const ConvolutionParts& dy, const ConvolutionInputs& in,
+                                          const at::Tensor& weight) {
+  ConvolutionGradients result;
+  for (std::size_t i = 0; i < in.x.size(); ++i) {
+    const Gradients of_part = gradients_of(dy.of[i], in.x[i], weight, in.first[i]);
+    result.dx.push_back(of_part.dx);
+    result.dsum.push_back(of_part.dsum);
+  }
+  return result;
+}
+
+void short_convolution_dw(const ConvolutionParts& dsum, const ConvolutionInputs& in, const at::Tensor& into,
+                          double beta) {
+  if (beta == 0) into.zero_();
+  for (std::size_t i = 0; i < in.x.size(); ++i) add_dw(dsum.of[i], in.x[i], into, in.first[i]);
 }
 
 }  // namespace

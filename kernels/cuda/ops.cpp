@@ -12,7 +12,7 @@ namespace {
 kernels::OpTable make_table() {
   kernels::OpTable table;
   for (const auto add : {add_activation, add_attention, add_block_quantization, add_copy_pieces,
-                         add_cross_entropy, add_decay_gate, add_delta_rule, add_embedding, add_experts,
+                         add_cross_entropy, add_delta_gates, add_delta_rule, add_embedding, add_experts,
                          add_grouped_linear, add_matmul, add_norm, add_optimizer, add_permute, add_rope,
                          add_router, add_short_convolution, add_stochastic_adamw, add_token_cache})
     add(table);

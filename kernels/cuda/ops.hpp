@@ -15,7 +15,7 @@ void add_attention(kernels::OpTable& table);
 void add_block_quantization(kernels::OpTable& table);
 void add_copy_pieces(kernels::OpTable& table);
 void add_cross_entropy(kernels::OpTable& table);
-void add_decay_gate(kernels::OpTable& table);
+void add_delta_gates(kernels::OpTable& table);
 void add_delta_rule(kernels::OpTable& table);
 void add_embedding(kernels::OpTable& table);
 void add_experts(kernels::OpTable& table);

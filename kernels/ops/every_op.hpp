@@ -27,7 +27,7 @@ std::size_t for_each_op(F&& f) {
       &T::expert_project, &T::expert_combine, &T::expert_row_gradients, &T::expert_dx, &T::expert_dprobs,
       &T::expert_dw, &T::adamw_step, &T::stochastic_adamw_step, &T::stochastic_copy, &T::quantize_blocks,
       &T::dequantize_blocks, &T::sum_of_squares, &T::short_convolution, &T::short_convolution_dx,
-      &T::short_convolution_dw, &T::decay_gate, &T::decay_gate_backward, &T::delta_rule,
+      &T::short_convolution_dw, &T::delta_gates, &T::delta_gates_backward, &T::delta_rule,
       &T::delta_rule_backward, &T::copy_pieces>();
 }
 

@@ -2,6 +2,8 @@
 // Visits the tensors in an argument or a result of an op, in order: for_tensors(routing, f) calls
 // f(scores), f(probs), f(experts). For a value without tensors it calls nothing.
 
+#include <algorithm>
+
 #include "kernels/ops/table.hpp"
 
 namespace d9d::kernels {
@@ -10,6 +12,7 @@ template <class T, class F>
 void for_tensors(T& value, F&& f) {
   using Value = std::remove_const_t<T>;
   const auto each = [&f](auto&... tensors) { (f(tensors), ...); };
+  const auto all = [&f](auto&... lists) { (std::for_each(lists.begin(), lists.end(), f), ...); };
   constexpr auto is = []<class Wanted>() { return std::is_same_v<Value, Wanted>; };
   if constexpr (is.template operator()<at::Tensor>()) {
     each(value);
@@ -45,10 +48,16 @@ void for_tensors(T& value, F&& f) {
     each(value.gate, value.up, value.hidden, value.scale);
   } else if constexpr (is.template operator()<ExpertFactor>()) {
     each(value.matrix);
-  } else if constexpr (is.template operator()<ConvolutionGradient>()) {
-    each(value.dx, value.dsum);
-  } else if constexpr (is.template operator()<DecayGradients>()) {
-    each(value.da, value.dlog_rate, value.dbias);
+  } else if constexpr (is.template operator()<ConvolutionInputs>()) {
+    all(value.x);
+  } else if constexpr (is.template operator()<ConvolutionParts>()) {
+    all(value.of);
+  } else if constexpr (is.template operator()<ConvolutionGradients>()) {
+    all(value.dx, value.dsum);
+  } else if constexpr (is.template operator()<DeltaGates>()) {
+    each(value.decay, value.beta);
+  } else if constexpr (is.template operator()<DeltaGateGradients>()) {
+    each(value.dgates, value.dlog_rate, value.dbias);
   } else if constexpr (is.template operator()<DeltaRuleGradients>()) {
     each(value.dq, value.dk, value.dv, value.ddecay, value.dbeta);
   } else {

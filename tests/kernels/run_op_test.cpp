@@ -30,6 +30,8 @@ struct Argument {
   operator d9d::kernels::ExpertRows() const { return {tensor(), tensor(), tensor(), tensor()}; }
   operator d9d::kernels::ExpertRowGradients() const { return {tensor(), tensor(), tensor(), tensor()}; }
   operator d9d::kernels::ExpertFactor() const { return {tensor(), false}; }
+  operator d9d::kernels::ConvolutionInputs() const { return {{tensor()}, {0}}; }
+  operator d9d::kernels::ConvolutionParts() const { return {{tensor()}}; }
   operator d9d::kernels::AdamWSettings() const { return {}; }
   operator d9d::kernels::RoundingNoise() const { return {}; }
   operator d9d::kernels::RandomKey() const { return {}; }

@@ -1,23 +1,35 @@
 #pragma once
-// The gated delta rule by batched products over all chunks at once; one pass over the chunks carries the state. Names
-// and formulas are those of kernels/cpu/delta_heads.cpp.
+// Heads as chunks of the gated delta rule, and back.
 
-#include <ATen/core/Tensor.h>
+#include "kernels/cuda/attention/delta_shape.hpp"
 
 namespace d9d::cuda {
 
-// fp32, contiguous. C: chunks, A: sequences times key heads, g: value heads of a key head, n: tokens of a chunk. What
-// a sequence lacks to its last chunk's end are zeros, which change no state.
-struct DeltaChunks {
-  at::Tensor q, k;         // [C, A, 1, n, Dk], normed and scaled
-  at::Tensor v;            // [C, A, g, n, Dv]
-  at::Tensor decay, beta;  // [C, A, g, n]
+struct DeltaOpen {
+  ElementType type = ElementType::float32;  // of q, k, v, dout
+  DeltaShape shape;
+  float scale = 1;
+  bool normalise = false;
+  const void *q = nullptr, *k = nullptr, *v = nullptr;  // heads
+  const float *decay = nullptr, *beta = nullptr;
+  const void* dout = nullptr;  // as v; null: none
+
+  float *queries = nullptr, *keys = nullptr;         // [M, n, dk]: Q, normed and scaled, and K, normed
+  float *inverse_q = nullptr, *inverse_k = nullptr;  // [M, n]: what they were normed by; 1 without
+  float *sums = nullptr, *kept = nullptr, *betas = nullptr;  // [M, group, n]: G, exp(G)
+  float* x = nullptr;                                        // X, [M, group, n, dv + dk]
+  float *decayed_q = nullptr, *decayed_k = nullptr;          // kept Q, to_end K: [M, group, n, dk]
+  float* douts = nullptr;                                    // [M, group, n, dv], of dout
 };
+int delta_open(const DeltaOpen& call, CUstream_st* stream);
 
-// -> [C, A, g, n, Dv]
-at::Tensor delta_chunks(const DeltaChunks& in);
-
-// dout as the result. Gradients are as their inputs.
-DeltaChunks delta_chunks_backward(const at::Tensor& dout, const DeltaChunks& in);
+// out, as heads of values, from out of chunks [M, group, n, dv].
+struct DeltaClose {
+  ElementType type = ElementType::float32;  // of out
+  DeltaShape shape;
+  const float* chunks = nullptr;
+  void* out = nullptr;
+};
+int delta_close(const DeltaClose& call, CUstream_st* stream);
 
 }  // namespace d9d::cuda

@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(threads) delta_states_kernel(DeltaStates call,
     multiply<false>(reads, tile, state, shared, [&](int i, float sum) {
       const float value = there ? sum + call.base[(tokens + i) * call.base_stride + at] : 0.0F;
       values[i * tile.columns() + column] = value;
-      if (there) call.values[(tokens + i) * call.dv + at] = value;
+      if (there) call.values[(tokens + i) * call.values_stride + at] = value;
     });
     __syncthreads();
     const float kept = call.kept[tokens + call.tokens - 1];

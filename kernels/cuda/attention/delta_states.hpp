@@ -1,6 +1,6 @@
 #pragma once
 // The state that goes from chunk to chunk of the gated delta rule, and its gradient that goes back: all chunks in one
-// launch. Names are those of delta_chunks.cpp.
+// launch. Names are those of delta_shape.hpp.
 
 #include "kernels/cuda/launch.hpp"
 
@@ -20,7 +20,7 @@ struct DeltaStates {
   const float* writes = nullptr;  // [chunks, heads, tokens, dk]
   const float* added = nullptr;   // [chunks, heads, dk, dv], dense; null: nothing
   const float* kept = nullptr;    // [chunks, heads, tokens]: the last number of a chunk
-  std::int64_t base_stride = 0, reads_stride = 0, writes_stride = 0;
+  std::int64_t base_stride = 0, reads_stride = 0, writes_stride = 0, values_stride = 0;
   float* states = nullptr;  // [chunks, heads, dk, dv]
   float* values = nullptr;  // [chunks, heads, tokens, dv]
 };

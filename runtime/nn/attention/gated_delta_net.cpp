@@ -1,12 +1,11 @@
 #include "runtime/nn/attention/gated_delta_net.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/sigmoid.h>
 
 #include <cmath>
 
 #include "kernels/activation.hpp"
-#include "kernels/attention/decay_gate.hpp"
+#include "kernels/attention/delta_gates.hpp"
 #include "kernels/attention/delta_rule.hpp"
 #include "kernels/attention/short_convolution.hpp"
 #include "kernels/attention/token_cache.hpp"
@@ -66,20 +65,19 @@ GatedDeltaNet::DeltaInputs GatedDeltaNet::delta_inputs(const std::vector<at::Ten
   const std::int64_t keys = options_.keys();
   const std::int64_t first_key = first_key_head_ * options_.key_head_dim;
   const std::int64_t first_value = 2 * keys + first_key_head_ * group_ * options_.value_head_dim;
-  const at::Tensor q = convolve(0, qkv[0], first_key), k = convolve(1, qkv[1], keys + first_key);
-  const at::Tensor v = convolve(2, qkv[2], first_value).flatten(2).unflatten(-1, {num_heads(), -1});
-  const auto ba = gates.split_with_sizes({group_, group_}, -1);
-  const at::Tensor a = ba[1].flatten(2);
-  const at::Tensor decay = options_.gate == DecayGate::mamba
-                               ? kernels::decay_gate(a, log_rate_, dt_bias_)
-                               : kernels::logsigmoid_gate(a, options_.gate_normalizer);
-  return {q, k, v, decay, at::sigmoid(ba[0].flatten(2).to(decay.scalar_type()))};
+  const auto convolved =
+      convolve({.x = {qkv[0], qkv[1], qkv[2]}, .first = {first_key, keys + first_key, first_value}});
+  const at::Tensor v = convolved[2].flatten(2).unflatten(-1, {num_heads(), -1});
+  const auto [decay, beta] = options_.gate == DecayGate::mamba
+                                 ? kernels::delta_gates(gates, log_rate_, dt_bias_)
+                                 : kernels::logsigmoid_gates(gates, options_.gate_normalizer);
+  return {convolved[0], convolved[1], v, decay, beta};
 }
 
 // [B, S, value heads, Dv].
 at::Tensor GatedDeltaNet::mixed(const std::vector<at::Tensor>& qkv, const at::Tensor& gates) const {
-  const auto convolve = [this](std::size_t, const at::Tensor& of, std::int64_t row) {
-    return kernels::short_convolution(of, conv1d_->weight, row);
+  const auto convolve = [this](const kernels::ConvolutionInputs& in) {
+    return kernels::short_convolution(in, conv1d_->weight);
   };
   const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);
   return kernels::gated_delta_rule(q, k, v, decay, beta, rule());
@@ -134,10 +132,14 @@ at::Tensor GatedDeltaNet::forward_cached(const at::Tensor& x, const at::Tensor& 
                                          const NewTokens& tokens) const {
   auto* const kept = dynamic_cast<DeltaCache*>(&cache);
   D9D_CHECK(kept != nullptr, "the cache of another block was given to a gated delta net");
-  const auto convolve = [&](std::size_t input, const at::Tensor& of, std::int64_t row) {
-    return kept->convolved(input, of, tokens, [&](const at::Tensor& all) {
-      return kernels::short_convolution(all, conv1d_->weight, row);
-    });
+  const auto convolve = [&](const kernels::ConvolutionInputs& in) {
+    std::vector<at::Tensor> all;
+    for (std::size_t i = 0; i < in.x.size(); ++i) {
+      all.push_back(kept->convolved(i, in.x[i], tokens, [&](const at::Tensor& x) {
+        return kernels::short_convolution(x, conv1d_->weight, in.first[i]);
+      }));
+    }
+    return all;
   };
   return around(x, [&](const std::vector<at::Tensor>& qkv, const at::Tensor& gates) {
     const auto [q, k, v, decay, beta] = delta_inputs(qkv, gates, convolve);

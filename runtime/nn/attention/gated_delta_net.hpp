@@ -1,6 +1,6 @@
 #pragma once
 // Gated DeltaNet (Yang, Kautz and Hatamizadeh 2024, arXiv 2412.06464) with the parameters of transformers'
-// Qwen3-Next. In place of attention each value head has a state that decays (decay_gate.hpp) and is written
+// Qwen3-Next. In place of attention each value head has a state that decays (delta_gates.hpp) and is written
 // by the delta rule (delta_rule.hpp). Queries, keys and values go through a short causal convolution with
 // SiLU. Each head's output is normed and multiplied with silu(z).
 //   in_proj_qkvz [.., H]  per key head: query, key, values and z of its value heads
@@ -49,7 +49,7 @@ class GatedDeltaNet final : public Attention {
   struct DeltaInputs {
     at::Tensor q, k, v, decay, beta;
   };
-  using Convolve = std::function<at::Tensor(std::size_t input, const at::Tensor& x, std::int64_t row)>;
+  using Convolve = std::function<std::vector<at::Tensor>(const kernels::ConvolutionInputs& qkv)>;
   using Mix = std::function<at::Tensor(const std::vector<at::Tensor>& qkv, const at::Tensor& gates)>;
   at::Tensor around(const at::Tensor& x, const Mix& mix) const;
   DeltaInputs delta_inputs(const std::vector<at::Tensor>& qkv, const at::Tensor& gates,

@@ -51,7 +51,7 @@ struct SwiGluOptions {
   bool bias = false;  // on all three
 };
 
-// How a delta net's head forgets (kernels/attention/decay_gate.hpp). mamba has two parameters for each head,
+// How a delta net's head forgets (kernels/attention/delta_gates.hpp). mamba has two parameters for each head,
 // logsigmoid none.
 enum class DecayGate { mamba, logsigmoid };
 

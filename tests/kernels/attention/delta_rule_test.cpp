@@ -4,16 +4,13 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include "tests/kernels/attention/delta_recurrence.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::test {
 namespace {
 
 using kernels::DeltaRuleOptions;
-
-at::Tensor unit(const at::Tensor& x) {
-  return x * (x.square().sum(-1, true) + 1e-6).rsqrt();
-}
 
 // Decays below 0 and betas in (0, 1) of any numbers.
 at::Tensor decay_of(const at::Tensor& x) {
@@ -30,23 +27,7 @@ Tensors in_chunks(const Tensors& in, const DeltaRuleOptions& options) {
 
 // in: q, k [B, S, Hk, Dk], v [B, S, Hv, Dv], what decay and beta come from [B, S, Hv]. fp64.
 Tensors token_by_token(const Tensors& in, const DeltaRuleOptions& options) {
-  const std::int64_t group = in[2].size(2) / in[0].size(2);
-  const auto heads = [&](const at::Tensor& x) {
-    return (options.normalise ? unit(x) : x).repeat_interleave(group, 2);
-  };
-  const at::Tensor q = heads(in[0]) * options.scale, k = heads(in[1]);
-  const at::Tensor kept = decay_of(in[3]).exp(), beta = in[4].sigmoid();
-  at::Tensor state = at::zeros({q.size(0), q.size(2), q.size(3), in[2].size(3)}, at::kDouble);
-  std::vector<at::Tensor> out;
-  for (std::int64_t token = 0; token < q.size(1); ++token) {
-    const at::Tensor key = k.select(1, token).unsqueeze(-1);
-    state = state * kept.select(1, token).unsqueeze(-1).unsqueeze(-1);
-    const at::Tensor known = (state * key).sum(-2);
-    const at::Tensor change = (in[2].select(1, token) - known) * beta.select(1, token).unsqueeze(-1);
-    state = state + key * change.unsqueeze(-2);
-    out.push_back((state * q.select(1, token).unsqueeze(-1)).sum(-2));
-  }
-  return {at::stack(out, 1)};
+  return {delta_recurrence(in[0], in[1], in[2], decay_of(in[3]), in[4].sigmoid(), options)};
 }
 
 Tensors inputs(std::int64_t batch, std::int64_t length, std::int64_t key_heads, std::int64_t value_heads,

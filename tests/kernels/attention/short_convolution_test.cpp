@@ -40,9 +40,27 @@ TEST(ShortConvolution, GradientsMatchCentralDifferences) {
             {values({2, 6, 2, 3}, 1), values({8, 1, 4}, 2)});
 }
 
+// The rows of their channels overlap, so that the weight's gradient is a sum over both.
+TEST(ShortConvolution, OfSeveralInputsIsThatOfEach) {
+  const auto at_once = [](const Tensors& in) -> Tensors {
+    return kernels::short_convolution({{in[0], in[1]}, {1, 4}}, in[2]);
+  };
+  const auto one_by_one = [](const Tensors& in) -> Tensors {
+    return {reference_convolution(in[0], in[2], 1), reference_convolution(in[1], in[2], 4)};
+  };
+  const Tensors in{values({2, 6, 2, 3}, 1), values({2, 6, 2, 5}, 3), values({15, 1, 4}, 2)};
+
+  expect_matches_in_every_dtype(at_once, one_by_one, in);
+  gradcheck([&](const Tensors& of) -> Tensors { return {at_once(of)[1]}; }, in);
+}
+
 TEST(ShortConvolution, NamesTheShapesThatDoNotFit) {
   EXPECT_THROW(kernels::short_convolution(values({1, 3, 2, 4}, 1), values({8, 1, 4}, 2), 1), c10::Error);
   EXPECT_THROW(kernels::short_convolution(values({1, 3, 8}, 1), values({8, 1, 4}, 2), 0), c10::Error);
+  const at::Tensor x = values({1, 3, 2, 4}, 1), weight = values({8, 1, 4}, 2);
+  EXPECT_THROW(kernels::short_convolution({{x, x}, {0}}, weight), c10::Error);
+  EXPECT_THROW(kernels::short_convolution({{x, x.narrow(1, 0, 2)}, {0, 0}}, weight), c10::Error);
+  EXPECT_THROW(kernels::short_convolution({{}, {}}, weight), c10::Error);
 }
 
 }  // namespace

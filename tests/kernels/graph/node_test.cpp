@@ -9,7 +9,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/attention_block.hpp"
-#include "kernels/attention/decay_gate.hpp"
+#include "kernels/attention/delta_gates.hpp"
 #include "kernels/attention/delta_rule.hpp"
 #include "kernels/attention/rope.hpp"
 #include "kernels/attention/short_convolution.hpp"
@@ -89,15 +89,15 @@ TEST_F(Nodes, OfAttentionCallTheTableOnly) {
 }
 
 TEST_F(Nodes, OfRecurrentMixersCallTheTableOnly) {
-  const at::Tensor x = variable({2, 5, 2, 8}), a = variable({2, 5, 4}), rate = parameter({4}),
+  const at::Tensor x = variable({2, 5, 2, 8}), gates = variable({2, 5, 2, 4}), rate = parameter({4}),
                    bias = parameter({4});
 
   const at::Tensor keys = kernels::short_convolution(x, parameter({40, 1, 3}), 24);
-  const at::Tensor decay = kernels::decay_gate(a, rate, bias);
-  backward(kernels::gated_delta_rule(keys, keys, variable({2, 5, 4, 6}), decay, decay, {}));
+  const auto [decay, beta] = kernels::delta_gates(gates, rate, bias);
+  backward(kernels::gated_delta_rule(keys, keys, variable({2, 5, 4, 6}), decay, beta, {}));
 
-  EXPECT_EQ(names(), Names({"short_convolution", "decay_gate", "delta_rule", "delta_rule_backward",
-                            "decay_gate_backward", "short_convolution_dx", "short_convolution_dw"}));
+  EXPECT_EQ(names(), Names({"short_convolution", "delta_gates", "delta_rule", "delta_rule_backward",
+                            "delta_gates_backward", "short_convolution_dx", "short_convolution_dw"}));
 }
 
 TEST_F(Nodes, OfTheLossCallTheTableOnly) {

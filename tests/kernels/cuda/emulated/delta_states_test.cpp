@@ -25,7 +25,7 @@ void expect_recurrence(const Sizes& z, bool backward) {
   const auto of = [&](int64_t rows, int64_t columns, int seed, double scale) {
     return values({z.chunks, z.heads, rows, columns}, seed, at::kFloat).mul_(scale);
   };
-  // As in delta_chunks: one matrix of the two whose rows are parts of longer ones.
+  // As in delta_rule: one matrix of the two whose rows are parts of longer ones.
   const double small = 1 / std::sqrt(static_cast<double>(z.tokens * z.dk));
   const at::Tensor wide = of(z.tokens, z.dv + z.dk, 1, small), dense = of(z.tokens, z.dk, 2, 1);
   const at::Tensor part = wide.narrow(3, z.dv, z.dk), base = of(z.tokens, z.dv, 3, 1),
@@ -51,6 +51,7 @@ void expect_recurrence(const Sizes& z, bool backward) {
                                 .base_stride = z.dv,
                                 .reads_stride = reads.stride(2),
                                 .writes_stride = writes.stride(2),
+                                .values_stride = z.dv,
                                 .states = states.data_ptr<float>(),
                                 .values = made.data_ptr<float>()},
                                nullptr),

@@ -60,7 +60,7 @@ const kernels::OpTable& table_under_test() {
     kernels::OpTable own;
     for (const auto add :
          {cuda::add_activation, cuda::add_attention, cuda::add_block_quantization, cuda::add_copy_pieces,
-          cuda::add_cross_entropy, cuda::add_decay_gate, cuda::add_delta_rule, cuda::add_embedding,
+          cuda::add_cross_entropy, cuda::add_delta_gates, cuda::add_delta_rule, cuda::add_embedding,
           cuda::add_experts, cuda::add_grouped_linear, cuda::add_norm, cuda::add_optimizer, cuda::add_permute,
           cuda::add_rope, cuda::add_router, cuda::add_short_convolution, cuda::add_stochastic_adamw,
           cuda::add_token_cache})

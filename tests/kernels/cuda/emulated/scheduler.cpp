@@ -186,12 +186,24 @@ void choose_order(std::uint64_t seed) {
   order().seed(seed);
 }
 
+namespace {
+std::uint64_t& launched() {
+  thread_local std::uint64_t count = 0;
+  return count;
+}
+}  // namespace
+
+std::uint64_t launches() {
+  return launched();
+}
+
 void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_bytes,
          const std::function<void()>& thread) try {
   if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > grid_x_max ||
       grid.y > grid_yz_max || grid.z > grid_yz_max || shared_bytes > shared_bytes_max) {
     throw std::logic_error("a launch that a GPU refuses");
   }
+  ++launched();
   gridDim = grid;
   blockDim = {threads, 1, 1};
   block().thread = &thread;

@@ -24,6 +24,9 @@ void choose_order(std::uint64_t seed);
 void run(const char* kernel, dim3 grid, unsigned threads, std::size_t shared_bytes,
          const std::function<void()>& thread);
 
+// How often this thread ran a kernel.
+std::uint64_t launches();
+
 // Where a thread calls: those that wait for each other have to be at the same place of the program.
 struct Place {
   const char* file = "";

@@ -11,7 +11,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/attention_block.hpp"
-#include "kernels/attention/decay_gate.hpp"
+#include "kernels/attention/delta_gates.hpp"
 #include "kernels/attention/delta_rule.hpp"
 #include "kernels/attention/rope.hpp"
 #include "kernels/attention/short_convolution.hpp"
@@ -304,17 +304,21 @@ TEST_F(DelayedOps, OfRecurrentMixersGiveTheBitsOfTheCpu) {
   expect_same_bits(
       [](const Tensors& in) -> Tensors {
         const at::Tensor keys = kernels::short_convolution(in[0], in[1], 24);
-        const at::Tensor decay = kernels::decay_gate(in[2], in[3], in[4]);
-        return {kernels::gated_delta_rule(keys, keys, in[5], decay, decay.exp(), {.normalise = true})};
+        const auto [decay, beta] = kernels::delta_gates(in[2], in[3], in[4]);
+        return {kernels::gated_delta_rule(keys, keys, in[5], decay, beta, {.normalise = true})};
       },
-      {numbers({2, 5, 2, 8}, 1), numbers({40, 1, 3}, 2), numbers({2, 5, 4}, 3), numbers({4}, 4),
+      {numbers({2, 5, 2, 8}, 1), numbers({40, 1, 3}, 2), numbers({2, 5, 2, 4}, 3), numbers({4}, 4),
        numbers({4}, 5), numbers({2, 5, 4, 6}, 6)});
 }
 
 // MOD-25.
 TEST_F(DelayedOps, OfGatesOfLogsigmoidsGiveTheBitsOfTheCpu) {
-  expect_same_bits([](const Tensors& in) -> Tensors { return {kernels::logsigmoid_gate(in[0], 16)}; },
-                   {numbers({2, 5, 4}, 3)});
+  expect_same_bits(
+      [](const Tensors& in) -> Tensors {
+        const auto [decay, beta] = kernels::logsigmoid_gates(in[0], 16);
+        return {decay, beta};
+      },
+      {numbers({2, 5, 2, 4}, 3)});
 }
 
 TEST_F(DelayedOps, OfOptimizersGiveTheBitsOfTheCpu) {

@@ -1,0 +1,202 @@
+// How many kernels a layer starts: those of our ops by the emulated grid, and torch's own, one for each that reads or
+// writes memory. Products, which are a library's, are counted apart.
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros_like.h>
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "kernels/graph/weight_work.hpp"
+#include "kernels/ops/every_op.hpp"
+#include "kernels/run_op.hpp"
+#include "runtime/device/work_name.hpp"
+#include "runtime/devices/delayed/delayed_device.hpp"
+#include "runtime/devices/delayed/machine.hpp"
+#include "runtime/devices/delayed/op_table.hpp"
+#include "runtime/nn/attention/gated_delta_net.hpp"
+#include "runtime/nn/model/initial_weights.hpp"
+#include "tests/kernels/cuda/emulated/scheduler.hpp"
+#include "tests/kernels/cuda/same_as_cpu.hpp"
+#include "tests/support/gradcheck.hpp"
+
+namespace d9d::test {
+namespace {
+
+using kernels::OpTable;
+using Counts = std::map<std::string, int>;  // by op, and by torch's op inside of it
+
+Counts& counted() {
+  static Counts counts;
+  return counts;
+}
+
+bool is_product(const std::string& name) {
+  const std::string op = name.substr(name.rfind(' ') + 1);
+  return op == "matmul" || op == "aten::mm" || op == "aten::bmm" || op == "aten::addmm" ||
+         op == "aten::baddbmm_";
+}
+
+// Torch's ops that start no kernel themselves.
+bool starts_none(const std::string& name) {
+  static const std::set<std::string> names{"aten::empty",
+                                           "aten::empty_strided",
+                                           "aten::empty_like",
+                                           "aten::new_empty",
+                                           "aten::view",
+                                           "aten::_unsafe_view",
+                                           "aten::reshape",
+                                           "aten::_reshape_alias",
+                                           "aten::expand",
+                                           "aten::permute",
+                                           "aten::transpose",
+                                           "aten::t",
+                                           "aten::narrow",
+                                           "aten::slice",
+                                           "aten::select",
+                                           "aten::unsqueeze",
+                                           "aten::squeeze",
+                                           "aten::unflatten",
+                                           "aten::flatten",
+                                           "aten::as_strided",
+                                           "aten::alias",
+                                           "aten::detach",
+                                           "aten::to",
+                                           "aten::contiguous",
+                                           "aten::resolve_conj",
+                                           "aten::resolve_neg",
+                                           "aten::expand_as",
+                                           "aten::view_as",
+                                           "aten::is_nonzero",
+                                           "aten::set_",
+                                           "aten::chunk",
+                                           "aten::split",
+                                           "aten::split_with_sizes",
+                                           "aten::result_type",
+                                           "aten::resize_",
+                                           "aten::reshape_as",
+                                           "aten::unsafe_split",
+                                           "aten::numel"};
+  return names.count(name) != 0;
+}
+
+// Whether an op of our table runs, its name, and how many calls of torch's are within each other, innermost last.
+struct Running {
+  std::string op;
+  std::vector<bool> starts;  // for each call of torch's that runs: whether one inside of it starts a kernel
+  int in_products = 0;       // the CPU's copies for them are not a GPU's
+};
+Running& running() {
+  static Running now;
+  return now;
+}
+
+std::unique_ptr<at::ObserverContext> begin_torch(const at::RecordFunction& call) {
+  Running& now = running();
+  if (now.op.empty()) return nullptr;
+  if (is_product(call.name())) ++now.in_products;
+  now.starts.push_back(false);
+  return nullptr;
+}
+
+void end_torch(const at::RecordFunction& call, at::ObserverContext* /*none*/) {
+  Running& now = running();
+  if (now.op.empty() || now.starts.empty()) return;
+  if (is_product(call.name())) --now.in_products;
+  const bool inside = now.starts.back();
+  const bool own = now.in_products == 0 && !inside && !starts_none(call.name());
+  now.starts.pop_back();
+  if (own) ++counted()[now.op + " " + call.name()];
+  if ((inside || own) && !now.starts.empty()) now.starts.back() = true;
+}
+
+// An op of the table under test, or of the CPU's, that counts what it starts.
+template <auto op>
+struct Counting;
+template <class Group, class Result, class... Parameters, kernels::Op<Result(Parameters...)> Group::*op>
+struct Counting<op> {
+  static Result call(Parameters... arguments) {
+    const std::string name = (kernels::op_detail::names.*op).name();
+    const auto own = (table_under_test().*op).function();
+    if (own == nullptr) {
+      ++counted()[name];
+      return (kernels::op_detail::table_of("test", {}).*op).function()(arguments...);
+    }
+    struct Within {
+      std::string name;
+      std::uint64_t before = cuda::emulated::launches();
+      explicit Within(const std::string& of) : name(of) { running() = {of, {}, 0}; }
+      ~Within() {
+        running() = {};
+        counted()[name] += static_cast<int>(cuda::emulated::launches() - before);
+      }
+    };
+    const Within within(name);
+    return own(arguments...);
+  }
+};
+
+// What the delayed device ran since the last call.
+Counts counts_of_run() {
+  delayed::machine(0).finish();
+  Counts result = std::exchange(counted(), {});
+  for (const delayed::RanPiece& piece : delayed::machine(0).ran().take())
+    if (std::string(piece.op).starts_with("aten::")) ++result[piece.op];
+  return result;
+}
+
+int kernels_in(const Counts& counts) {
+  int sum = 0;
+  for (const auto& [name, count] : counts) sum += is_product(name) ? 0 : count;
+  return sum;
+}
+
+std::string told(const Counts& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) text += "  " + std::to_string(count) + " " + name + "\n";
+  return text;
+}
+
+TEST(Launches, OfAGatedDeltaNetAreFew) {
+  OpTable table;
+  kernels::for_each_op([&]<auto op>() { table.*op = &Counting<op>::call; });
+  delayed::use_host_table(&table);
+  const at::CallbackHandle callback =
+      at::addGlobalCallback(at::RecordFunctionCallback(begin_torch, end_torch));
+  choose_run(0);
+  delayed::machine(0).reseed(1);
+  delayed::machine(0).ran().note(true);
+  const WorkName name("test");
+  ParameterMaker make(at::kBFloat16, delayed_device(0)->place(), 0.5F);
+  GatedDeltaNet block(make, {.hidden_size = 32,
+                             .num_key_heads = 2,
+                             .num_value_heads = 4,
+                             .key_head_dim = 8,
+                             .value_head_dim = 8,
+                             .taps = 4,
+                             .norm_eps = 1e-6});
+  draw_initial_weights(make.parameters(), 3);
+  const at::Tensor x = values({2, 150, 32}, 1, at::kBFloat16).to(delayed_device(0)->place()).requires_grad_();
+  for (const StageParameter& parameter : make.parameters())
+    parameter.tensor.mutable_grad() = at::zeros_like(parameter.tensor, at::kFloat);
+  counts_of_run();
+
+  const kernels::WeightWork::Scope scope(c10::make_intrusive<kernels::WeightWork>());
+  const at::Tensor y = block.forward(x, {}, {});
+  const Counts forward = counts_of_run();
+  const at::Tensor dy = at::zeros_like(y);
+  counts_of_run();
+  y.backward(dy);
+  const Counts backward = counts_of_run();
+
+  EXPECT_LE(kernels_in(forward), 10) << told(forward);
+  EXPECT_LE(kernels_in(backward), 20) << told(backward);
+  delayed::machine(0).ran().note(false);
+  at::removeCallback(callback);
+  delayed::use_host_table(nullptr);
+}
+
+}  // namespace
+}  // namespace d9d::test
