@@ -1,8 +1,8 @@
 #include "runtime/peft/adapter_config.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <algorithm>
 #include <set>
 
 #include "runtime/base/byte_order_mark.hpp"

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/describe/enum_from_string.hpp>
 #include <boost/describe/enum_to_string.hpp>
+#include <boost/describe/enumerators.hpp>
+#include <boost/mp11/algorithm.hpp>
 #include <cctype>
 
 #include "runtime/base/error.hpp"
@@ -31,9 +32,11 @@ bool ends_with(std::string_view path, std::string_view ending) {
 // The format of another list that has the same name; none: it has none.
 template <class To, class From>
 std::optional<To> namesake(From format) {
-  To to;
-  if (!boost::describe::enum_from_string(boost::describe::enum_to_string(format, ""), to))
-    return std::nullopt;
+  const std::string_view name = boost::describe::enum_to_string(format, "");
+  std::optional<To> to;
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<To>>([&](auto each) {
+    if (each.name == name) to = each.value;
+  });
   return to;
 }
 
