@@ -6,6 +6,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/signal_name.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 
 // The end of a job, in this order: own actors hear the last events, the last metrics are written, the model
@@ -140,7 +141,7 @@ void Coordinator::publish_model() {
   } else {
     log::info("exported the model of {} to {}", export_.checkpoint, options_.export_to);
   }
-  publish("train.exported", 0, nlohmann::json{{"target", options_.export_to}}.dump());
+  publish("train.exported", 0, shown_json(nlohmann::json{{"target", options_.export_to}}));
   flush_traces();
 }
 
@@ -218,7 +219,7 @@ void Coordinator::end_job(bool ok, const std::string& given, bool input_error, i
   if (!ok) {
     const log::Place nowhere("");  // the reason says where
     log::error("{}", reason);
-    if (roster_.closed()) publish("job.failed", 0, nlohmann::json{{"reason", reason}}.dump());
+    if (roster_.closed()) publish("job.failed", 0, shown_json(nlohmann::json{{"reason", reason}}));
     // A trace is needed most when a job has failed; nodes that are gone or hang do not answer.
     if (rescues) ask_for_spans(rescue_timeout);
   }

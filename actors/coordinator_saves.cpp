@@ -2,6 +2,7 @@
 
 #include "actors/coordinator.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/state/disk/disk_error.hpp"
 
@@ -67,7 +68,7 @@ void Coordinator::conclude_save(std::uint64_t step, const std::string& directory
     if (says_disk_is_full(failure) && options_.make_room) options_.make_room();
   }
   publish(options_.events + (failure.empty() ? ".checkpoint.committed" : ".checkpoint.failed"), step,
-          nlohmann::json{{"directory", directory}, {"failure", failure}}.dump());
+          shown_json(nlohmann::json{{"directory", directory}, {"failure", failure}}));
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::CheckpointCommitted>({Role::trainer, static_cast<std::uint64_t>(rank)},
                                     [&](wire::CheckpointCommitted::Builder committed) {

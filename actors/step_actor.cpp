@@ -9,6 +9,7 @@
 #include "messages/checkpoint.capnp.h"
 #include "messages/lists.hpp"
 #include "messages/metrics.capnp.h"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -68,7 +69,7 @@ void StepActor::ask_to_hear(const char* event) {
 
 void StepActor::event(wire::Event::Reader message) {
   set_step(message.getStep());
-  const nlohmann::json context = nlohmann::json::parse(message.getContext().cStr());
+  const nlohmann::json context = parse_json<nlohmann::json>(message.getContext().cStr());
   if (std::string_view(message.getName().cStr()) == evaluation_event) {
     evaluation_done(evaluation_in(message.getStep(), context));
   } else {
@@ -85,7 +86,7 @@ void StepActor::keep_state(wire::KeepState::Reader message) {
   tell<wire::StateKept>({Role::trainer, 0}, [&](wire::StateKept::Builder answer) {
     answer.setStep(message.getStep());
     answer.setActor(self().packed());
-    answer.setState(kept.value_or(nullptr).dump());
+    answer.setState(json_text(kept.value_or(nullptr)));
   });
 }
 

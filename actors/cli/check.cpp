@@ -13,6 +13,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/job_length.hpp"
@@ -338,7 +339,7 @@ int check(const Arguments& arguments, Console& console) {
     if (loaded.job.node.device == DeviceKind::cuda) out["device"] = to_json(device);
     out["processes"] = processes_json(found.places);
     out["job"] = resolved_keys(loaded.job);
-    console.out << out.dump(2) << "\n";
+    console.out << json_text(out, 2) << "\n";
   } else {
     print(loaded, summary, device, found, console);
   }

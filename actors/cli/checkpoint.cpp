@@ -11,6 +11,7 @@
 #include "runtime/base/config/problems.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/checkpoint/checkpoint_survey.hpp"
 #include "runtime/state/checkpoint/checkpoint_verify.hpp"
 #include "runtime/state/model/model_index.hpp"
@@ -44,7 +45,7 @@ int list_saves(const Disk& disk, const std::string& directory, bool json, Consol
   if (json) {
     Json list = Json::array();
     for (const SaveSummary& save : saves) list.push_back(to_json(save));
-    console.out << Json{{"directory", folder}, {"checkpoints", list}}.dump(2) << "\n";
+    console.out << json_text(Json{{"directory", folder}, {"checkpoints", list}}, 2) << "\n";
     return 0;
   }
   const bool evaluated = std::any_of(
@@ -126,7 +127,7 @@ int verify(const Disk& disk, const std::string& directory, bool json, Console& c
     else
       print(path, report, console);
   }
-  if (json) console.out << Json{{"good", good}, {"checkpoints", all}}.dump(2) << "\n";
+  if (json) console.out << json_text(Json{{"good", good}, {"checkpoints", all}}, 2) << "\n";
   return good ? 0 : 1;
 }
 
@@ -135,7 +136,7 @@ int inspect_one(const Disk& disk, const std::string& directory, bool json, Conso
   const std::string path =
       is_one ? directory : checkpoint_in(disk, saves_folder(disk, directory), Check::sizes);
   const Inspection inspection = inspect_folder(disk, path);
-  console.out << (json ? to_json(inspection).dump(2) + "\n" : to_text(inspection));
+  console.out << (json ? json_text(to_json(inspection), 2) + "\n" : to_text(inspection));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "actors/job/process/work_progress.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/plugin/builtins.hpp"
 #include "runtime/plugin/plugin_library.hpp"
 #include "runtime/provider/export_checkpoint.hpp"
@@ -23,10 +24,10 @@ namespace {
 LoadedJob job_of(const Disk& disk, const std::string& checkpoint, const Arguments& arguments) {
   const auto overrides = arguments.values("--set");
   if (const auto file = arguments.value("--job")) return load_job(std::filesystem::path(*file), overrides);
-  const auto state = nlohmann::json::parse(read_manifest(disk, checkpoint).extra);
+  const auto state = parse_json<nlohmann::json>(read_manifest(disk, checkpoint).extra);
   D9D_REQUIRE(state.contains("job"),
               "{} does not say which job wrote it; give the job file with --job JOB.yaml", checkpoint);
-  return load_job(config::parse(state.at("job").dump(), join_path(checkpoint, manifest_name)), overrides);
+  return load_job(config::parse(json_text(state.at("job")), join_path(checkpoint, manifest_name)), overrides);
 }
 
 std::string checkpoint_given(const Disk& disk, const Arguments& arguments) {

@@ -11,6 +11,7 @@
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/chat/prompt_writer.hpp"
 #include "runtime/data/source/text/prompt_lines.hpp"
@@ -156,7 +157,7 @@ std::string line_of(std::size_t sample, const std::string& prompt, const std::st
                     const std::vector<std::int64_t>& tokens) {
   const nlohmann::ordered_json line{
       {"sample", sample}, {"prompt", prompt}, {"text", text}, {"tokens", tokens}};
-  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return shown_json(line) + "\n";
 }
 
 void write_results(Disk& disk, const std::string& path, const std::vector<GivenPrompt>& prompts,

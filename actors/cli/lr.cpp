@@ -8,6 +8,7 @@
 #include "actors/cli/view/plot.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/plugin/builtins.hpp"
 #include "runtime/plugin/plugin_library.hpp"
 #include "runtime/report/chart/line_chart.hpp"
@@ -49,9 +50,9 @@ int print_rates(const Arguments& arguments, Console& console) {
   if (const auto file = arguments.value("--svg"))
     write_text(disk, *file, line_chart_svg(chart_of(multipliers, lr)));
   if (arguments.has("--json")) {
-    console.out
-        << config::Json{{"total_steps", *total_steps}, {"lr", lr}, {"multipliers", multipliers}}.dump()
-        << "\n";
+    console.out << json_text(
+                       config::Json{{"total_steps", *total_steps}, {"lr", lr}, {"multipliers", multipliers}})
+                << "\n";
     return 0;
   }
   console.out << fmt::format("{:>8}  {:>12}  {:>12}\n", "step", "multiplier", "lr");

@@ -5,6 +5,7 @@
 
 #include "actors/loop/step_loop.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 
@@ -12,7 +13,7 @@ namespace {
 
 // A number where a step has one update, so that other versions read it.
 std::string skipped_text(const std::vector<std::uint64_t>& skipped) {
-  return skipped.size() == 1 ? std::to_string(skipped.front()) : nlohmann::json(skipped).dump();
+  return skipped.size() == 1 ? std::to_string(skipped.front()) : json_text(nlohmann::json(skipped));
 }
 
 }  // namespace
@@ -74,9 +75,9 @@ std::string StepLoop::state_of_rank_0() const {
   for (const auto& [actor, kept] : actors_.kept) {
     if (actor.index >= options_.actor_names.size() || kept.empty()) continue;
     state["actors"].push_back(
-        {{"name", options_.actor_names[actor.index]}, {"state", nlohmann::json::parse(kept)}});
+        {{"name", options_.actor_names[actor.index]}, {"state", parse_json<nlohmann::json>(kept)}});
   }
-  const std::string text = state.dump();
+  const std::string text = json_text(state);
   return state.empty() ? "" : "," + text.substr(1, text.size() - 2);
 }
 

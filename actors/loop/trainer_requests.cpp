@@ -9,6 +9,7 @@
 #include "actors/notes/text_messages.hpp"
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 
 namespace d9d {
@@ -112,7 +113,7 @@ void Trainer::keep_what_was_owed() {
   tell<wire::CheckpointState>({Role::coordinator, 0}, [&](wire::CheckpointState::Builder amended) {
     amended.setStep(current_);
     amended.setRank(0);
-    amended.setState(state.dump());
+    amended.setState(json_text(state));
     amended.setAmends(true);
   });
 }

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/comm/gather.hpp"
 
 namespace d9d {
@@ -12,7 +13,7 @@ namespace {
 
 std::vector<nlohmann::json> parsed(const std::vector<std::string>& texts) {
   std::vector<nlohmann::json> objects;
-  for (const std::string& text : texts) objects.push_back(nlohmann::json::parse(text));
+  for (const std::string& text : texts) objects.push_back(parse_json<nlohmann::json>(text));
   return objects;
 }
 
@@ -44,12 +45,12 @@ std::vector<at::Tensor> RankGroup::gather(const at::Tensor& tensor, int root) co
 
 std::vector<nlohmann::json> RankGroup::all_gather_object(const nlohmann::json& object) const {
   if (!communicator_) return {object};
-  return parsed(all_gather_bytes(*communicator_, object.dump()));
+  return parsed(all_gather_bytes(*communicator_, json_text(object)));
 }
 
 std::vector<nlohmann::json> RankGroup::gather_object(const nlohmann::json& object, int root) const {
   if (!communicator_) return {object};
-  return parsed(gather_bytes(*communicator_, object.dump(), root));
+  return parsed(gather_bytes(*communicator_, json_text(object), root));
 }
 
 nlohmann::json RankGroup::broadcast_object(const nlohmann::json& object, int root) const {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -157,9 +158,8 @@ std::string RolloutReader::state() const {
     const auto before = static_cast<std::uint64_t>(place_.replica * samples_);
     pending.push_back({{"first", step.step.first - before}, {"texts", std::move(texts)}});
   }
-  return nlohmann::json{{"replica", place_.replica},
-                        {"state", {{"stream", state_}, {"pending", std::move(pending)}}}}
-      .dump();
+  return json_text(nlohmann::json{{"replica", place_.replica},
+                                  {"state", {{"stream", state_}, {"pending", std::move(pending)}}}});
 }
 
 }  // namespace d9d

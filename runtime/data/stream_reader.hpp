@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/sample_stream.hpp"
 
 namespace d9d {
@@ -22,7 +23,7 @@ class StreamReader {
   std::vector<Sample> take(std::size_t count);
   bool is_last() const { return ahead_.size() < step_.size(); }  // no whole step follows that one
   // JSON for states_of_streams(): where the stream is after that step.
-  std::string state() const { return state_.dump(); }
+  std::string state() const { return json_text(state_); }
 
  private:
   std::vector<Sample> read(std::size_t samples) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
 
 namespace d9d {
@@ -172,7 +173,7 @@ void refuse_other_architecture(const JsonReader& in, const std::string& architec
   const json* list = in.find("architectures");
   if (list == nullptr || !list->is_array() || list->empty()) return;
   const std::string given =
-      list->front().is_string() ? list->front().get<std::string>() : list->front().dump();
+      list->front().is_string() ? list->front().get<std::string>() : json_text(list->front());
   D9D_REQUIRE(given == architecture,
               "{}: architectures names {}, but only {} is supported for this model_type", in.where(), given,
               architecture);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/json_reader.hpp"
 #include "runtime/state/disk/disk.hpp"
@@ -61,7 +62,7 @@ const Family& family_of(const JsonReader& in) {
   const json* const text = in.find("text_config");
   const std::string inner =
       text != nullptr && text->is_object() && text->contains("model_type")
-          ? fmt::format(" with a text model of the type {}", (*text)["model_type"].dump())
+          ? fmt::format(" with a text model of the type {}", json_text((*text)["model_type"]))
           : "";
   const std::string hint = hint_for(in);
   throw Error(ErrorKind::input,
@@ -88,7 +89,7 @@ std::string_view python_number(std::string_view text) {
 // Families whose layers turn in two ways have settings of each layer type; transformers 5 leaves others aside and
 // turns plainly. In a job, and in rope_scaling, settings without a layer type are those of full attention.
 void refuse_flat_rope(std::string_view text, const FamilyModel& model, const std::string& where) {
-  json document = json::parse(text, nullptr, false);
+  json document = try_parse_json<json>(text);
   take_text_model(document);
   const json given = document.value("rope_parameters", json());
   if (!given.is_object() || given.contains("full_attention") || given.contains("sliding_attention")) return;
@@ -97,10 +98,10 @@ void refuse_flat_rope(std::string_view text, const FamilyModel& model, const std
     if (plain || value.is_null()) continue;
     const json::json_pointer of_full("/rope_parameters/full_attention");
     D9D_REQUIRE(
-        !json::parse(model.config_json()).contains(of_full),
+        !parse_json<json>(model.config_json()).contains(of_full),
         "{}: rope_parameters says {} = {} without a layer type, which transformers does not read in this "
         "family; put it under full_attention (theta of layers with a window: sliding_attention)",
-        where, key, value.dump());
+        where, key, json_text(value));
     return;
   }
 }
@@ -182,7 +183,7 @@ void settle_tied_head(const json& document, std::string_view outer, const std::f
 std::shared_ptr<FamilyModel> parsed(std::string_view text, const std::string& where,
                                     const std::filesystem::path& folder) {
   require_no_byte_order_mark(text, where);
-  json document = json::parse(text, nullptr, false);
+  json document = try_parse_json<json>(text);
   const std::string_view number = document.is_discarded() ? python_number(text) : "";
   D9D_REQUIRE(number.empty(),
               "{}: holds {}, which Python writes and JSON does not know; remove the key if it is none of the "

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 
@@ -23,7 +24,7 @@ const json* JsonReader::find(const char* key) const {
 
 void JsonReader::wrong(const char* key, const json& value, const char* expected) const {
   throw Error(ErrorKind::input,
-              fmt::format("{}: {} is {}, expected {}", where_, key, value.dump(), expected));
+              fmt::format("{}: {} is {}, expected {}", where_, key, json_text(value), expected));
 }
 
 std::int64_t JsonReader::integer_from(const char* key, const json& value) const {

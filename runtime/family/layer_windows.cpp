@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/json_reader.hpp"
 
 namespace d9d {
@@ -25,7 +26,7 @@ std::vector<bool> layers_named(const JsonReader& in, const json& types, std::int
   std::vector<bool> named;
   for (const json& type : types) {
     D9D_REQUIRE(type == full_layer || type == sliding_layer,
-                "{}: layer_types names {}, supported are {} and {}", in.where(), type.dump(), full_layer,
+                "{}: layer_types names {}, supported are {} and {}", in.where(), json_text(type), full_layer,
                 sliding_layer);
     named.push_back(type == sliding_layer);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/key_type.hpp"
 
 namespace d9d {
@@ -40,7 +41,7 @@ std::string FamilyModel::config_json() const {
   json out;
   for (const ModelKey& key : keys())
     if (key.write) key.write(*this, out);
-  return out.dump(2) + "\n";
+  return json_text(out, 2) + "\n";
 }
 
 }  // namespace d9d

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/rng.hpp"
 
 namespace d9d {
@@ -30,7 +31,7 @@ bool is_secret(const std::string& key) {
 void hide_secrets(Json& json) {
   for (auto& [key, value] : json.items()) {
     if (json.is_object() && is_secret(key) && !value.is_null()) {
-      value = fmt::format("{}{:016x})", hidden_prefix, stable_hash(value.dump()));
+      value = fmt::format("{}{:016x})", hidden_prefix, stable_hash(json_text(value)));
     } else if (value.is_structured()) {
       hide_secrets(value);
     }
@@ -70,7 +71,7 @@ std::string shown(const std::string& value) {
 std::string shared_keys(Json keys) {
   keys.erase("node");
   hide_secrets(keys);
-  return keys.dump();
+  return json_text(keys);
 }
 
 std::string shared_keys(const JobConfig& job) {

@@ -7,6 +7,7 @@
 #include "runtime/base/config/override.hpp"
 #include "runtime/base/config/scalar.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/rng.hpp"
 #include "runtime/data/config/held_out.hpp"
 #include "runtime/family/family_model.hpp"
@@ -164,7 +165,7 @@ config::Json resolved_keys(const JobConfig& job) {
 config::Json completed_keys(const config::Json& keys) {
   try {
     Problems problems;
-    Node root = config::parse(keys.dump(), "earlier job");
+    Node root = config::parse(json_text(keys), "earlier job");
     take_unused_keys(root, problems);
     const auto job = config::decode<JobConfig>(root, problems);
     return problems.errors().empty() ? resolved_keys(job) : keys;
@@ -176,7 +177,7 @@ config::Json completed_keys(const config::Json& keys) {
 std::uint64_t job_fingerprint(const JobConfig& job) {
   config::Json keys = config::encode(job);
   keys.erase("node");
-  return stable_hash(keys.dump());
+  return stable_hash(json_text(keys));
 }
 
 std::string whole_job_reference() {

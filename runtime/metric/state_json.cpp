@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -29,12 +30,13 @@ double number_from(const nlohmann::json& element, const std::string& name) {
   if (element == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (element == "inf") return std::numeric_limits<double>::infinity();
   if (element == "-inf") return -std::numeric_limits<double>::infinity();
-  throw Error(ErrorKind::input, fmt::format("{}: its state has {}; expected a number", name, element.dump()));
+  throw Error(ErrorKind::input,
+              fmt::format("{}: its state has {}; expected a number", name, json_text(element)));
 }
 
 std::size_t index_from(const nlohmann::json& element, std::size_t size, const std::string& name) {
   D9D_REQUIRE(element.is_number_unsigned() && element.get<std::size_t>() < size,
-              "{}: its state has a value at {}; expected a place below {}", name, element.dump(), size);
+              "{}: its state has a value at {}; expected a place below {}", name, json_text(element), size);
   return element.get<std::size_t>();
 }
 
@@ -80,7 +82,7 @@ std::optional<std::vector<double>> state_from_json(const nlohmann::json& json,
     return numbers_from(json, name);
   }
   D9D_REQUIRE(json.is_object() && json.contains("layout"), "{}: its state is {}; expected layout and values",
-              name, json.dump());
+              name, json_text(json));
   if (json["layout"] != layout_text(layout)) return std::nullopt;
   const std::vector<double> values = numbers_from(list_in(json, "values", name), name);
   std::vector<double> state;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/family.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 
@@ -59,7 +60,7 @@ std::int64_t labels_in(const json& carried) {
 json carried_keys(const Disk& disk, const FamilyProvider& provider, const std::string& folder) {
   const std::string path = join_path(folder, "config.json");
   if (folder.empty() || provider.model.family == nullptr || !disk.exists(path)) return json::object();
-  json config = json::parse(read_text(disk, path, source_config_bytes_max), nullptr, false);
+  json config = try_parse_json<json>(read_text(disk, path, source_config_bytes_max));
   if (config.is_object()) take_text_model(config, folder);
   if (!config.is_object() ||
       config.value("model_type", json()) != json(std::string(provider.model.family->name())))

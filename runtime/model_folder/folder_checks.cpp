@@ -11,6 +11,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/folder/folder_names.hpp"
 
 namespace d9d {
@@ -55,14 +56,14 @@ std::string leftover_quantisation(const Disk& disk, const ModelFiles& files) {
   const std::string path = join_path(files.directory(), "config.json");
   if (files.dequantises() || !disk.exists(path)) return "";
   using Json = nlohmann::json;
-  const Json config = Json::parse(read_text(disk, path, folder_config_bytes_max), nullptr, false);
+  const Json config = try_parse_json<Json>(read_text(disk, path, folder_config_bytes_max));
   if (!config.is_object()) return "";
   for (const char* at : {"/quantization_config", "/text_config/quantization_config"}) {
     const Json::json_pointer pointer(at);
     if (!config.contains(pointer) || config.at(pointer).is_null()) continue;
     const Json& given = config.at(pointer);
     const std::string method =
-        given.is_object() && given.contains("quant_method") ? given["quant_method"].dump() : "";
+        given.is_object() && given.contains("quant_method") ? json_text(given["quant_method"]) : "";
     return fmt::format(
         "{} has quantization_config{}, but no weight beside it is quantised: they are taken as they are",
         path, method.empty() ? "" : " (quant_method " + method + ")");

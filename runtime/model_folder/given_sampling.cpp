@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -88,8 +89,7 @@ GivenSampling sampling_in(const Disk& disk, const std::string& directory) {
   GivenSampling given;
   const std::string path = join_path(directory, "generation_config.json");
   if (!disk.exists(path)) return given;
-  const GenerationJson json =
-      GenerationJson::parse(read_text(disk, path, generation_bytes_max), nullptr, false);
+  const GenerationJson json = try_parse_json<GenerationJson>(read_text(disk, path, generation_bytes_max));
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path);
   name_what_is_not_done(json, path, given);
   given.repetition_penalty = number_in(json, "repetition_penalty", 1.0, path);

@@ -7,6 +7,7 @@
 
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/peft/adapter_options.hpp"
 
 namespace d9d {
@@ -60,11 +61,11 @@ nlohmann::ordered_json read_adapter_config(const Disk& disk, const std::string& 
   D9D_REQUIRE(disk.exists(path), "{} is not there; give the folder of an adapter that peft saved", path);
   const std::string text = read_text(disk, path, 1 << 20);
   require_no_byte_order_mark(text, path);
-  auto config = nlohmann::ordered_json::parse(text, nullptr, false);
+  auto config = try_parse_json<nlohmann::ordered_json>(text);
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object", path);
   const auto type = config.value("peft_type", nlohmann::ordered_json());
   D9D_REQUIRE(type == "LORA", "{} says peft_type = {}, expected \"LORA\"; other adapters are not computed",
-              path, type.dump());
+              path, json_text(type));
   require_computed_options(config, path);
   return config;
 }
@@ -105,7 +106,7 @@ std::string adapter_config_json(const std::vector<NamedAdapter>& adapters,
                  {"fan_in_fan_out", false},
                  {"inference_mode", true}};
   if (!targets.parameters.empty()) config["target_parameters"] = targets.parameters;
-  return config.dump(2) + "\n";
+  return json_text(config, 2) + "\n";
 }
 
 void require_same_adapters(const Disk& disk, const std::string& directory,
@@ -114,7 +115,7 @@ void require_same_adapters(const Disk& disk, const std::string& directory,
   const std::string path = join_path(directory, adapter_config_name);
   const auto require = [&](const std::string& what, const json& found, const json& expected) {
     D9D_REQUIRE(found == expected, "{} says {} = {}, the job {}; give what the adapter was trained with",
-                path, what, found.dump(), expected.dump());
+                path, what, json_text(found), json_text(expected));
   };
   for (const NamedAdapter* named : adapters) {
     const LoraParameters& params = named->adapter.config.params;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/peft/adapter_options.hpp"
 #include "runtime/peft/low_rank.hpp"
@@ -206,7 +207,7 @@ at::Tensor AdapterFolder::merged(const std::string& module, const at::Tensor& we
   const auto alpha = option_of_module(config_, "alpha_pattern", "lora_alpha", module);
   D9D_REQUIRE(r == a.size(0) && alpha.is_number(),
               "{} says r = {} and lora_alpha = {} for {}, whose factors have r {}",
-              join_path(directory_, adapter_config_name), r.dump(), alpha.dump(), module, a.size(0));
+              join_path(directory_, adapter_config_name), json_text(r), json_text(alpha), module, a.size(0));
   const LoraParameters params{
       .r = a.size(0), .alpha = alpha.get<double>(), .use_rslora = says_something(config_, "use_rslora")};
   return merged_sum(weight, a, b, scale_of(params),

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/peft/module_pattern.hpp"
 
 namespace d9d {
@@ -73,10 +74,10 @@ void require_computed_options(const Json& config, const std::string& path) {
           is_empty(value) || leaves_base_alone(value),
           "{} says {} = {}, which takes a part out of the base model's weights as well; save the adapter "
           "with peft's path_initial_model_for_weight_conversion, or {}",
-          path, key, value.dump(), options_remedy);
+          path, key, json_text(value), options_remedy);
     } else {
       D9D_REQUIRE(is_fine(config, key, value), "{} says {} = {}, which is not computed; {}", path, key,
-                  value.dump(), options_remedy);
+                  json_text(value), options_remedy);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/model_folder/carried_files.hpp"
@@ -98,7 +99,7 @@ struct ConfigChange {
 };
 
 void write_config(Disk& disk, const std::string& from, const std::string& to, const ConfigChange& change) {
-  auto config = nlohmann::ordered_json::parse(read_text(disk, from, config_bytes_max), nullptr, false);
+  auto config = try_parse_json<nlohmann::ordered_json>(read_text(disk, from, config_bytes_max));
   D9D_REQUIRE(config.is_object(), "{} is not a JSON object; mend the file or remove it", from);
   const auto& [dtype, head, dequantised] = change;
   if (dtype && !set_dtype(config, *dtype)) config["torch_dtype"] = std::string(name_of(*dtype));
@@ -108,7 +109,7 @@ void write_config(Disk& disk, const std::string& from, const std::string& to, co
     if (config.contains("text_config") && config["text_config"].is_object())
       config["text_config"].erase("quantization_config");
   }
-  write_text(disk, to, config.dump(2) + "\n");
+  write_text(disk, to, json_text(config, 2) + "\n");
 }
 
 void carry_files(Disk& disk, const std::string& source, const ConfigChange& change,
@@ -133,7 +134,7 @@ Dtype dtype_of_config(const Disk& disk, const std::string& directory) {
   if (!disk.exists(path)) return Dtype::bfloat16;
   const std::string text = read_text(disk, path, config_bytes_max);
   require_no_byte_order_mark(text, path);
-  const auto config = nlohmann::json::parse(text, nullptr, false);
+  const auto config = try_parse_json<nlohmann::json>(text);
   for (const char* key : {"dtype", "torch_dtype"}) {
     if (!config.is_object() || !config.contains(key) || !config[key].is_string()) continue;
     const auto named = dtype_named(config[key].get<std::string>());

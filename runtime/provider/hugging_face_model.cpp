@@ -5,6 +5,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/model_folder/carried_keys.hpp"
@@ -114,7 +115,7 @@ void require_same_problem(const Disk& disk, const std::string& directory, const 
   const auto* classes =
       config.heads.empty() ? nullptr : std::get_if<ClassificationHead>(&config.heads.begin()->second);
   if (classes == nullptr || !disk.exists(path)) return;
-  const auto document = nlohmann::json::parse(read_text(disk, path, body_config_bytes_max), nullptr, false);
+  const auto document = try_parse_json<nlohmann::json>(read_text(disk, path, body_config_bytes_max));
   if (!document.is_object()) return;  // whoever reads the rest says so
   const auto architectures = document.value("architectures", nlohmann::json::array());
   const auto type = document.value("problem_type", nlohmann::json());
@@ -137,16 +138,15 @@ void require_same_problem(const Disk& disk, const std::string& directory, const 
 std::shared_ptr<FamilyModel> read_body_config(const Disk& disk, const std::string& path,
                                               const FamilyModel& config) {
   if (config.heads.empty()) return read_hugging_face_config(path);
-  nlohmann::json document =
-      nlohmann::json::parse(read_text(disk, path, body_config_bytes_max), nullptr, false);
+  nlohmann::json document = try_parse_json<nlohmann::json>(read_text(disk, path, body_config_bytes_max));
   if (document.is_object()) document.erase("architectures");
-  return parse_hugging_face_config(document.dump(), path);
+  return parse_hugging_face_config(json_text(document), path);
 }
 
 // What the model says of them stays: training used its pad token.
 std::string config_with(const FamilyModel& config, const SpecialTokens& tokens,
                         const nlohmann::json& carried) {
-  nlohmann::json json = nlohmann::json::parse(config.config_json());
+  nlohmann::json json = parse_json<nlohmann::json>(config.config_json());
   set_architecture(config, json);
   add_carried_keys(carried, labels_of(config), json);
   if (config.rope.interleaved && !config.transformers_turns_pairs())
@@ -156,7 +156,7 @@ std::string config_with(const FamilyModel& config, const SpecialTokens& tokens,
   if (tokens.eos.size() == 1) json["eos_token_id"] = tokens.eos.front();
   if (tokens.eos.size() > 1) json["eos_token_id"] = tokens.eos;
   if (tokens.bos && !config.bos_token_id) json["bos_token_id"] = *tokens.bos;
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 using Replaced = decltype(LoadOptions::replaced);
@@ -247,9 +247,9 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
   const std::string path = join_path(directory, "config.json");
   if (!disk.exists(path)) return {};
   using Json = nlohmann::ordered_json;
-  Json theirs, ours = Json::parse(config.config_json());
+  Json theirs, ours = parse_json<Json>(config.config_json());
   try {
-    theirs = Json::parse(read_body_config(disk, path, config)->config_json());
+    theirs = parse_json<Json>(read_body_config(disk, path, config)->config_json());
   } catch (const Error& error) {
     return {error.what()};
   }
@@ -263,7 +263,7 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
     const Json& here = ours.contains(key) ? ours[key] : Json();
     if (there == here) continue;
     differences.push_back(
-        fmt::format("{} says {} = {}, the job's model {}", path, key, there.dump(), here.dump()));
+        fmt::format("{} says {} = {}, the job's model {}", path, key, json_text(there), json_text(here)));
   }
   return differences;
 }

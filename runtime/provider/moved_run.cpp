@@ -8,6 +8,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/job_paths.hpp"
 #include "runtime/provider/original_names.hpp"
@@ -200,7 +201,7 @@ class RunMover {
     Manifest manifest{.step = run_.step,
                       .data_cursor = move_.next_sample.value_or(run_.step * batch),
                       .seed = static_cast<std::uint64_t>(job.trainer.determinism.base_seed),
-                      .extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+                      .extra = shown_json(extra)};
     const TokenizerFiles tokenizer = tokenizer_files_of(disk_, job, loaded_.model.get());
     write_tokenizer_files(disk_, folder, tokenizer);
     for (const auto& [name, contents] : tokenizer)

@@ -9,6 +9,7 @@
 
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/family/position_limit.hpp"
 #include "runtime/job/model_tokenizer.hpp"
@@ -57,7 +58,7 @@ bool is_flat_template(const std::string& name) {
 
 Json object_in(const std::string& text, const std::string& path) {
   require_no_byte_order_mark(text, path);
-  Json json = Json::parse(text, nullptr, false);
+  Json json = try_parse_json<Json>(text);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path);
   return json;
 }
@@ -215,7 +216,7 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
   }
   SpecialTokens tokens;
   const Json generation = generation_of(disk, job, model, files, tokens);
-  if (!generation.empty()) files[generation_name] = generation.dump(2) + "\n";
+  if (!generation.empty()) files[generation_name] = json_text(generation, 2) + "\n";
   const auto given = files.find(settings_name);
   Json settings = given == files.end() ? new_settings(model, files) : object_in(given->second, settings_name);
   name_tokens(settings, job, tokens);
@@ -223,7 +224,7 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
     files[template_name] = *text;
     settings.erase("chat_template");
   }
-  files[settings_name] = settings.dump(2) + "\n";
+  files[settings_name] = json_text(settings, 2) + "\n";
   add_files_of_model(disk, job, files);
   return files;
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/rank/model_parts.hpp"
 #include "runtime/rank/state/slept_memory.hpp"
@@ -25,7 +26,7 @@ class ModelState final : public RankState {
 
   RankSnapshot snapshot() override {
     const Ticket shard = parts_.groups.checked([this] { return take_shard(); });
-    return {shard, parts_.metrics.all().to_json().dump()};
+    return {shard, json_text(parts_.metrics.all().to_json())};
   }
   void let_change() override { parts_.copies.before_state_changes(); }
   void restore(const std::string& checkpoint, const std::vector<std::uint64_t>& skipped) override;

@@ -4,6 +4,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/disk/folder_lock.hpp"
 
@@ -91,7 +92,7 @@ void add_checkpoints(const Disk& disk, RunFolder& run) {
 
 Json job_of(const Disk& disk, const SaveSummary& save) {
   try {
-    const Json extra = Json::parse(read_manifest(disk, save.path).extra, nullptr, false);
+    const Json extra = try_parse_json<Json>(read_manifest(disk, save.path).extra);
     return extra.is_object() ? extra.value("job", Json()) : Json();
   } catch (const Error&) {
     return {};  // the list of checkpoints says what is wrong with it

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/json_text.hpp"
+
 namespace d9d {
 namespace {
 
@@ -38,13 +40,13 @@ std::uint64_t ScheduleSteps::of(std::uint64_t step) const {
 }
 
 std::optional<std::uint64_t> batch_before(const std::string& state) {
-  const auto json = nlohmann::json::parse(state, nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(state);
   if (const auto trained = number_at(json, "/job/trainer/batching/global_batch_size")) return trained;
   return number_at(json, "/job/inference/batching/global_batch_size");
 }
 
 std::uint64_t first_batch_of(const std::string& state, const JobConfig& job) {
-  const auto json = nlohmann::json::parse(state, nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(state);
   if (const auto first = number_at(json, "/first_batch_size")) return *first;
   return batch_before(state).value_or(batch_of(job));
 }

@@ -1,6 +1,7 @@
 #include "runtime/task/task.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 
@@ -36,7 +37,7 @@ nlohmann::json TrainTask::state() const {
 
 void TrainTask::load_state(const nlohmann::json& state) {
   D9D_REQUIRE(state.empty(), "the checkpoint holds state for the task, but this task keeps none: {}",
-              state.dump());
+              json_text(state));
 }
 
 void TrainTask::finalize() {}

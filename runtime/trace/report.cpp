@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/count.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/trace/analysis.hpp"
 
 namespace d9d::trace {
@@ -155,7 +156,7 @@ std::string to_json(const Analysis& analysis) {
                  {"edges", edges},
                  {"actors", actors},
                  {"lost_spans", analysis.lost}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace);
+  return shown_json(all, 2);
 }
 
 }  // namespace d9d::trace

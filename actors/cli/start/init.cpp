@@ -14,6 +14,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/memory_limit.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/shell_word.hpp"
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/source/text/records.hpp"
@@ -164,7 +165,7 @@ Written tuning(const Arguments& arguments, const InitWish& wish, const std::stri
                const HostRoom& host) {
   Written made;
   const std::shared_ptr<FamilyModel> model = model_of(folder);
-  const nlohmann::json config = nlohmann::json::parse(model->config_json());
+  const nlohmann::json config = parse_json<nlohmann::json>(model->config_json());
   const auto tokenizer = find_tokenizer_file(folder);
   D9D_REQUIRE(tokenizer, "{} has no tokenizer.json and no tokenizer.model; put the model's tokenizer there",
               folder);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/config/decode.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -13,7 +14,7 @@ constexpr double whole_learning_rate = 2e-5;  // of all weights of a model that 
 
 // Quotes any text for YAML as JSON, because JSON is YAML.
 std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump();
+  return json_text(nlohmann::json(text));
 }
 
 std::string quoted(const std::vector<std::string>& texts) {

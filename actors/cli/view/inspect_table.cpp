@@ -8,6 +8,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/file/splits.hpp"
 #include "runtime/data/file/table_files.hpp"
 
@@ -29,7 +30,7 @@ void show_rows(const std::vector<std::string>& files, TableFormat format, std::i
     for (const std::string& file : files) {
       for_each_table_record(file, format, {}, [&](const RowJson& record, const TableRow& row) {
         if (shown++ == wanted) throw EnoughRows();
-        const std::string text = record.dump(-1, ' ', false, RowJson::error_handler_t::replace);
+        const std::string text = shown_json(record);
         const bool is_long = text.size() > characters_shown;
         console.out << fmt::format("\nrow {} of {}\n{}{}\n", row.number, file,
                                    text.substr(0, characters_shown), is_long ? " ..." : "");

@@ -10,6 +10,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/metric/progress.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/model/model_files.hpp"
@@ -46,12 +47,12 @@ void add_other_files(const Disk& disk, const std::set<std::string>& with_tensors
 
 // Adds the part of the job's state that is not tensors.
 void add_extra(const std::string& text, Json& facts) {
-  const Json extra = Json::parse(text);
+  const Json extra = parse_json<Json>(text);
   const Json::json_pointer name("/job/trainer/run/name");
   if (extra.contains(name)) facts["run"] = extra[name];
   if (extra.contains("ranks")) facts["ranks"] = extra["ranks"].size();
   for (const auto& [key, value] : extra.items())
-    facts["state." + key] = fmt::format("{} of JSON", size_text(value.dump().size()));
+    facts["state." + key] = fmt::format("{} of JSON", size_text(json_text(value).size()));
 }
 
 Inspection inspect_checkpoint(const Disk& disk, const std::string& directory) {
@@ -90,7 +91,7 @@ Inspection inspect_model(const Disk& disk, const std::string& directory) {
   }
   const std::string config_path = join_path(directory, "config.json");
   if (disk.exists(config_path)) {
-    const Json config = Json::parse(read_text(disk, config_path, config_bytes_max), nullptr, false);
+    const Json config = try_parse_json<Json>(read_text(disk, config_path, config_bytes_max));
     for (const char* key : {"model_type", "architectures", "torch_dtype", "dtype", "tie_word_embeddings",
                             "transformers_version"})
       if (config.is_object() && config.contains(key)) inspection.facts[key] = config[key];
@@ -100,7 +101,7 @@ Inspection inspect_model(const Disk& disk, const std::string& directory) {
 }
 
 std::string plain(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::string table_of(const std::vector<InspectedTensor>& tensors) {

@@ -7,6 +7,7 @@
 #include "actors/loop/trainer.hpp"
 #include "actors/rank_executor.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/device.hpp"
@@ -255,7 +256,8 @@ StepLoopOptions RankCast::step_loop(std::vector<ActorId> links) const {
       .tokens_before = resumed.counted("tokens_total"),
       .task_state =
           [task = task] {
-            return call_user("the task's state", ErrorInside::is_named, [&] { return task->state().dump(); });
+            return call_user("the task's state", ErrorInside::is_named,
+                             [&] { return json_text(task->state()); });
           },
       .finalize_task =
           [task = task] {

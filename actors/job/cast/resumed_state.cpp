@@ -2,12 +2,13 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/stream_reader.hpp"
 
 namespace d9d {
 
 ResumedState::ResumedState(const std::string& state) {
-  if (!state.empty()) ranks_ = nlohmann::json::parse(state).value("ranks", nlohmann::json::object());
+  if (!state.empty()) ranks_ = parse_json<nlohmann::json>(state).value("ranks", nlohmann::json::object());
 }
 
 std::uint64_t ResumedState::counted(const char* key) const {
@@ -42,7 +43,7 @@ std::vector<std::string> ResumedState::metrics_of(int rank, int world_size) cons
   std::vector<std::string> states;
   for (const auto& [other, saved] : ranks_.items()) {
     if (std::stoi(other) % world_size != rank || !saved.contains("metrics")) continue;
-    states.push_back(saved["metrics"].dump());
+    states.push_back(json_text(saved["metrics"]));
   }
   return states;
 }

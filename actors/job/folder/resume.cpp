@@ -11,6 +11,7 @@
 #include "actors/job/folder/run_folders.hpp"
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/job/job_difference.hpp"
 #include "runtime/job/job_paths.hpp"
@@ -45,7 +46,7 @@ struct StartOfRun {
 // Notes which keys have changed since the checkpoint. That is allowed, because a job is often prolonged.
 // But if the data or its order has changed, the data cursor of the checkpoint counts other samples.
 void tell_other_keys(const JobConfig& job, const Manifest& manifest, ResumePoint& point) {
-  const auto extra = config::Json::parse(manifest.extra, nullptr, false);
+  const auto extra = try_parse_json<config::Json>(manifest.extra);
   const auto keys = extra.is_object() ? extra.find("job") : extra.end();
   if (!extra.is_object() || keys == extra.end()) return;
   const auto differences = differences_since(*keys, job);
@@ -68,7 +69,7 @@ void tell_other_keys(const JobConfig& job, const Manifest& manifest, ResumePoint
 // one dtype.
 void tell_other_dtype(const JobConfig& job, const FoundCheckpoint& checkpoint, const Manifest& manifest) {
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
-  const auto extra = nlohmann::json::parse(manifest.extra, nullptr, false);
+  const auto extra = try_parse_json<nlohmann::json>(manifest.extra);
   const nlohmann::json::json_pointer where("/job/model_provider/dtype");
   if (family == nullptr || job.inference || !extra.is_object() || !extra.contains(where)) return;
   const nlohmann::json& then = extra.at(where);
@@ -91,7 +92,7 @@ void require_the_same_order(const JobConfig& job, const FoundCheckpoint& checkpo
         return false;
       },
       job.data);
-  const auto extra = config::Json::parse(manifest.extra, nullptr, false);
+  const auto extra = try_parse_json<config::Json>(manifest.extra);
   if (!follows_base_seed || !extra.is_object()) return;
   const auto seed = extra.value(config::Json::json_pointer("/job/data/seed"), config::Json());
   if (!seed.is_number_integer() || seed == job.trainer.determinism.base_seed) return;
@@ -101,7 +102,7 @@ void require_the_same_order(const JobConfig& job, const FoundCheckpoint& checkpo
           "{} was written with data.seed {}, and this job has none, so that base_seed {} would choose "
           "another order of the samples. Set data.seed: {} to go on in the order of the checkpoint, or "
           "start with --fresh to begin at step 1",
-          checkpoint.path, seed.dump(), job.trainer.determinism.base_seed, seed.dump()));
+          checkpoint.path, json_text(seed), job.trainer.determinism.base_seed, json_text(seed)));
 }
 
 // Refuses to begin anew while checkpoints of this run are where earlier versions wrote them: in
@@ -114,7 +115,7 @@ void require_no_checkpoints_at_the_old_place(const ProcessServices& process) {
   if (found.empty()) return;
   const std::string& run = process.job().trainer.run.name;
   try {
-    const auto extra = nlohmann::json::parse(read_manifest(process.disk, found.front().path).extra);
+    const auto extra = parse_json<nlohmann::json>(read_manifest(process.disk, found.front().path).extra);
     if (extra.at("job").at("trainer").at("run").at("name") != run) return;
   } catch (const std::exception&) {
     // It is unknown which run wrote them, so the user decides.
@@ -174,7 +175,7 @@ void require_what_is_remembered(const ProcessServices& process) {
 void tell_inputs(const ProcessServices& process, const Manifest& manifest, const nlohmann::json& now,
                  const ResumePoint& point) {
   const JobConfig& job = process.job();
-  const auto extra = nlohmann::json::parse(manifest.extra, nullptr, false);
+  const auto extra = try_parse_json<nlohmann::json>(manifest.extra);
   const auto part = [&](const char* key) {
     return extra.is_object() ? extra.value(key, nlohmann::json()) : nlohmann::json();
   };
@@ -236,7 +237,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
                        {first_batch_key, start.first_batch},
                        {inputs_key, start.inputs}};
   for (const auto& [rank, state] : parts.rank_states)
-    extra["ranks"][std::to_string(rank)] = nlohmann::json::parse(state);
+    extra["ranks"][std::to_string(rank)] = parse_json<nlohmann::json>(state);
   std::vector<ShardReport> reports;
   for (const std::string& report : parts.reports) reports.push_back(shard_report_from_json(report));
   const std::string temporary = join_path(directory, temporary_name(parts.step, tag));
@@ -248,7 +249,7 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
                     .seed = static_cast<std::uint64_t>(process.job().trainer.determinism.base_seed),
                     .epoch = process.world.epoch.load(),
                     .job_hash = job_hash,
-                    .extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                    .extra = shown_json(extra),
                     .files = write_tokenizer_files(process.disk, temporary, process.prepared.tokenizer)},
                    reports);
   const std::string final_dir = join_path(directory, checkpoint_name(parts.step));
@@ -262,9 +263,9 @@ std::string commit(ProcessServices& process, const std::string& job_hash, const 
 void amend(ProcessServices& process, StartOfRun& start, std::uint64_t step, const std::string& patch) {
   const std::string directory = join_path(checkpoint_dir(process.job()).string(), checkpoint_name(step));
   Manifest manifest = read_manifest(process.disk, directory);
-  nlohmann::json extra = nlohmann::json::parse(manifest.extra);
-  extra.at("ranks").at("0").merge_patch(nlohmann::json::parse(patch));
-  manifest.extra = extra.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  nlohmann::json extra = parse_json<nlohmann::json>(manifest.extra);
+  extra.at("ranks").at("0").merge_patch(parse_json<nlohmann::json>(patch));
+  manifest.extra = shown_json(extra);
   write_text(process.disk, join_path(directory, manifest_name), to_json(manifest));
   process.disk.sync_directory(directory);
   start.kept.committed(step, manifest.extra);

@@ -8,6 +8,7 @@
 #include "runtime/base/config/codec.hpp"
 #include "runtime/base/host/descriptors.hpp"
 #include "runtime/base/host_limits.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/job/job_difference.hpp"
 #include "runtime/job/job_load.hpp"
 #include "runtime/launch/host_cores.hpp"
@@ -19,9 +20,9 @@ namespace {
 // Returns the keys on which nodes must agree: all but `node`, and the kind of its device, because ranks on
 // a device and ranks on a CPU cannot sum together.
 std::string keys_of_all_nodes(const JobConfig& job) {
-  config::Json keys = config::Json::parse(shared_keys(job));
+  config::Json keys = parse_json<config::Json>(shared_keys(job));
   keys["node"]["device"] = resolved_keys(job).at("node").at("device");
-  return keys.dump();
+  return json_text(keys);
 }
 
 }  // namespace

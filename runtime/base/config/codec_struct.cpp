@@ -7,6 +7,7 @@
 
 #include "runtime/base/config/codec_choice.hpp"
 #include "runtime/base/config/codec_enum.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d::config {
 namespace {
@@ -101,7 +102,7 @@ Row make_row(const std::string& path, const Key& key, std::string type, const Js
   row.key = path.empty() ? std::string(key.name) : path + "." + std::string(key.name);
   row.type = std::move(type);
   if (const std::string range = to_string(key.range); !range.empty()) row.type += ", " + range;
-  row.fallback = key.need == required ? "required" : fallback.dump();
+  row.fallback = key.need == required ? "required" : json_text(fallback);
   if (has_table && key.need != required && fallback.is_object()) row.fallback = "see below";
   row.unit = std::string(key.unit);
   row.meaning = std::string(key.meaning);

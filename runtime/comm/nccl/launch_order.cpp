@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/json_text.hpp"
+
 namespace d9d::nccl {
 namespace {
 
@@ -47,11 +49,12 @@ std::optional<std::string> difference_of(const LaunchHistory& a, const LaunchHis
 std::string encode(const LaunchHistory& history) {
   nlohmann::json launched = nlohmann::json::array();
   for (const Launched& one : history.launched) launched.push_back({one.group, one.number, one.what});
-  return nlohmann::json{{"rank", history.rank}, {"groups", history.groups}, {"launched", launched}}.dump();
+  return json_text(
+      nlohmann::json{{"rank", history.rank}, {"groups", history.groups}, {"launched", launched}});
 }
 
 LaunchHistory decode_history(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
+  const auto json = parse_json<nlohmann::json>(text);
   LaunchHistory history{json.at("rank"), json.at("groups"), {}};
   for (const auto& one : json.at("launched")) history.launched.push_back({one.at(0), one.at(1), one.at(2)});
   return history;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -51,7 +52,7 @@ bool is_trained_role(const std::string& raw, const std::string& role, const Chat
 
 // ShareGPT's function_call: a JSON text of {name, arguments}, or of a list of them.
 RowJson tool_calls_in(const std::string& text, const std::string& where) {
-  RowJson calls = RowJson::parse(text, nullptr, false);
+  RowJson calls = try_parse_json<RowJson>(text);
   if (calls.is_object()) calls = RowJson::array({calls});
   D9D_REQUIRE(calls.is_array(),
               "{}: the value of a function_call is no JSON: {{\"name\": ..., \"arguments\": ...}}", where);
@@ -150,8 +151,7 @@ class Reader {
   RowJson list_at(const char* key) const {
     const RowJson* found = value_at(row_, key);
     if (found == nullptr || *found == "") return nullptr;
-    const RowJson list =
-        found->is_string() ? RowJson::parse(found->get<std::string>(), nullptr, false) : *found;
+    const RowJson list = found->is_string() ? try_parse_json<RowJson>(found->get<std::string>()) : *found;
     const bool is_unused = !config_.roles.empty();  // markers of roles write neither
     D9D_REQUIRE(list.is_array() || is_unused, "{}: \"{}\" is neither a list nor the JSON text of one", where_,
                 key);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -26,7 +27,7 @@ std::string text_in(const fs::path& path) {
 Json object_in(const fs::path& path) {
   std::error_code unreadable;
   if (!fs::is_regular_file(path, unreadable)) return Json::object();
-  Json json = Json::parse(text_in(path), nullptr, false);
+  Json json = try_parse_json<Json>(text_in(path));
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path.string());
   return json;
 }

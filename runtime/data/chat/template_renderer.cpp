@@ -12,6 +12,7 @@
 #include "d9d_render_script.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/start_program.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/chat/answering_process.hpp"
 
 namespace d9d {
@@ -21,15 +22,11 @@ constexpr const char* no_date = "D9D_NO_DATE";  // of render.py
 constexpr const char* system_python = "/usr/bin/python3";
 constexpr std::chrono::seconds patience_with_python{60};
 
-std::string dumped(const auto& json) {
-  return json.dump(-1, ' ', false, RowJson::error_handler_t::replace);
-}
-
 RowJson tools_in(const std::optional<std::string>& path) {
   if (!path) return nullptr;
   std::ifstream file(*path, std::ios::binary);
   D9D_REQUIRE(file, "data.tools: cannot read {}", *path);
-  RowJson tools = RowJson::parse(file, nullptr, false);
+  RowJson tools = try_parse_json<RowJson>(file);
   D9D_REQUIRE(tools.is_array(), "data.tools: {} is not a JSON list of tools", *path);
   return tools;
 }
@@ -85,13 +82,13 @@ void TemplateRenderer::start(const TemplateUse& use) {
       problems.emplace_back(error.what());
       continue;
     }
-    process_->say(dumped(settings));
+    process_->say(shown_json(settings));
     const auto answer = process_->answer(patience_with_python);
     if (!answer) {
       problems.push_back(fmt::format("{} does not answer", python));
       continue;
     }
-    const RowJson about = RowJson::parse(*answer);
+    const RowJson about = parse_json<RowJson>(*answer);
     D9D_REQUIRE(!about.contains("problem"), "the chat template {} cannot be used: {}", template_.where,
                 about["problem"].get<std::string>());
     if (about.contains("missing")) {
@@ -120,7 +117,7 @@ bool TemplateRenderer::reads(std::string_view name) const {
 }
 
 void TemplateRenderer::ask(const RowJson& conversation, std::string where) {
-  process_->say(dumped(conversation));
+  process_->say(shown_json(conversation));
   asked_.push_back(std::move(where));
 }
 
@@ -130,7 +127,7 @@ RenderedChat TemplateRenderer::take() {
   asked_.pop_front();
   const auto line = process_->answer(std::chrono::seconds(limits_.seconds));
   if (!line) fail_without_answer(row);
-  const RowJson answer = RowJson::parse(*line);
+  const RowJson answer = parse_json<RowJson>(*line);
   if (const auto problem = answer.find("problem"); problem != answer.end()) {
     const auto& why = problem->get_ref<const std::string&>();
     D9D_REQUIRE(why != no_date,

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -42,7 +43,7 @@ std::size_t bad_character(std::string_view text, std::size_t at) {
 
 Failure failure_of(std::string_view text) {
   try {
-    const RowJson parsed = RowJson::parse(text);
+    const RowJson parsed = parse_json<RowJson>(text);
     return {text.find_first_not_of(blanks) + 1, fmt::format("it is {}", parsed.type_name())};
   } catch (const RowJson::parse_error& error) {
     const std::size_t byte = std::clamp<std::size_t>(error.byte, 1, text.size() + 1);
@@ -131,7 +132,7 @@ std::size_t end_of_element(std::string_view text, std::size_t at) {
 }  // namespace
 
 RowJson object_of_line(std::string_view line, const std::string& where, std::string_view expected) {
-  RowJson object = RowJson::parse(line, nullptr, false);
+  RowJson object = try_parse_json<RowJson>(line);
   if (object.is_object()) return object;
   const Failure failure = failure_of(line);
   const std::string kind = kind_of(line, failure);
@@ -246,7 +247,7 @@ void use_lines(const std::string& file, const TextBlock& block,
     begin = end + 1;
     if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
     const RowPlace place{file, number, true};
-    const RowJson object = RowJson::parse(line, nullptr, false);
+    const RowJson object = try_parse_json<RowJson>(line);
     if (!object.is_object()) object_of_line(line, text_of(place));  // says why
     use({object, place, block.bytes_up_to(line.data() + line.size())});
   }

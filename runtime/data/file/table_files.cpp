@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 Json read_object(const fs::path& path) {
-  Json object = Json::parse(std::ifstream(path), nullptr, false);
+  std::ifstream file(path);
+  Json object = try_parse_json<Json>(file);
   D9D_REQUIRE(object.is_object(), "{} is no JSON object; write the folder anew with save_to_disk()",
               path.string());
   return object;

@@ -8,6 +8,7 @@
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/file/json_rows.hpp"
 #include "runtime/data/source/text/records.hpp"
@@ -50,7 +51,7 @@ std::vector<std::int64_t> integers_at(const Record& row, const std::string& key,
   std::vector<std::int64_t> out;
   for (const RowJson& value : *found) {
     D9D_REQUIRE(value.is_number_integer(), "{}: \"{}\" has {}, expected integers", row.where, key,
-                value.dump());
+                json_text(value));
     out.push_back(value.get<std::int64_t>());
   }
   return out;

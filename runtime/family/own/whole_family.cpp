@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/tensor/stage_module.hpp"
@@ -94,7 +95,7 @@ void require_costs(const FamilyModel& model, StageModule& stage) {
 
 void require_config(const FamilyModel& model, std::string_view family) {
   const std::string written = model.config_json();
-  const json document = json::parse(written);
+  const json document = parse_json<json>(written);
   D9D_REQUIRE(document.value("model_type", "") == family,
               "its config.json has the model_type \"{}\"; give decoder_keys() the family's name",
               document.value("model_type", ""));
@@ -104,12 +105,12 @@ void require_config(const FamilyModel& model, std::string_view family) {
       architecture.ends_with("ForCausalLM"),
       "its config.json has the architecture \"{}\"; give decoder_keys() one that ends with ForCausalLM",
       architecture);
-  const json again = json::parse(parse_hugging_face_config(written, "config.json")->config_json());
+  const json again = parse_json<json>(parse_hugging_face_config(written, "config.json")->config_json());
   for (const auto& [key, value] : document.items()) {
     D9D_REQUIRE(
         again.value(key, json()) == value,
         "its config.json has {} = {}, which is read as {}; let the key's `read` and `write` undo each other",
-        key, value.dump(), again.value(key, json()).dump());
+        key, json_text(value), json_text(again.value(key, json())));
   }
 }
 

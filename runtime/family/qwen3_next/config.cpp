@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/expert_keys.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
 #include "runtime/nn/attention/gated_delta_net.hpp"
@@ -21,8 +22,8 @@ std::vector<bool> read_linear_layers(const JsonReader& in, std::int64_t layers) 
     D9D_REQUIRE(types->is_array(), "{}: layer_types is {}, expected a list", in.where(), types->dump());
     for (const json& type : *types) {
       D9D_REQUIRE(type == linear_layer || type == attention_layer,
-                  "{}: layer_types names {}, supported are {} and {}", in.where(), type.dump(), linear_layer,
-                  attention_layer);
+                  "{}: layer_types names {}, supported are {} and {}", in.where(), json_text(type),
+                  linear_layer, attention_layer);
       linear.push_back(type == linear_layer);
     }
     return linear;

@@ -10,6 +10,7 @@
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
@@ -53,7 +54,7 @@ json read_base(const std::string& folder, std::string_view type) {
   std::ostringstream text;
   text << stream.rdbuf();
   require_no_byte_order_mark(text.str(), file.string());
-  json base = json::parse(text.str(), nullptr, false);
+  json base = try_parse_json<json>(text.str());
   D9D_REQUIRE(base.is_object(), "model_provider.from: {} is not a JSON object; give a Hugging Face folder",
               file.string());
   take_text_model(base, folder);
@@ -129,7 +130,7 @@ std::shared_ptr<const FamilyModel> resolve_model(const ModelProviderConfig& choi
   merged.erase("torch_dtype");
   if (provider->head || !provider->heads.empty()) merged.erase("architectures");  // the job says it
   merged["dtype"] = name_of(provider->dtype);
-  const auto model = parse_hugging_face_config(merged.dump(), where);
+  const auto model = parse_hugging_face_config(json_text(merged), where);
   model->vocabulary_parts = std::move(parts);
   model->heads = heads_of(*provider);
   model->hidden_states = provider->hidden_states;

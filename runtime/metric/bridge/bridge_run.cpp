@@ -5,6 +5,7 @@
 #include "d9d_bridge_script.h"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/start_program.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/metric/sink/picture_file.hpp"
 
@@ -35,7 +36,7 @@ std::vector<std::string> words_of(const BridgeOptions& options) {
                            {"record", options.record.string()},
                            {"run", options.run},
                            {"description", options.description}};
-  return {python_program(), "-c", bridge_script, job.dump()};
+  return {python_program(), "-c", bridge_script, json_text(job)};
 }
 
 nlohmann::json json_of(const std::filesystem::path& folder, const Point& point, const TrackerValue& value) {
@@ -89,7 +90,7 @@ BridgeRun::~BridgeRun() {
 // A number that has no place on the disk is lost to the tracker, and to it alone.
 void BridgeRun::append(const nlohmann::json& line) {
   try {
-    values_.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    values_.append(shown_json(line) + "\n");
   } catch (const Error& error) {
     if (!std::exchange(lost_, true))
       log::warn("some numbers are not sent to {}: {}", provider_, error.what());

@@ -8,6 +8,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/metric/sink/picture_file.hpp"
 
@@ -56,7 +57,7 @@ bool is_of_later_step(std::string_view line, std::int64_t last_step) {
 enum class Verdict { keep, purge, torn, foreign };
 
 Verdict judge(std::string_view line, std::int64_t last_step, bool lacks_its_end) {
-  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(line);
   if (json.is_discarded() && lacks_its_end)
     return is_of_later_step(line, last_step) ? Verdict::purge : Verdict::torn;
   if (json.is_discarded()) return Verdict::foreign;
@@ -112,7 +113,7 @@ void JsonlRun::remember_last_line(std::int64_t last_step) {
   if (text.empty()) return;
   const std::size_t before = text.rfind('\n', text.size() - 2);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  auto json = nlohmann::ordered_json::parse(text.substr(begin), nullptr, false);
+  auto json = try_parse_json<nlohmann::ordered_json>(text.substr(begin));
   if (!json.is_object() || json.value("step", nlohmann::ordered_json()) != last_step) return;
   lines_[last_step] = {.values = std::move(json), .offset = begin, .changed = false};
   forgotten_ = last_step - 1;
@@ -166,7 +167,7 @@ void JsonlRun::publish(bool urgent) {
         std::vector<std::uint64_t> offsets;
         for (auto line = first; line != end; ++line) {
           offsets.push_back(start + text.size());
-          text += line->second.values.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+          text += shown_json(line->second.values);
           text.push_back('\n');
         }
         file_.replace_tail(start, text);

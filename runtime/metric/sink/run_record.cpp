@@ -4,6 +4,7 @@
 #include <fstream>
 #include <utility>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/metric/sink/append_file.hpp"
 
 namespace d9d {
@@ -21,7 +22,7 @@ void append_line(const std::filesystem::path& path, const Line& line) {
   std::ifstream in(path, std::ios::binary);
   in.seekg(-1, std::ios::end);
   const bool torn = file.size() > 0 && in.get() != '\n';
-  file.append((torn ? "\n" : "") + line.dump(-1, ' ', false, Line::error_handler_t::replace) + "\n");
+  file.append((torn ? "\n" : "") + shown_json(line) + "\n");
   file.close();
 }
 

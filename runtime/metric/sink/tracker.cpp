@@ -1,5 +1,7 @@
 #include "runtime/metric/sink/tracker.hpp"
 
+#include "runtime/base/json_text.hpp"
+
 namespace d9d {
 namespace {
 
@@ -27,7 +29,7 @@ std::vector<std::pair<std::string, nlohmann::json>> flat_hparams(const nlohmann:
 }
 
 std::string text_of(const nlohmann::json& leaf) {
-  return leaf.is_string() ? leaf.get<std::string>() : leaf.dump();
+  return leaf.is_string() ? leaf.get<std::string>() : json_text(leaf);
 }
 
 }  // namespace d9d

@@ -5,6 +5,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/pipeline/program/auto_schedule.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/program/program_text.hpp"
@@ -126,7 +127,7 @@ std::string to_json(const Scheduled& scheduled) {
     json["fixed_makespan"] = scheduled.searched->fixed_makespan;
     json["fixed_bubble"] = scheduled.searched->fixed_bubble;
   }
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 std::string headline(const Scheduled& scheduled) {

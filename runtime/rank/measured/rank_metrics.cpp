@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runtime/base/json_text.hpp"
+
 namespace d9d {
 
 RankMetrics::RankMetrics(const Declare& declare, bool counts_loss)
@@ -14,7 +16,8 @@ RankMetrics::RankMetrics(const Declare& declare, bool counts_loss)
 std::vector<std::string> RankMetrics::load(const std::vector<std::string>& states) {
   std::set<std::string> unknown;
   for (const std::string& state : states) {
-    for (std::string& name : here_.merge_json(nlohmann::json::parse(state))) unknown.insert(std::move(name));
+    for (std::string& name : here_.merge_json(parse_json<nlohmann::json>(state)))
+      unknown.insert(std::move(name));
   }
   return {unknown.begin(), unknown.end()};
 }

@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/json_text.hpp"
+
 namespace d9d::report {
 
 const Curve* Curves::find(std::string_view name) const {
@@ -20,7 +22,7 @@ Curves read_curves(const std::filesystem::path& file) {
   std::ifstream in(file);
   for (std::string text; std::getline(in, text);) {
     if (text.empty()) continue;
-    const auto line = nlohmann::ordered_json::parse(text, nullptr, false);
+    const auto line = try_parse_json<nlohmann::ordered_json>(text);
     const auto step = line.is_object() ? line.find("step") : line.end();
     if (!line.is_object() || step == line.end() || !step->is_number()) {
       ++curves.unreadable_lines;

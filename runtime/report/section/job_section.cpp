@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/xml_text.hpp"
 #include "runtime/report/html.hpp"
 
@@ -21,7 +22,7 @@ bool is_empty(const Json& value) {
 
 // Without quotes where YAML needs none and nobody could take it for a number or a truth value.
 std::string scalar(const Json& value) {
-  if (!value.is_string()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (!value.is_string()) return shown_json(value);
   const std::string& text = value.get_ref<const std::string&>();
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '/' || c == '.' || c == '-';
@@ -29,7 +30,7 @@ std::string scalar(const Json& value) {
   const bool plain = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
                      std::all_of(text.begin(), text.end(), is_plain) && text != "true" && text != "false" &&
                      text != "null";
-  return plain ? text : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return plain ? text : shown_json(value);
 }
 
 std::string flat_list(const Json& list) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/checkpoint/checkpoint_commit.hpp"
 
 namespace d9d {
@@ -23,14 +24,14 @@ std::optional<EvaluationValue> value_of(const Disk& disk, const FoundCheckpoint&
 
 // All ranks know the same loss; rank 0 is always there.
 std::optional<double> evaluation_loss(const std::string& extra) {
-  const auto json = nlohmann::json::parse(extra, nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(extra);
   const nlohmann::json::json_pointer where("/ranks/0/evaluation_loss");
   if (json.is_discarded() || !json.contains(where) || !json.at(where).is_number()) return std::nullopt;
   return json.at(where).get<double>();
 }
 
 std::optional<EvaluationValue> evaluation_value(const std::string& extra) {
-  const auto json = nlohmann::json::parse(extra, nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(extra);
   const nlohmann::json::json_pointer where("/ranks/0/evaluation_metric");
   if (!json.is_discarded() && json.contains(where)) {
     const auto& metric = json.at(where);

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/disk/checksum.hpp"
 
 namespace d9d {
@@ -60,7 +61,7 @@ ManifestEntry checked_entry(const Json& kind, const Json& name, const Json& shap
   entry.global_shape = shape.get<Shape>();
   entry.slice = slice_from_text(slice.get<std::string>());
   const auto known = dtype_of_safetensors(dtype.get<std::string>());
-  D9D_REQUIRE(known.has_value(), "tensor \"{}\": unknown dtype {}", entry.name, dtype.dump());
+  D9D_REQUIRE(known.has_value(), "tensor \"{}\": unknown dtype {}", entry.name, json_text(dtype));
   entry.dtype = *known;
   entry.file = file;
   entry.checksum = checksum_from(checksum.get<std::string>());
@@ -92,7 +93,7 @@ Manifest manifest_from(const Json& json) {
   manifest.seed = json.at("seed").get<std::uint64_t>();
   manifest.epoch = json.at("epoch").get<std::uint64_t>();
   manifest.job_hash = json.at("job_hash").get<std::string>();
-  manifest.extra = json.at("extra").dump();
+  manifest.extra = json_text(json.at("extra"));
   manifest.files = items_from(json.at("files"), file_from);
   manifest.entries = items_from(json.at("tensors"), entry_from);
   return manifest;
@@ -147,7 +148,8 @@ Manifest with_reports(Manifest manifest, const std::vector<ShardReport>& reports
 }
 
 std::string to_json(const Manifest& manifest) {
-  const Json extra = reading("extra state of the checkpoint", [&] { return Json::parse(manifest.extra); });
+  const Json extra =
+      reading("extra state of the checkpoint", [&] { return parse_json<Json>(manifest.extra); });
   D9D_REQUIRE(extra.is_object(), "extra state of the checkpoint is not a JSON object");
   const Json json = {{"format", manifest_format},
                      {"step", manifest.step},
@@ -158,7 +160,7 @@ std::string to_json(const Manifest& manifest) {
                      {"extra", extra},
                      {"files", list_of(manifest.files)},
                      {"tensors", list_of(manifest.entries)}};
-  const std::string body = json.dump().substr(1) + "\n";
+  const std::string body = json_text(json).substr(1) + "\n";
   return seal_begin + hex_of(checksum_of(body)) + seal_end + body;
 }
 
@@ -170,7 +172,7 @@ Manifest manifest_from_json(const std::string& text, const std::string& path) {
     const auto stated = checksum_from(std::string_view(text).substr(seal_begin.size(), 16));
     const auto found = checksum_of(std::string_view(text).substr(body_begin));
     D9D_REQUIRE(stated == found, "checksum mismatch: stated {}, found {}", hex_of(stated), hex_of(found));
-    return manifest_from(Json::parse(text));
+    return manifest_from(parse_json<Json>(text));
   });
 }
 
@@ -187,12 +189,12 @@ std::string to_json(const ShardReport& report) {
     if (is_new) places.push_back({entry.name, entry.global_shape, slice});
     tensors.push_back({entry.kind, at->second, safetensors_name(entry.dtype), hex_of(entry.checksum)});
   }
-  return Json{{"file", json_of(report.file)}, {"places", places}, {"tensors", tensors}}.dump();
+  return json_text(Json{{"file", json_of(report.file)}, {"places", places}, {"tensors", tensors}});
 }
 
 ShardReport shard_report_from_json(const std::string& text) {
   return reading("shard report", [&] {
-    const Json json = Json::parse(text);
+    const Json json = parse_json<Json>(text);
     ShardReport report{file_from(json.at("file")), {}};
     const Json& places = json.at("places");
     for (const Json& tensor : json.at("tensors")) {

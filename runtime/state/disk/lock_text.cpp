@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/disk/disk_error.hpp"
 
@@ -57,11 +58,11 @@ std::string to_text(const LockHolder& holder) {
   const nlohmann::ordered_json json{
       {"run", holder.run},         {"host", holder.host},       {"pid", holder.pid}, {"since", holder.since},
       {"machine", holder.machine}, {"started", holder.started}, {"tag", holder.tag}};
-  return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return shown_json(json, 1) + "\n";
 }
 
 LockHolder holder_from(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(text);
   const auto word = [&](const char* key) {
     const bool there = json.is_object() && json.contains(key) && json.at(key).is_string();
     return there ? json.at(key).get<std::string>() : std::string();

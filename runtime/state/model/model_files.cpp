@@ -11,6 +11,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/model/model_index.hpp"
 #include "runtime/state/weights/mxfp4.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -31,7 +32,7 @@ Quantisation quantisation_in_config(const Disk& disk, const std::string& directo
   const std::string path = join_path(directory, "config.json");
   if (!disk.exists(path)) return {};
   using Json = nlohmann::json;
-  const Json config = Json::parse(read_text(disk, path, config_bytes_max), nullptr, false);
+  const Json config = try_parse_json<Json>(read_text(disk, path, config_bytes_max));
   if (!config.is_object()) return {};
   for (const char* at : {"/quantization_config", "/text_config/quantization_config"}) {
     const Json::json_pointer pointer(at);

@@ -9,6 +9,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -95,7 +96,7 @@ std::unique_ptr<WeightMap> read_weight_map(const Disk& disk, const std::string& 
   }
   auto weights = std::make_unique<WeightMap>();
   try {
-    *weights = Json::parse(read_text(disk, path, index_bytes_max)).at("weight_map").get<WeightMap>();
+    *weights = parse_json<Json>(read_text(disk, path, index_bytes_max)).at("weight_map").get<WeightMap>();
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::input, fmt::format("{} is not an index of weights: {}", path, error.what()));
   }

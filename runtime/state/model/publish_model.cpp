@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/model/model_index.hpp"
 
 namespace d9d {
@@ -32,13 +33,13 @@ std::string to_json(const std::vector<WrittenShard>& shards) {
   Json list = Json::array();
   for (const auto& shard : shards)
     list.push_back({{"temporary", shard.temporary}, {"tensors", shard.tensors}, {"bytes", shard.bytes}});
-  return list.dump();
+  return json_text(list);
 }
 
 std::vector<WrittenShard> written_shards_from_json(const std::string& text) {
   try {
     std::vector<WrittenShard> shards;
-    for (const auto& json : Json::parse(text))
+    for (const auto& json : parse_json<Json>(text))
       shards.push_back({json.at("temporary").get<std::string>(),
                         json.at("tensors").get<std::vector<std::string>>(),
                         json.at("bytes").get<std::uint64_t>()});
@@ -66,7 +67,7 @@ void publish_model_state(Disk& disk, const std::string& directory, const std::ve
                   join_path(directory, final_name(i, shards.size())));
   if (shards.size() != 1 && share.index == 0) {
     const Json index = {{"metadata", {{"total_size", total_bytes}}}, {"weight_map", weights}};
-    write_text(disk, join_path(directory, model_index_name), index.dump(2) + "\n");
+    write_text(disk, join_path(directory, model_index_name), json_text(index, 2) + "\n");
   }
   disk.sync_directory(directory);
 }

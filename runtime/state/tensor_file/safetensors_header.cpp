@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/weights/foreign_bytes.hpp"
 
 namespace d9d {
@@ -43,7 +44,7 @@ Json parse_strictly(std::string_view text, const std::string& file) {
 std::uint64_t unsigned_from(const Json& value, const std::string& file, const std::string& name,
                             const char* what) {
   D9D_REQUIRE(value.is_number_unsigned(), "{}: tensor \"{}\": {} holds {}; expected a non-negative integer",
-              file, name, what, value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80));
+              file, name, what, shown_json(value).substr(0, 80));
   return value.get<std::uint64_t>();
 }
 
@@ -75,8 +76,7 @@ TensorSpec parse_spec(const std::string& name, const Json& entry, const std::str
   const auto known = is_float8 ? Dtype::uint8 : dtype_of_safetensors(given);
   D9D_REQUIRE(known.has_value(),
               "{}: tensor \"{}\": dtype {} is not one of F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL{}", file,
-              name, dtype.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 80),
-              reason_against(given));
+              name, shown_json(dtype).substr(0, 80), reason_against(given));
   spec.dtype = *known;
   const Json& shape = entry["shape"];
   D9D_REQUIRE(shape.is_array(), "{}: tensor \"{}\": shape is not a list", file, name);
@@ -206,16 +206,16 @@ SafetensorsHeader read_safetensors_header(const ReadFile& file, Float8 float8) {
 
 std::string make_safetensors_header(const std::vector<TensorSpec>& tensors,
                                     const std::map<std::string, std::string>& metadata) {
-  std::string json = metadata.empty() ? "{" : "{\"__metadata__\":" + Json(metadata).dump();
+  std::string json = metadata.empty() ? "{" : "{\"__metadata__\":" + json_text(Json(metadata));
   std::set<std::string_view> names;
   std::uint64_t at = 0;
   for (const auto& spec : tensors) {
     D9D_REQUIRE(spec.name != "__metadata__", "a tensor of a safetensors file cannot be called __metadata__");
     D9D_REQUIRE(names.insert(spec.name).second, "tensor \"{}\" is given twice", spec.name);
     const std::uint64_t end = at + spec.bytes();
-    json +=
-        fmt::format(R"({}{}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})", json.size() > 1 ? "," : "",
-                    Json(spec.name).dump(), safetensors_name(spec.dtype), Json(spec.shape).dump(), at, end);
+    json += fmt::format(R"({}{}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})",
+                        json.size() > 1 ? "," : "", json_text(Json(spec.name)), safetensors_name(spec.dtype),
+                        json_text(Json(spec.shape)), at, end);
     at = end;
   }
   json += '}';

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/metric/sink/append_file.hpp"
 #include "runtime/state/tensor_file/safetensors.hpp"
 
@@ -32,7 +33,7 @@ bool has_tensors(const std::filesystem::path& file) {
 }
 
 bool is_before(std::string_view line, std::uint64_t sample) {
-  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+  const auto json = try_parse_json<nlohmann::json>(line);
   if (!json.is_object()) return false;
   const auto number = json.find("sample");
   return number != json.end() && number->is_number_unsigned() && number->get<std::uint64_t>() < sample;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 namespace {
@@ -86,7 +87,7 @@ void ResultLines::add(const ResultRows& rows) {
     if (rows.samples[i] < 0) continue;
     if (!rows.texts.empty()) lines[i]["text"] = rows.texts.at(i);
     // A text may end within a character.
-    waiting_ += lines[i].dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    waiting_ += shown_json(lines[i]) + "\n";
   }
   if (waiting_.size() >= waiting_max) flush();
 }

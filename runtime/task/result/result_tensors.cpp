@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/state/tensor_file/safetensors.hpp"
 
 namespace d9d {
@@ -102,7 +103,7 @@ std::map<std::string, std::string> ResultTensors::metadata() const {
   auto files = nlohmann::ordered_json::array();
   for (const auto& [name, is_line] : files_)
     files.push_back({{"file", name}, {"rows_from", is_line ? 1 : 0}});
-  metadata["source_files"] = files.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  metadata["source_files"] = shown_json(files);
   return metadata;
 }
 

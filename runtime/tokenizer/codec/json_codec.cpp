@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/tokenizer/codec/added_tokens.hpp"
 #include "runtime/tokenizer/codec/decoder.hpp"
 #include "runtime/tokenizer/codec/normalizer.hpp"
@@ -279,7 +280,7 @@ class JsonCodec final : public TextCodec {
 
 std::unique_ptr<const TextCodec> read_json_codec(std::string_view json, std::string_view where,
                                                  const TokenSettings& settings) {
-  const nlohmann::json root = nlohmann::json::parse(json, nullptr, false);
+  const nlohmann::json root = try_parse_json<nlohmann::json>(json);
   D9D_REQUIRE(root.is_object(), "{} is not a JSON object; expected a Hugging Face tokenizer.json", where);
   try {
     return std::make_unique<JsonCodec>(root, settings);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/tokenizer/codec/json_section.hpp"
 
 namespace d9d {
@@ -26,7 +27,7 @@ OrderedJson object_in(const fs::path& path) {
   std::error_code missing;
   if (!fs::is_regular_file(path, missing)) return nullptr;
   std::ifstream file(path, std::ios::binary);
-  OrderedJson json = OrderedJson::parse(file, nullptr, false);
+  OrderedJson json = try_parse_json<OrderedJson>(file);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path.string());
   return json;
 }
@@ -113,7 +114,7 @@ class SettingsReader {
     if (!added.is_object()) return;
     for (const auto& [content, id] : added.items()) {
       const std::string where = path + ": \"" + content + "\"";
-      D9D_REQUIRE(id.is_number_integer(), "{} is {}, expected an id", where, id.dump());
+      D9D_REQUIRE(id.is_number_integer(), "{} is {}, expected an id", where, json_text(id));
       AddedToken token{.content = content, .id = id_of(id.get<std::int64_t>(), where), .normalized = true};
       if (!content.empty()) add(std::move(token), true, path);
     }

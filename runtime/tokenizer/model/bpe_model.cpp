@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/tokenizer/characters/byte_alphabet.hpp"
 #include "runtime/tokenizer/characters/utf8.hpp"
 
@@ -27,7 +28,7 @@ std::pair<std::string, std::string> merge_at(const JsonSection& section, std::si
     return {text.substr(0, space), text.substr(space + 1)};
   }
   D9D_REQUIRE(entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_string(),
-              "{}[{}] is {}, expected two tokens", section.path(), i, entry.dump());
+              "{}[{}] is {}, expected two tokens", section.path(), i, json_text(entry));
   return {entry[0].get<std::string>(), entry[1].get<std::string>()};
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/tokenizer/characters/utf8.hpp"
 
 namespace d9d {
@@ -20,7 +21,7 @@ Vocabulary unigram_vocabulary(const JsonSection& section) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const nlohmann::json& entry = entries[i];
     D9D_REQUIRE(entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number(),
-                "{}[{}] is {}, expected a token and its score", section.path(), i, entry.dump());
+                "{}[{}] is {}, expected a token and its score", section.path(), i, json_text(entry));
     vocabulary.add(entry[0].get_ref<const std::string&>(), static_cast<std::int32_t>(i));
   }
   return vocabulary;

@@ -1,6 +1,7 @@
 #include "runtime/tokenizer/model/vocabulary.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 
@@ -12,7 +13,7 @@ Vocabulary Vocabulary::from_json(const JsonSection& section) {
     const bool fits =
         id.is_number_integer() && id.get<std::int64_t>() >= 0 && id.get<std::int64_t>() < token_ids_max;
     D9D_REQUIRE(fits, "{}: the id of \"{}\" is {}, expected a whole number from 0 to {}", section.path(),
-                token, id.dump(), token_ids_max - 1);
+                token, json_text(id), token_ids_max - 1);
     vocabulary.add(token, id.get<std::int32_t>());
   }
   return vocabulary;

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "runtime/base/json_text.hpp"
+
 namespace d9d {
 namespace {
 
@@ -59,11 +61,11 @@ std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::str
                   {"normalizer", nullptr},     {"pre_tokenizer", byte_level(false)},
                   {"post_processor", nullptr}, {"decoder", byte_level(true)},
                   {"model", model_of(trained)}};
-  return file.dump(2);
+  return json_text(file, 2);
 }
 
 const nlohmann::json& byte_level_words() {
-  static const nlohmann::json words = nlohmann::json::parse(byte_level(false).dump());
+  static const nlohmann::json words = parse_json<nlohmann::json>(json_text(byte_level(false)));
   return words;
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/trace/file/chrome_format.hpp"
 
 namespace d9d::trace {
@@ -36,7 +37,7 @@ std::int64_t nanoseconds(const Json& event, const char* key) {
 
 std::int64_t duration(const Json& event) {
   const std::int64_t dur = nanoseconds(event, "dur");
-  D9D_REQUIRE(dur >= 0, "a slice has dur {}; expected at least 0", event.at("dur").dump());
+  D9D_REQUIRE(dur >= 0, "a slice has dur {}; expected at least 0", json_text(event.at("dur")));
   return dur;
 }
 
@@ -102,7 +103,7 @@ class EventReader {
   void slice(const Json& event) {
     const Json& args = event.at("args");
     const auto category = category_from(event.at("cat").get_ref<const std::string&>());
-    D9D_REQUIRE(category, "unknown category {}", event.at("cat").dump());
+    D9D_REQUIRE(category, "unknown category {}", json_text(event.at("cat")));
     Span span;
     span.category = *category;
     span.name = names_.intern(event.at("name").get_ref<const std::string&>());

@@ -5,14 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/trace/file/chrome_format.hpp"
 #include "runtime/trace/file/track_order.hpp"
 
 namespace d9d::trace {
 namespace {
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string json_string(std::string_view text) {
+  return shown_json(nlohmann::json(text));
 }
 
 // The category that PyTorch's profiler gives to the like,
@@ -68,7 +69,7 @@ void ChromeWriter::head() {
 void ChromeWriter::add(const Recording& recording, std::int64_t offset_ns, std::string_view host) {
   const std::int64_t shift_ns = offset_ns - info_.base_ns;
   std::vector<std::string> quoted_names;
-  for (const std::string& name : recording.names) quoted_names.push_back(json_text(name));
+  for (const std::string& name : recording.names) quoted_names.push_back(json_string(name));
   std::vector<Track*> tracks(recording.actors.size(), nullptr);
   for (const Span* span : outer_first(recording.spans)) {
     D9D_CHECK(span->actor < tracks.size() && span->name < quoted_names.size(),
@@ -113,7 +114,7 @@ void ChromeWriter::name_process(const ActorName& actor, std::string_view host, i
   begin_event();
   fmt::format_to(std::back_inserter(text_),
                  R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{},"node":{},"rank":{}}}}})",
-                 pid, json_text(name), actor.node, actor.rank);
+                 pid, json_string(name), actor.node, actor.rank);
   begin_event();
   fmt::format_to(std::back_inserter(text_),
                  R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})", pid,
@@ -130,7 +131,7 @@ int ChromeWriter::tid_of(Track& track, std::size_t lane) {
     begin_event();
     fmt::format_to(std::back_inserter(text_),
                    R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{},"actor":{}}}}})",
-                   track.pid, tid, json_text(name), json_text(actor));
+                   track.pid, tid, json_string(name), json_string(actor));
     begin_event();
     fmt::format_to(std::back_inserter(text_),
                    R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
@@ -184,8 +185,8 @@ void ChromeWriter::counter(const Track& track, const Span& span, std::string_vie
   const nlohmann::json value = span.value();  // prints NaN and infinity as null
   begin_event();
   fmt::format_to(std::back_inserter(text_),
-                 R"({{"ph":"C","name":{},"pid":{},"ts":{},"args":{{"value":{}}}}})", json_text(label),
-                 track.pid, Micros{span.start_ns + shift_ns}, value.dump());
+                 R"({{"ph":"C","name":{},"pid":{},"ts":{},"args":{{"value":{}}}}})", json_string(label),
+                 track.pid, Micros{span.start_ns + shift_ns}, json_text(value));
 }
 
 // One arrow per message, so that a span that sends to many has many. It leaves where the message was sent, within
@@ -229,8 +230,7 @@ void ChromeWriter::finish(std::int64_t offset_to_node0_ns, std::int64_t offset_e
                            {"lost_spans", lost_},
                            {"unmatched_flows", flows_.unmatched()},
                            {"arrows_left_out", arrows_left_out_}};
-  fmt::format_to(std::back_inserter(text_), "\n],\n\"{}\": {}\n}}\n", trace_format_key,
-                 d9d.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::format_to(std::back_inserter(text_), "\n],\n\"{}\": {}\n}}\n", trace_format_key, shown_json(d9d));
   flush_over(0);
   file_.finish();
 }

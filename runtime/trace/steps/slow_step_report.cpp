@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/count.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/trace/steps/slow_step.hpp"
 
 namespace d9d::trace {
@@ -138,7 +139,7 @@ std::string to_json(const SlowStep& slow) {
                  {"shares", shares},
                  {"stragglers", stragglers},
                  {"steps", slow.steps}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace);
+  return shown_json(all, 2);
 }
 
 }  // namespace d9d::trace

@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/file/digest.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/corpus/counted_files.hpp"
 #include "runtime/data/corpus/megatron_writer.hpp"
 #include "runtime/data/corpus/row_files.hpp"
@@ -82,9 +83,7 @@ config::Json origin_of(const TokenRecipe& recipe, Notes notes) {
 }
 
 fs::path folder_of(const TokenRecipe& recipe, const config::Json& origin) {
-  return fs::path(*recipe.cache) /
-         sha256_of(origin.dump(-1, ' ', false, config::Json::error_handler_t::replace))
-             .substr(0, name_digits);
+  return fs::path(*recipe.cache) / sha256_of(shown_json(origin)).substr(0, name_digits);
 }
 
 std::string prefix_in(const fs::path& folder) {
@@ -137,8 +136,7 @@ PreparedTokens prepare_tokens(const TokenRecipe& recipe, const TokenProgress& pr
   make_folder(temporary);
   try {
     write_tokens(recipe, temporary, progress);
-    write_renamed(temporary / "origin.json",
-                  origin.dump(2, ' ', false, config::Json::error_handler_t::replace) + "\n");
+    write_renamed(temporary / "origin.json", shown_json(origin, 2) + "\n");
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/corpus/counted_corpus.hpp"
@@ -66,8 +67,7 @@ std::shared_ptr<const TokenCorpus> made_in_memory(const TokenRecipe& recipe, con
 }
 
 std::string key_of(const TokenRecipe& recipe) {
-  return config::Json{recipe.files, recipe.keys, recipe.rows.max_samples.value_or(0)}.dump(
-      -1, ' ', false, config::Json::error_handler_t::replace);
+  return shown_json(config::Json{recipe.files, recipe.keys, recipe.rows.max_samples.value_or(0)});
 }
 
 std::shared_ptr<const TokenCorpus> made_or_shared(const TokenRecipe& recipe, const Clock& clock) {
