@@ -9,8 +9,8 @@ namespace d9d {
 namespace {
 
 MapperPtr same_tensors(const DenseDecoder& model) {
-  std::vector<MapperPtr> mappers = {identity("model.embed_tokens.weight"), identity("model.norm.weight")};
-  if (!model.tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
+  std::vector<MapperPtr> mappers = {identity(embedding_table), identity("model.norm.weight")};
+  if (!model.tie_word_embeddings) mappers.push_back(identity(head_table));
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
     std::vector<std::string> names = tensors_outside_feed_forward(model.attention());
     for (std::string& name : tensors_of_dense_feed_forward(model.feed_forward()))

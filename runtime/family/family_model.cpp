@@ -56,7 +56,7 @@ std::vector<FolderForm> FamilyModel::folder_forms() const {
 std::vector<std::string> FamilyModel::unread_tensors(const std::set<std::string>& /*stored*/) const {
   std::vector<std::string> patterns = {"model.layers.*.self_attn.rotary_emb.inv_freq",
                                        "model.rotary_emb.inv_freq"};
-  if (tie_word_embeddings || !has_language_model_head()) patterns.emplace_back("lm_head.weight");
+  if (tie_word_embeddings || !has_language_model_head()) patterns.emplace_back(head_table);
   return patterns;
 }
 

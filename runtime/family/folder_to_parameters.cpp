@@ -43,7 +43,7 @@ MapperPtr moved_outside(const Names& names) {
 
 MapperPtr without_language_head(const MapperPtr& mapper) {
   Names kept = outputs_of(*mapper);
-  kept.erase("lm_head.weight");
+  kept.erase(head_table);
   return restrict_to_outputs(mapper, kept);
 }
 

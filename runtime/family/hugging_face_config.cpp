@@ -149,7 +149,7 @@ bool has_name(const Names& names, std::string_view name) {
 bool stores_head(const std::filesystem::path& folder) {
   const PosixDisk disk;
   const auto is_head = [](const std::string& name) {
-    return name == "lm_head.weight" || name.ends_with(".lm_head.weight");
+    return name == head_table || name.ends_with(".lm_head.weight");
   };
   try {
     if (folder.empty() || !holds_model_state(disk, folder.string())) return false;

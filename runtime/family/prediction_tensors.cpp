@@ -36,12 +36,12 @@ std::vector<std::string> copies_of_prediction(const ModelDescription& model) {
 }
 
 std::vector<MapperPtr> with_copies_of_prediction(const ModelDescription& model) {
-  std::vector<std::string> embedding{"model.embed_tokens.weight"};
-  std::vector<std::string> head{"lm_head.weight"};
+  std::vector<std::string> embedding{embedding_table};
+  std::vector<std::string> head{head_table};
   add_copies(model, copied_embedding, embedding);
   add_copies(model, copied_head, model.tie_word_embeddings ? embedding : head);
-  std::vector<MapperPtr> mappers{copies("model.embed_tokens.weight", embedding)};
-  if (!model.tie_word_embeddings) mappers.push_back(copies("lm_head.weight", head));
+  std::vector<MapperPtr> mappers{copies(embedding_table, embedding)};
+  if (!model.tie_word_embeddings) mappers.push_back(copies(head_table, head));
   return mappers;
 }
 

@@ -122,8 +122,8 @@ SparseDecoder::StoredNames SparseDecoder::names_in(const std::set<std::string>& 
 MapperPtr SparseDecoder::from_hugging_face(const std::set<std::string>& stored) const {
   const StoredNames names = names_in(stored);
   const std::vector<std::int64_t> layers = layers_in(*this, stored);
-  Mappers mappers{identity("model.embed_tokens.weight")};
-  if (!tie_word_embeddings) mappers.push_back(identity("lm_head.weight"));
+  Mappers mappers{identity(embedding_table)};
+  if (!tie_word_embeddings) mappers.push_back(identity(head_table));
   for_equal_tensors(layers, names, [&](const std::string& theirs, const std::string& ours) {
     mappers.push_back(theirs == ours ? identity(ours) : rename(theirs, ours));
   });

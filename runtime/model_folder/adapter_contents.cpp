@@ -9,8 +9,6 @@
 namespace d9d {
 namespace {
 
-constexpr const char* embedding_weight = "model.embed_tokens.weight";
-
 // Of parameters that are one tensor with others in the folder.
 std::vector<std::string> joined_paths(const StateMapper& to_folder, const std::string& parameter) {
   std::vector<std::string> paths;
@@ -39,9 +37,9 @@ std::vector<std::string> others(StageModule& stage, const StateMapper& to_huggin
 // What the folder calls the embedding.
 std::string embedding_in(const StateMapper& to_folder) {
   for (const StateGroup& group : to_folder.groups()) {
-    if (group.inputs.contains(embedding_weight)) return *group.outputs.begin();
+    if (group.inputs.contains(embedding_table)) return *group.outputs.begin();
   }
-  return embedding_weight;
+  return embedding_table;
 }
 
 // An encoder's model of words has no kind of its own in PEFT, and takes what any model takes.
@@ -75,7 +73,7 @@ AdapterContents adapter_contents(const FamilyModel& model, StageModule& adapted,
       !model.ties_head() || std::ranges::none_of(contents.saved, is_embedding),
       "{} trains too, and it is the head's matrix as well, which PEFT's format would hold apart; leave it "
       "frozen, or give export_to instead of export_adapter_to",
-      embedding_weight);
+      embedding_table);
   contents.config_json = adapter_config_json(
       adapters, others(adapted, *mapper), base,
       {task_type_of(model), saved_module_names(contents.saved), model.peft_takes_projections()});

@@ -11,8 +11,6 @@
 namespace d9d {
 namespace {
 
-constexpr const char* embedding_weight = "model.embed_tokens.weight";
-
 // What is wrong with a folder is told by its own check.
 template <class Read>
 auto unless_broken(const Read& read) -> decltype(read()) {
@@ -72,7 +70,7 @@ std::vector<std::string> trained_beside_adapters(const Disk& disk, const FamilyM
     if (lora == nullptr || !lora->from) continue;
     std::vector<std::string> whole;
     add_whole_of(disk, *lora->from, *model.parameters_to_folder(), whole);
-    D9D_REQUIRE(!model.ties_head() || std::ranges::find(whole, embedding_weight) == whole.end(),
+    D9D_REQUIRE(!model.ties_head() || std::ranges::find(whole, embedding_table) == whole.end(),
                 "{} holds the embedding, which is the head's matrix as well (tie_word_embeddings), and peft "
                 "trains it apart from the head; begin from a copy of the model's folder that holds both "
                 "(lm_head.weight with the embedding's values, tie_word_embeddings: false)",

@@ -19,8 +19,6 @@ namespace {
 
 constexpr std::uint64_t folder_config_bytes_max = std::uint64_t{1} << 24;
 constexpr std::int64_t compared_bytes = 4 << 20;  // at once
-constexpr const char* embedding_name = "model.embed_tokens.weight";
-constexpr const char* head_name = "lm_head.weight";
 
 // One more than the last layer of these names.
 std::int64_t layers_of(const Names& names) {
@@ -96,8 +94,8 @@ void require_layers(const ModelFiles& files, const FamilyModel& config) {
 void require_one_head(const ModelFiles& files, const FamilyModel& config) {
   if (!config.ties_head()) return;
   const FolderNames folder(files.names(), true);
-  if (!folder.names().contains(embedding_name) || !folder.names().contains(head_name)) return;
-  const std::string embedding = folder.in_folder(embedding_name), head = folder.in_folder(head_name);
+  if (!folder.names().contains(embedding_table) || !folder.names().contains(head_table)) return;
+  const std::string embedding = folder.in_folder(embedding_table), head = folder.in_folder(head_table);
   D9D_REQUIRE(
       equal_rows(files, embedding, head),
       "{}: tie_word_embeddings is true, but {} ({}) has other values than {}, and transformers would take "

@@ -15,9 +15,6 @@
 namespace d9d {
 namespace {
 
-constexpr const char* embedding_table = "model.embed_tokens.weight";
-constexpr const char* head_table = "lm_head.weight";
-
 std::int64_t rows_in(const ModelFiles& files, const FamilyModel& model) {
   const FolderNames folder(files.names(), model.tie_word_embeddings);
   if (!folder.names().contains(embedding_table)) return 0;

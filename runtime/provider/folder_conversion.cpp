@@ -204,7 +204,7 @@ struct ConversionSource {
 // A classifier has no head of words.
 ConversionMapper with_new_head(const MergedFolder& merged) {
   Names names = merged.names(), left;
-  if (names.erase("lm_head.weight") > 0) left.insert("lm_head.weight");
+  if (names.erase(head_table) > 0) left.insert(head_table);
   return {identities(names), {}, {}, left};
 }
 

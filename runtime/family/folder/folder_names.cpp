@@ -12,8 +12,6 @@ namespace d9d {
 namespace {
 
 constexpr std::string_view body = "model.";
-constexpr const char* embedding = "model.embed_tokens.weight";
-constexpr const char* head = "lm_head.weight";
 
 // Modules that wrap another one at any depth.
 constexpr std::array<std::string_view, 4> wrappers{"_orig_mod.", "_fsdp_wrapped_module.",
@@ -117,11 +115,11 @@ FolderNames::FolderNames(const Names& stored, bool tied) {
       add(stored_as, known);
     }
   }
-  if (!tied || names_.contains(embedding) || !names_.contains(head)) return;
-  const std::string only = in_folder(head);
-  names_.erase(head);
-  stored_.erase(head);
-  add(only, embedding);
+  if (!tied || names_.contains(embedding_table) || !names_.contains(head_table)) return;
+  const std::string only = in_folder(head_table);
+  names_.erase(head_table);
+  stored_.erase(head_table);
+  add(only, embedding_table);
 }
 
 void FolderNames::add(const std::string& stored, std::string name) {

@@ -9,6 +9,9 @@
 
 namespace d9d {
 
+// The two tables of tokens, [vocabulary, hidden], as transformers' causal language models spell them.
+inline constexpr const char *embedding_table = "model.embed_tokens.weight", *head_table = "lm_head.weight";
+
 class FolderNames {
  public:
   // `tied`: head and embedding are one tensor, which a folder may hold under either name.

@@ -57,7 +57,7 @@ ModernBertTensors modernbert_tensors(const ModernBertConfig& model, bool read) {
   const auto add_vocabulary = [&](const char* folder, const char* parameter) {
     add(read ? parameter : folder, parameter);
   };
-  add_vocabulary("model.embeddings.tok_embeddings.weight", "model.embed_tokens.weight");
+  add_vocabulary("model.embeddings.tok_embeddings.weight", embedding_table);
   add("model.embeddings.norm.weight", "model.embed_norm.weight");
   for (std::int64_t layer = 0; layer < model.num_hidden_layers; ++layer)
     add_modernbert_layer(model, layer, tensors);
@@ -65,7 +65,7 @@ ModernBertTensors modernbert_tensors(const ModernBertConfig& model, bool read) {
   if (!model.has_language_model_head()) return tensors;
   for (const auto& [name, shape] : parameters_of_transform(model.head_transform, model.hidden_size))
     tensors.renamed.push_back({name, name});
-  if (!model.tie_word_embeddings) add_vocabulary("decoder.weight", "lm_head.weight");
+  if (!model.tie_word_embeddings) add_vocabulary("decoder.weight", head_table);
   if (model.logit_bias) add_vocabulary("decoder.bias", "lm_head.bias");
   return tensors;
 }

@@ -39,10 +39,9 @@ std::vector<StoredTensor> stored_tensors(const OwnDecoder& model) {
   const auto stage = model.build_shapes();
   constexpr std::array<std::string_view, 2> ends{"model.embed_tokens.", "lm_head."};
   const std::vector<std::string> heads = model.own_head_parameters();
-  std::vector<StoredTensor> tensors{
-      {"model.embed_tokens.weight", {model.in_folder("model.embed_tokens.weight")}}};
+  std::vector<StoredTensor> tensors{{embedding_table, {model.in_folder(embedding_table)}}};
   if (model.has_language_model_head() && !model.tie_word_embeddings)
-    tensors.push_back({"lm_head.weight", {model.in_folder("lm_head.weight")}});
+    tensors.push_back({head_table, {model.in_folder(head_table)}});
   for (const StageParameter& parameter : stage->parameters()) {
     const auto begins = [&](std::string_view end) { return parameter.name.starts_with(end); };
     const bool of_head = std::ranges::find(heads, parameter.name) != heads.end();
@@ -83,7 +82,7 @@ std::vector<FolderForm> OwnDecoder::folder_forms() const {
 
 std::vector<std::string> OwnDecoder::unread_tensors(const std::set<std::string>& stored) const {
   std::vector<std::string> patterns = SparseDecoder::unread_tensors(stored);
-  if (tie_word_embeddings || !has_language_model_head()) patterns.push_back(in_folder("lm_head.weight"));
+  if (tie_word_embeddings || !has_language_model_head()) patterns.push_back(in_folder(head_table));
   return patterns;
 }
 
