@@ -1,6 +1,7 @@
 #include "runtime/family/dense_decoder.hpp"
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/family/hugging_face_rope.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"

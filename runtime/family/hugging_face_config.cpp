@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/family/families.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/family/json_reader.hpp"
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/model/model_index.hpp"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/state/mapper/rename.hpp"
 
 namespace d9d {

@@ -6,6 +6,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/family/expert_tensors.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/family/prediction_tensors.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"

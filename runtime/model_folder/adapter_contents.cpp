@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/peft/each_linear.hpp"
 #include "runtime/tensor/stage_module.hpp"
 

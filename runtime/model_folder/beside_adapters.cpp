@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/peft/module_pattern.hpp"
 #include "runtime/state/model/model_files.hpp"

@@ -8,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/model_folder/carried_files.hpp"
 #include "runtime/peft/adapter_cover.hpp"

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
 #include "runtime/state/mapper/stack.hpp"
