@@ -1,5 +1,6 @@
 #include "runtime/data/table/arrow_batches.hpp"
 
+#include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
