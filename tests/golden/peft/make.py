@@ -186,7 +186,7 @@ def of_head(folder, case, rng):
     """Logits and merged weights with the folder's model, and logits where that is stored in bfloat16."""
     model = PeftModel.from_pretrained(base_model(case["model"]), folder)
     ids, labels = batch_of(case, model.config, rng)
-    ids = ids[:, :9]
+    ids = np.ascontiguousarray(ids[:, :9])  # a view would be written as the memory that it begins in
     with torch.no_grad():
         logits = model(input_ids=torch.from_numpy(ids)).logits
         rounded = base_model(case["model"])

@@ -173,7 +173,6 @@ TEST_F(AdapterFolders, OptionsThatChangeWhatIsComputedAreRefusedByName) {
       {"lora_bias", true},
       {"bias", "all"},
       {"fan_in_fan_out", true},
-      {"target_parameters", {"mlp.experts.gate_up_proj"}},
       {"trainable_token_indices", {1, 2}},
       {"a_key_of_tomorrow", 1},
   };
@@ -196,6 +195,7 @@ TEST_F(AdapterFolders, OptionsThatChangeNothingAreTaken) {
       {"exclude_modules", {"k_proj"}},
       {"layers_to_transform", {0, 1}},
       {"layers_pattern", "layers"},
+      {"target_parameters", {"mlp.up_proj.weight"}},  // whose factors are a linear's, as any
       {"lora_dropout", 0.5},
       {"peft_version", "0.99"},
       {"qalora_group_size", 32},

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // An adapter of a linear, or of the same linear of experts 0 and 1 where the path has an N.
-NamedAdapter adapter_of(const std::string& path) {
+NamedAdapter named_adapter(const std::string& path) {
   NamedAdapter named;
   const std::size_t at = path.find('N');
   if (at == std::string::npos) {
@@ -27,7 +27,7 @@ NamedAdapter adapter_of(const std::string& path) {
 
 std::vector<NamedAdapter> adapters_of(const std::vector<std::string>& paths) {
   std::vector<NamedAdapter> all;
-  for (const std::string& path : paths) all.push_back(adapter_of(path));
+  for (const std::string& path : paths) all.push_back(named_adapter(path));
   return all;
 }
 
@@ -43,7 +43,7 @@ TEST(AdapterTargets, AreLastNamesWhereNoLinearWithoutAdapterHasThem) {
 
 TEST(AdapterTargets, AreWeightsOfLinearsThatPeftTakesForExperts) {
   auto both = adapters_of(experts);
-  both.push_back(adapter_of("l.0.mlp.up_proj"));
+  both.push_back(named_adapter("l.0.mlp.up_proj"));
 
   const auto taken = targets_of(both, {}, true), known = targets_of(both, {}, false);
 

@@ -39,10 +39,10 @@ inline MapperPtr to_model() {
     const auto of = [&](const char* what) {
       return std::vector<std::string>{name + "experts.0." + what, name + "experts.1." + what};
     };
-    parts.push_back(sequential({stack(of("gate_up"), name + "gate_up", 0),
+    parts.push_back(sequential({d9d::stack(of("gate_up"), name + "gate_up", 0),
                                 chunk(name + "gate_up", {name + "gate", name + "up"}, 1),
                                 parallel({transpose(name + "gate", 1, 2), transpose(name + "up", 1, 2)})}));
-    parts.push_back(sequential({stack(of("down"), name + "down", 0), transpose(name + "down", 1, 2)}));
+    parts.push_back(sequential({d9d::stack(of("down"), name + "down", 0), transpose(name + "down", 1, 2)}));
   }
   return parallel(std::move(parts));
 }
