@@ -39,7 +39,7 @@ struct Repeats final : d9d::SampleSource {
 };
 BOOST_DESCRIBE_STRUCT(Repeats, (), (vocab_size, length, phrase, samples, seed, spoiled))
 
-// Data that flows: texts of unknown lengths, one behind the other in rows. The rest of a text begins the next
+// Data that flows: texts of unknown lengths, one after the other in rows. The rest of a text begins the next
 // row, so a stream's state is that rest and the number of the next text.
 struct Rows final : d9d::SampleStream {
   d9d::Count vocab_size = 64, length = 64, longest_text = 48, seed = 1;

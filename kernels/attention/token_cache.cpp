@@ -15,7 +15,7 @@ void check_stretches(const char* op, const CacheStretches& stretches, int64_t to
   for (const CacheStretch& stretch : stretches) {
     TORCH_CHECK(stretch.sequence >= 0 && stretch.sequence < sequences && stretch.past >= 0 &&
                     stretch.count > 0 && stretch.past + stretch.count <= room,
-                op, " of ", stretch.count, " tokens behind ", stretch.past, " of sequence ", stretch.sequence,
+                op, " of ", stretch.count, " tokens after ", stretch.past, " of sequence ", stretch.sequence,
                 " in a cache of ", sequences, " sequences with room for ", room, " tokens each");
     total += stretch.count;
   }

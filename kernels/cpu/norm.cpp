@@ -9,7 +9,7 @@
 namespace d9d::kernels::cpu {
 namespace {
 
-// RMS norms have an offset of their weight, layer norms have none; the means of those lie behind the inverses.
+// RMS norms have an offset of their weight, layer norms have none; the means of those lie after the inverses.
 using Offset = std::optional<double>;
 
 Normed norm(const at::Tensor& x, const at::Tensor& residual, const at::Tensor& weight, double eps,

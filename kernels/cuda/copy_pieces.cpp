@@ -37,7 +37,7 @@ void copy(const at::Tensor& to, const at::Tensor& from, const CopiedPieces& piec
                    .bytes = table.back().begin,
                    .count = static_cast<int>(table.size()) - 1,
                    .pieces = table.data()};
-  at::Tensor there;  // freed here, behind the launch on its stream
+  at::Tensor there;  // freed here, after the launch on its stream
   if (call.count > pieces_in_arguments_max) {
     std::vector<std::int64_t> numbers;
     for (const PieceOfBytes& piece : table)

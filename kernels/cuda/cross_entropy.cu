@@ -64,8 +64,7 @@ template <int size, class G>
 __global__ void __launch_bounds__(threads) cross_entropy_kernel(CrossEntropy call) {
   const std::int64_t width = call.logits.width;
   for_rows(call.logits, [&](std::int64_t row, const float* z, std::int64_t label) {
-    const float at_label =
-        z[label];  // before the barriers of the softmax, behind which it may be overwritten
+    const float at_label = z[label];  // before the barriers of the softmax, after which it may be overwritten
     const auto [top, total] = softmax_of<size>(z, width);
     G* const to = static_cast<G*>(call.gradient.data);
     if (to) write_gradient<size>(z, to + row * width, width, top, label, total);

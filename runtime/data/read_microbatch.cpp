@@ -132,7 +132,7 @@ void cut_to_longest(const SampleSource& source, std::uint64_t first, std::int64_
         sample.labels.begin() + static_cast<std::ptrdiff_t>(std::min(sample.labels.size(), length));
     D9D_REQUIRE(
         std::all_of(end, sample.labels.end(), [](auto label) { return label == ignored_label; }),
-        "batching.cut_to_longest: sample {} has labels behind the {} tokens that its source's sort_key() "
+        "batching.cut_to_longest: sample {} has labels after the {} tokens that its source's sort_key() "
         "says; sort_key() has to be its length without what fills it up",
         first + static_cast<std::uint64_t>(&sample - samples.data()), length);
     for (auto* const row : {&sample.input_ids, &sample.labels, &sample.document_starts})

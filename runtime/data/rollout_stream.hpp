@@ -19,7 +19,7 @@ namespace d9d {
 // How the texts are written. The same on all ranks and for the whole job.
 struct RolloutOptions {
   std::int64_t max_new_tokens = 1;      // every rank computes so many passes, even if its texts end earlier
-  std::vector<std::int64_t> ends = {};  // tokens behind which a text ends; it keeps them
+  std::vector<std::int64_t> ends = {};  // tokens after which a text ends; it keeps them
   double temperature = 1;               // of the logits, above 0
   double top_p = 1;  // above 0, at most 1. Below 1 log_probs are not those of what was drawn from.
   std::int64_t texts_per_sample = 1;  // more: samples() chooses among them (the best of n)

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of multi-token prediction in a folder, as DeepSeek-V3's has them: layers behind those of the
+// The tensors of multi-token prediction in a folder, as DeepSeek-V3's has them: layers after those of the
 // model, with copies of its embedding and head. Internal to runtime/family.
 
 #include <cstdint>

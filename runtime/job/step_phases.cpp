@@ -36,7 +36,7 @@ StepPhases::StepPhases(std::vector<StepPhase> phases, std::vector<StepUpdate> up
                                           [](const auto& a, const auto& b) { return a.update < b.update; });
   D9D_REQUIRE(
       early == phases_.end(),
-      "the phase \"{}\" of the task's step comes behind one of a later update; order the phases by their "
+      "the phase \"{}\" of the task's step comes after one of a later update; order the phases by their "
       "updates",
       early->name);
   for (int update = 0; update < num_updates(); ++update) add_update(update);
@@ -53,7 +53,7 @@ void StepPhases::add_update(int update) {
   const auto late = std::find_if(training, end, is_forward);
   D9D_REQUIRE(
       late == end,
-      "the forward phase \"{}\" of the task's step comes behind a phase that trains; put it before: the "
+      "the forward phase \"{}\" of the task's step comes after a phase that trains; put it before: the "
       "weights are the same, since they are updated at the end of all phases of an update",
       late->name);
   forwards_.push_back(static_cast<int>(training - begin));

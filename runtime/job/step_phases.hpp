@@ -45,7 +45,7 @@ class StepPhases {
   // One training phase without a name, and one update.
   StepPhases() : StepPhases(std::vector<StepPhase>{}) {}
   // Of TrainTask::phases() and updates(); empty: as above. Input error: names missing or twice, phases not in the order
-  // of their updates, an update without a training phase, a forward phase behind a training one of its update (which
+  // of their updates, an update without a training phase, a forward phase after a training one of its update (which
   // would see the same weights first), batches or updates not 0, 1, ...
   explicit StepPhases(std::vector<StepPhase> phases, std::vector<StepUpdate> updates = {});
 

@@ -79,7 +79,7 @@ void say_why_not(const char* program) {
     static_cast<void>(!::write(STDERR_FILENO, text, std::strlen(text)));
 }
 
-// Between fork and exec: only calls that are safe there. What is ignored and blocked goes on behind exec.
+// Between fork and exec: only calls that are safe there. What is ignored and blocked goes on after exec.
 [[noreturn]] void become(const Become& what) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != what.parent) ::_exit(signal_codes + SIGTERM);  // it died before it could be told

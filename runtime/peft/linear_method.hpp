@@ -24,7 +24,7 @@ namespace d9d {
 class OwnBranch : public torch::nn::Module, public LinearBranch {
  public:
   // The weight [out, in] that does without the branch what it does with it. `added`: the whole values of the branch's
-  // parameters, by name behind the linear's ("ia3.weight"). Sums in fp32; the result has the weight's dtype. Default:
+  // parameters, by name after the linear's ("ia3.weight"). Sums in fp32; the result has the weight's dtype. Default:
   // an input error, with which export_to is refused before the first step.
   virtual at::Tensor merged(const at::Tensor& weight, const TensorMap& added) const;
 };
@@ -52,7 +52,7 @@ struct OwnAdapter {
   StageParameter weight;
   std::vector<StageParameter> added;
 
-  std::string name_of(const StageParameter& parameter) const;  // behind the linear's
+  std::string name_of(const StageParameter& parameter) const;  // after the linear's
 };
 std::vector<OwnAdapter> own_adapters(StageModule& stage);
 // Input error that names a parameter of an adapter which no export can add to a weight, or a branch without merged().

@@ -119,7 +119,7 @@ void add_stops(const std::vector<std::string>& texts, GenerationTaskOptions& opt
   options.generate.ends_here = [stops](std::span<const std::int64_t> text) { return stops->end(text); };
 }
 
-// A text ends behind what the model's config or the folder of its weights names, too.
+// A text ends after what the model's config or the folder of its weights names, too.
 GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& disk,
                                          const InferencePlace& place) {
   const auto& config = std::get<GenerationConfig>(loaded.job.task);

@@ -45,7 +45,7 @@ class InferenceTask {
                                                StagePosition /*position*/) const {
     return stage;
   }
-  // How often each microbatch goes through all stages; behind each pass but the last one, what the last stage gives is
+  // How often each microbatch goes through all stages; after each pass but the last one, what the last stage gives is
   // what the first one gets. The shared inputs then have pass_number and microbatch_number. Passes of the microbatches
   // of a step take turns, so that with as many of them as stages no stage waits for another.
   virtual int passes() const { return 1; }

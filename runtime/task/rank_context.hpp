@@ -20,7 +20,7 @@ struct RankContext : PieceContext {
   int rank = 0;  // global
   int world_size = 1;
   RankPlacement placement;       // coordinates on the mesh
-  std::uint64_t first_step = 1;  // of this process: behind the checkpoint that is resumed
+  std::uint64_t first_step = 1;  // of this process: after the checkpoint that is resumed
   // The ranks that differ from this one along these axes alone, which one domain of the mesh has (mesh/domains.hpp):
   // {"dp"}: other samples; {"pp"}: the pipeline; {"world"}: all. {"host"}: the ranks of this host, so that
   // group({"host"}).first_then_others(...) is a local_main_process_first(). Processes are known to be of one host

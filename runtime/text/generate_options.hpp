@@ -12,8 +12,8 @@ namespace d9d {
 
 struct GenerateOptions : TokenChoice {
   std::int64_t max_new_tokens = 100;
-  std::vector<std::int64_t> ends = {};  // tokens behind which a text ends
-  // Whether a text ends behind its last token for another reason.
+  std::vector<std::int64_t> ends = {};  // tokens after which a text ends
+  // Whether a text ends after its last token for another reason.
   std::function<bool(std::span<const std::int64_t> text)> ends_here = {};
   std::int64_t sequences = 8;  // at once
   // Ranks compute together, so that each has to make as many passes as the others: max_new_tokens for each

@@ -3,7 +3,7 @@
 //   in       input_ids int64 [B, S]
 //   shared   sample_numbers int64 [B], -1: a row of no sample; prompt_lengths int64 [B]: so many first tokens
 //            of a row are its prompt
-//   out      tokens int64 [B, N] on the host, -1 behind the end of a text
+//   out      tokens int64 [B, N] on the host, -1 after the end of a text
 
 #include <memory>
 #include <optional>

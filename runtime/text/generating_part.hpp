@@ -8,8 +8,8 @@
 //   shared   as GeneratingModel; prompt_room int64 []: S; with a repetition penalty prompts int64 [B, S], the input_ids
 //            of the first stage; and what the rank adds (inference_task.hpp): pass_number,
 //            microbatch_number
-//   out      as in of the next stage; of the last stage's last pass: tokens int64 [B, N], -1 behind the end of a text,
-//            and where the options ask for them log_probs fp32 [B, N] of these tokens, 0 behind the end
+//   out      as in of the next stage; of the last stage's last pass: tokens int64 [B, N], -1 after the end of a text,
+//            and where the options ask for them log_probs fp32 [B, N] of these tokens, 0 after the end
 // Integers of inputs and outputs are on the host, or known there; on a device the last stage waits once a pass, for
 // the logits to choose from.
 

@@ -14,7 +14,7 @@
 
 namespace d9d {
 
-// Whether a text ends behind its last token, which it has.
+// Whether a text ends after its last token, which it has.
 bool ends_text(const GenerateOptions& options, std::span<const std::int64_t> text);
 // Input error where the model cannot generate.
 GeneratingStage& generating_stage(StageModule& model);
@@ -38,7 +38,7 @@ class Generator {
     const Prompt* prompt;
     std::int64_t sequence;  // of the cache
     std::vector<std::int64_t>* made;
-    std::size_t end = 0;  // behind so many of them, where others wait for it to go on; 0: not yet
+    std::size_t end = 0;  // after so many of them, where others wait for it to go on; 0: not yet
 
     std::int64_t length() const { return static_cast<std::int64_t>(prompt->ids.size() + made->size()); }
   };

@@ -65,7 +65,7 @@ void GenerationTask::process_outputs(const InferenceContext& context) {
   const at::Tensor lengths = tensor_at(context.state, "prompt_lengths", "the task state").cpu();
   D9D_CHECK(std::ssize(context.samples) == tokens.size(0), "{} samples in a microbatch of {}",
             context.samples.size(), tokens.size(0));
-  const at::Tensor made = at::ge(tokens, 0).sum(1);  // -1 behind the end of a text
+  const at::Tensor made = at::ge(tokens, 0).sum(1);  // -1 after the end of a text
   const auto longest = made.max().item<std::int64_t>();
   ResultRows rows{
       context.samples,

@@ -18,7 +18,7 @@ struct GenerationTaskOptions {
   GenerateOptions generate;
   std::optional<std::int64_t> padding_id;  // at the end of a sample
   std::optional<Tokenizer> tokenizer;
-  std::shared_ptr<const StopTexts> stops = {};  // behind which the result's text ends; null: none
+  std::shared_ptr<const StopTexts> stops = {};  // after which the result's text ends; null: none
 };
 
 class GenerationTask final : public InferenceTask {

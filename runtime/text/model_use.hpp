@@ -35,7 +35,7 @@ struct Scores {
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels = {}, const ScoreOptions& options = {});
 
-// The new tokens of each prompt; a text ends behind one of the config's eos_token_ids as well. What is drawn
+// The new tokens of each prompt; a text ends after one of the config's eos_token_ids as well. What is drawn
 // for a prompt depends on its place among them. Input error when a prompt and its new tokens together are
 // more than the model has positions for.
 std::vector<std::vector<std::int64_t>> generate(const LoadedModel& model,

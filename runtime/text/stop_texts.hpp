@@ -1,5 +1,5 @@
 #pragma once
-// Texts behind which a generated one ends. One that is a single token ends it as that token, special ones among them; others
+// Texts after which a generated one ends. One that is a single token ends it as that token, special ones among them; others
 // wherever their characters stand, whichever tokens these are of. Any number of threads.
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class StopTexts {
   bool has_texts() const { return !texts_.empty(); }
   // Whether one of the others stands at the end of a text of these tokens.
   bool end(std::span<const std::int64_t> text) const;
-  // Without what its last token has behind a stop.
+  // Without what its last token has after a stop.
   std::string cut(std::string text) const;
 
  private:

@@ -12,7 +12,7 @@ namespace d9d {
 // order. So linears with the same input are adjacent, and no weight leaves a part of a huge page unused. The
 // tensors stay the same objects. Keeps their values only if `keep_values`.
 void join_frozen(const std::vector<StageParameter>& parameters, bool keep_values);
-// The elements between and behind them there, which no parameter has.
+// The elements between and after them there, which no parameter has.
 std::int64_t gaps_of_frozen(const std::vector<StageParameter>& parameters);
 
 }  // namespace d9d

@@ -21,7 +21,7 @@ void multiply_block(int64_t k, const float* pairs, const Rows<const Bf16>& b, Bl
   finish_stores();
   _tile_zero(0);
   for (int64_t at = 0; at < k; at += tile_k, pairs += register_words) {
-    // Behind the end of these rows, the beginning of the next block's.
+    // After the end of these rows, the beginning of the next block's.
     const int64_t next = at + ahead < k ? at + ahead : block * b.stride + at + ahead - k;
     for (int64_t row = 0; row < block; ++row) _mm_prefetch(b.data + row * b.stride + next, _MM_HINT_T0);
     _tile_loadd(1, b.data + at, b.stride * 2);
@@ -32,7 +32,7 @@ void multiply_block(int64_t k, const float* pairs, const Rows<const Bf16>& b, Bl
   finish_stores();
 }
 
-// The last rows of b, with zeros behind them.
+// The last rows of b, with zeros after them.
 Rows<const Bf16> padded(int64_t rows, int64_t k, const Rows<const Bf16>& b, Scratch& scratch) {
   auto* const to = reinterpret_cast<Bf16*>(scratch.at_least(block * k / 2));
   for (int64_t row = 0; row < block; ++row) {

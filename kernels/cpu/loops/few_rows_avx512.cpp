@@ -39,7 +39,7 @@ void put(Bf16* to, float value) {
   store(to, 1, _mm512_set1_ps(value));
 }
 
-// M rows of a with a row of b, and with the one behind it where `pair`.
+// M rows of a with a row of b, and with the one after it where `pair`.
 template <class Steps, int M, class C>
 void multiply_rows(int64_t k, bool pair, const Rows<const float>& a,
                    const Rows<const typename Steps::Weight>& b, C* c, int64_t stride) {

@@ -27,7 +27,7 @@ struct Head {
   bool there;               // else it is another lane's, see for_heads
 };
 
-// f(Head) for the team's `count` neighbours of the heads from `first` on. Behind the last one it repeats that, because
+// f(Head) for the team's `count` neighbours of the heads from `first` on. After the last one it repeats that, because
 // lanes of a warp stay together: they sum with each other.
 template <int team, class F>
 __device__ inline void for_heads(const RopeHeads& shape, std::int64_t first, std::int64_t end,

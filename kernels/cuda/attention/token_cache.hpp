@@ -5,7 +5,7 @@
 
 namespace d9d::cuda {
 
-// New tokens of some sequences: tokens first .. first + count of a pass stand behind `past` others of their sequence.
+// New tokens of some sequences: tokens first .. first + count of a pass stand after `past` others of their sequence.
 // They travel with the launch, because a copy of them to the device would be one more for each op of a decoded token.
 struct CacheTokens {
   static constexpr int stretches_max = 64;

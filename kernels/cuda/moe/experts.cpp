@@ -24,7 +24,7 @@ using kernels::ExpertRows;
 ExpertRows expert_rows(const at::Tensor& experts, const at::Tensor& probs, int64_t num_experts) {
   const c10::DeviceGuard guard(experts.device());
   const kernels::ExpertOrder order = order_of(experts, num_experts);
-  // Rows behind the last offset, one for each choice of no expert that the host cannot count without waiting, stay -1.
+  // Rows after the last offset, one for each choice of no expert that the host cannot count without waiting, stay -1.
   // Nobody reads them but a gather, which gives zeros.
   const int64_t count = kernels::count_rows(experts, num_experts);
   ExpertRows rows{order.offsets, order.map, at::empty({count}, order.map.options()).fill_(-1),

@@ -23,7 +23,7 @@ __device__ inline void update(const kernels::AdamWPass& pass, AdamWElement& e) {
   e.param = e.param * pass.decay - pass.step_size * (e.exp_avg / denominator);
 }
 
-// Four elements a thread, 16 bytes of each buffer; one by one those before the first `head` and those behind the last
+// Four elements a thread, 16 bytes of each buffer; one by one those before the first `head` and those after the last
 // four.
 __global__ void adamw_kernel(AdamW call, std::int64_t head) {
   const std::int64_t fours = (call.count - head) / 4, step = std::int64_t{gridDim.x} * threads;

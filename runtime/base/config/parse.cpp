@@ -266,7 +266,7 @@ void require_utf8(const std::string& text, std::string origin_text) {
   const std::string line(before.substr(begin));
   throw Error(
       ErrorKind::input,
-      fmt::format("the byte {:#04x} behind \"{}\" is not UTF-8; save the file as UTF-8. A file or folder "
+      fmt::format("the byte {:#04x} after \"{}\" is not UTF-8; save the file as UTF-8. A file or folder "
                   "whose own name is not UTF-8 needs a link to it with another name",
                   static_cast<unsigned char>(text[*foreign]), line),
       to_string(mark));

@@ -8,7 +8,7 @@
 
 namespace d9d {
 
-// The texts as exec takes them: as long as they live, with a null behind them.
+// The texts as exec takes them: as long as they live, with a null after them.
 inline std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());

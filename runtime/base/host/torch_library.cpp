@@ -40,7 +40,7 @@ std::vector<fs::path> library_folders(const fs::path& root) {
   return folders;
 }
 
-// The value behind the first `name` at the beginning of a line, without quotes: of "home = /usr/bin", or of
+// The value after the first `name` at the beginning of a line, without quotes: of "home = /usr/bin", or of
 // "cuda: Optional[str] = '13.0'".
 std::string value_in(const fs::path& file, std::string_view name) {
   std::ifstream in(file);

@@ -239,7 +239,7 @@ class Renderer:
                 plain.append(piece)
                 at += len(piece)
         if "".join(plain) != text or depth != 0:
-            refuse("what its {% generation %} blocks write is changed behind them, so their places are not known")
+            refuse("what its {% generation %} blocks write is changed after them, so their places are not known")
         return parts
 
 

@@ -47,7 +47,7 @@ constexpr auto keys_of(config::Tag<TokensDataConfig>) {
           ".npy file [samples, length] of each token's position in its document, for rows of several "
           "documents: 0 begins one, which does not see those before it; without it a row is one document"},
       Key{"attention_mask", "",
-          ".npy file [samples, length] of 1 for tokens and 0 for the padding before or behind them, which "
+          ".npy file [samples, length] of 1 for tokens and 0 for the padding before or after them, which "
           "neither counts nor trains"},
       data_keys::order,
       data_keys::max_samples,

@@ -14,14 +14,14 @@ void DecodedFile::fail(const std::string& why) const {
                                             name_of(compression_), at_, packed_size(), why));
 }
 
-// Behind a stream there may be another one, or zeros that fill a block up.
+// After a stream there may be another one, or zeros that fill a block up.
 void DecodedFile::begin_stream() {
   const std::string_view rest = packed_.text().substr(at_);
   if (rest.find_first_not_of('\0') == std::string_view::npos) {
     at_ = packed_size();
     return;
   }
-  if (compression_of(rest) != compression_) fail("other bytes behind the packed ones; is it whole?");
+  if (compression_of(rest) != compression_) fail("other bytes after the packed ones; is it whole?");
   try {
     decoder_ = make_decoder(compression_);
   } catch (const Error& error) {

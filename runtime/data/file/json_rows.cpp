@@ -94,7 +94,7 @@ std::string kind_of(std::string_view text, const Failure& failure) {
     const std::size_t next = text.find_first_of("{,[\"", at > 0 ? at - 1 : 0);
     if (next != std::string_view::npos && text[next] == '{')
       return "two objects in a line: write each in its own";
-    if (next != std::string_view::npos && text[next] == ',') return "a comma behind the object: take it away";
+    if (next != std::string_view::npos && text[next] == ',') return "a comma after the object: take it away";
   }
   if (!trimmed.starts_with('{')) return "no JSON at all";
   return "";
@@ -182,7 +182,7 @@ std::size_t JsonArrayText::read_separator(const TextBlock& block, std::size_t at
       case At::element:
         if (text[at] == ']') {
           if (state_ == At::element)
-            fail(block, at, "a comma behind the last element of the array: take it away");
+            fail(block, at, "a comma after the last element of the array: take it away");
           state_ = At::behind;
           continue;
         }
@@ -192,7 +192,7 @@ std::size_t JsonArrayText::read_separator(const TextBlock& block, std::size_t at
         state_ = text[at] == ',' ? At::element : At::behind;
         continue;
       case At::behind:
-        fail(block, at, "something behind the end of the array");
+        fail(block, at, "something after the end of the array");
     }
   }
   return text.size();
@@ -211,7 +211,7 @@ void JsonArrayText::add(const TextBlock& block, const UseElement& use) {
 }
 
 void JsonArrayText::finish() const {
-  D9D_REQUIRE(state_ == At::behind, "{}: the file ends within the array, behind element {}; it is cut short",
+  D9D_REQUIRE(state_ == At::behind, "{}: the file ends within the array, after element {}; it is cut short",
               file_, count_);
 }
 

@@ -129,7 +129,7 @@ ListRow without_padding(ListRow row, const TokenListsDataConfig& config) {
     const std::int64_t value = mask[static_cast<std::size_t>(i)];
     D9D_REQUIRE(
         value == 1,
-        "{}: \"{}\" is {} at {}, expected 1 for tokens, and 0 for padding before and behind them alone; "
+        "{}: \"{}\" is {} at {}, expected 1 for tokens, and 0 for padding before and after them alone; "
         "mend the file, or set data.mask_field to null to take all ids for tokens",
         row.where, name, value, i);
   }

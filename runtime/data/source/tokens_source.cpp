@@ -115,7 +115,7 @@ std::pair<std::ptrdiff_t, std::ptrdiff_t> TokensSource::read_mask(std::int64_t r
   const auto wrong = std::find_if(end, mask.end(), [](auto value) { return value != 0; });
   D9D_REQUIRE(
       wrong == mask.end(),
-      "{}: row {} holds a {} at position {}, expected 1 for tokens, and 0 for padding before and behind them "
+      "{}: row {} holds a {} at position {}, expected 1 for tokens, and 0 for padding before and after them "
       "alone; mend the file, or leave data.attention_mask out to take all for tokens",
       mask_->path().string(), row, *wrong, wrong - mask.begin());
   return {begin - mask.begin(), end - mask.begin()};

@@ -152,7 +152,7 @@ ModelKeys training_keys() {
   using namespace config;
   ModelKey depths =
       member({"num_nextn_predict_layers", "layers",
-              "modules of multi-token prediction behind the layers, each for one more token; "
+              "modules of multi-token prediction after the layers, each for one more token; "
               "without mtp_loss_factor they are not read, trained or exported, as are more modules "
               "in a folder; null: 0",
               optional, at_least(0)},

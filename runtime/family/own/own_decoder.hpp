@@ -21,7 +21,7 @@ struct OwnDecoder : SparseDecoder {
 
   void validate(const std::string& where) const override;
   // Every parameter and buffer of the model, under in_folder()'s names. A family whose folders hold other tensors puts
-  // mappers (state/mapper) before or behind it by sequential().
+  // mappers (state/mapper) before or after it by sequential().
   std::shared_ptr<const StateMapper> from_hugging_face(const std::set<std::string>& stored) const override;
   std::shared_ptr<const StateMapper> to_hugging_face() const override;
   std::vector<FolderForm> folder_forms() const override;

@@ -80,7 +80,7 @@ std::string said_of(std::string_view section, const std::vector<Chapter>& chapte
   for (const Chapter& chapter : chapters) {
     if (!is_in(chapter.path, section)) continue;
     for (const std::string_view line : lines_of(chapter.text)) {
-      const std::size_t name = line.find('`') + 1;  // of a title or a key, behind "## " or "| "
+      const std::size_t name = line.find('`') + 1;  // of a title or a key, after "## " or "| "
       const bool is_named = name <= 4 && line.substr(name).starts_with(section);
       said += fmt::format("{}\n", is_named ? line.substr(name + section.size()) : line);
     }

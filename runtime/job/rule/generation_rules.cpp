@@ -36,7 +36,7 @@ void check_prompt_room(const JobConfig& job, const GenerationConfig& task, const
   const std::int64_t limit = position_limit(model);
   if (!length || *length + task.max_new_tokens <= limit) return;
   issues.push_back({"task.max_new_tokens",
-                    fmt::format("{} behind prompts of up to {} tokens are more than the model's {} positions",
+                    fmt::format("{} after prompts of up to {} tokens are more than the model's {} positions",
                                 task.max_new_tokens, *length, limit),
                     fmt::format("give at most {}, or shorter prompts ({})",
                                 std::max<std::int64_t>(0, limit - *length), length_key(job.data))});

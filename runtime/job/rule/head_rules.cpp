@@ -69,7 +69,7 @@ void check_embedding(const JobConfig& job, const FamilyModel& model, Issues& iss
   }
   if (job.trainer.batching.cut_to_longest) {
     issues.push_back({"inference.batching.cut_to_longest",
-                      "embedding reads the token behind a document's last label, which the cut takes away",
+                      "embedding reads the token after a document's last label, which the cut takes away",
                       "leave it out"});
   }
   if (job.mesh.context_parallel() > 1) {

@@ -22,7 +22,7 @@ constexpr auto keys_of(config::Tag<DebugConfig>) {
           "first mismatch ends the job and names the ranks, actors and steps"},
       config::Key{
           "synchronous_device", "",
-          "wait for the device behind every action, so that an error of late work names the action that "
+          "wait for the device after every action, so that an error of late work names the action that "
           "gave it; slow. On the CPU nothing is late"},
   };
 }

@@ -41,7 +41,7 @@ constexpr auto keys_of(config::Tag<GenerationConfig>) {
           "negative ones; 1: none"},
       Key{"stop_tokens", "", "ids that end a text beside the model's own"},
       Key{"stop_texts", "",
-          "texts that end a text behind them, whichever tokens they are made of; the model's tokenizer finds "
+          "texts that end a text after them, whichever tokens they are made of; the model's tokenizer finds "
           "them"},
       Key{"padding_id", "",
           "at the end of a sample: no part of the prompt; null: all tokens are, but for what fills up "

@@ -49,7 +49,7 @@ constexpr auto keys_of(config::Tag<AutoSchedule>) {
           "one stage per rank holds on its first rank (pipeline_parallel x num_stages_per_rank)",
           config::optional, at_least(1)},
       Key{"measured_steps", "steps",
-          "timed behind the first step, in turn with full and split backwards, before the program is chosen",
+          "timed after the first step, in turn with full and split backwards, before the program is chosen",
           config::optional, at_least(2)},
   };
 }

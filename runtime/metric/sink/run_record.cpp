@@ -16,7 +16,7 @@ constexpr std::array outcome_names{std::pair{RunOutcome::finished, "finished"},
                                    std::pair{RunOutcome::stopped, "stopped"},
                                    std::pair{RunOutcome::failed, "failed"}};
 
-// Behind a line that a full disk has cut short it begins a line of its own.
+// After a line that a full disk has cut short it begins a line of its own.
 void append_line(const std::filesystem::path& path, const Line& line) {
   AppendFile file(path, AppendFile::Mode::keep);
   std::ifstream in(path, std::ios::binary);

@@ -21,7 +21,7 @@ namespace d9d {
 // models whose tokens see those after them.
 // Returns document_starts, int64 [B, S], in which what fills up is a document of its own (starts_apart()); undefined
 // where no token would see any of it. By the batch's token_mask [B, S] and document_starts, whole rows on the host.
-// `causal`: tokens see none after them. A causal model need not be told of what comes behind all tokens of a row, so
+// `causal`: tokens see none after them. A causal model need not be told of what comes after all tokens of a row, so
 // its attention stays the one of whole rows there.
 at::Tensor starts_without_seen_filling(const TensorMap& batch, bool causal);
 

@@ -67,7 +67,7 @@ Names names_of_pieces(const std::vector<NamedSize>& pieces) {
   return unique_names(names, "cut");
 }
 
-// A tensor becomes several along a dimension, one behind the other.
+// A tensor becomes several along a dimension, one after the other.
 class Parting : public StateMapper {
  protected:
   struct Parts {

@@ -22,7 +22,7 @@ bool has_lines(const std::filesystem::path& file) {
   return file.extension() == ".jsonl" && is_number(file.stem().string(), 5);
 }
 
-// "00012-000000000640.safetensors": of a rank, by the first sample; ".tmp" behind it while it is written.
+// "00012-000000000640.safetensors": of a rank, by the first sample; ".tmp" after it while it is written.
 bool has_tensors(const std::filesystem::path& file) {
   const std::filesystem::path whole = file.extension() == ".tmp" ? file.stem() : file.filename();
   const std::string name = whole.stem().string();

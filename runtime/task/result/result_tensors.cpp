@@ -43,7 +43,7 @@ void ResultTensors::add(const ResultRows& rows) {
   columns.insert(columns.end(), rows.columns.begin(), rows.columns.end());
   const bool first = waiting_.empty();
   if (first) waiting_.resize(columns.size());
-  D9D_CHECK(waiting_.size() == columns.size(), "results: {} columns behind rows of {}", columns.size() - 1,
+  D9D_CHECK(waiting_.size() == columns.size(), "results: {} columns after rows of {}", columns.size() - 1,
             waiting_.size() - 1);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto& [key, given] = columns[i];

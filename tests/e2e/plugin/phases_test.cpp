@@ -135,7 +135,7 @@ TEST_F(Phases, ArePrintedByCheck) {
 
 TEST_F(Phases, ThatCannotBeAreRefusedByName) {
   expect_refused(phased("late_forward"),
-                 "the forward phase \"look\" of the task's step comes behind a phase that trains");
+                 "the forward phase \"look\" of the task's step comes after a phase that trains");
   expect_refused(
       phased("thirds"),
       "trainer.batching.global_batch_size: 8 is not divisible by the batches of the task's step (3)");

@@ -157,7 +157,7 @@ TEST_F(Updates, ArePrintedByCheck) {
 
 TEST_F(Updates, ThatCannotBeAreRefusedByName) {
   expect_refused(two_updates("mixed"),
-                 "the phase \"second\" of the task's step comes behind one of a later update");
+                 "the phase \"second\" of the task's step comes after one of a later update");
   const Outcome typo = job_.run(two_updates("typo") + mesh(2, 1));
   EXPECT_EQ(typo.code, 2) << typo.err;
   EXPECT_THAT(typo.err,

@@ -199,7 +199,7 @@ TEST(ReadMicrobatch, DoesNotCutLabelsAway) {
     read_microbatch(TooShort(), maths, 0, 2, 0);  // of 3 and 4 inputs
     FAIL() << "lost labels";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("sample 3 has labels behind the 3 tokens"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("sample 3 has labels after the 3 tokens"), std::string::npos)
         << error.what();
   }
 }

@@ -40,7 +40,7 @@ TEST(StepPhases, RefuseWhatHasNoMeaning) {
               HasSubstr("two phases of the task's step have the name \"a\""));
   EXPECT_THAT(refusal({{"a", forward, 0}}), HasSubstr("no phase that trains"));
   EXPECT_THAT(refusal({{"a", train, 0}, {"b", forward, 0}}),
-              HasSubstr("\"b\" of the task's step comes behind"));
+              HasSubstr("\"b\" of the task's step comes after"));
   EXPECT_THAT(refusal({{"a", train, 0}, {"b", train, 2}}), HasSubstr("batches up to 2, but only 2 of them"));
   EXPECT_THAT(refusal({{"a", train, 1}}), HasSubstr("number them 0, 1"));
 }
@@ -70,9 +70,9 @@ TEST(StepPhases, RefuseUpdatesThatHaveNoMeaning) {
   EXPECT_THAT(refusal({{"a", forward, 0, 0}, {"b", train, 0, 1}}, two),
               HasSubstr("update 0 of the task's step has no phase that trains"));
   EXPECT_THAT(refusal({{"a", train, 0, 1}, {"b", train, 0, 0}}, two),
-              HasSubstr("\"b\" of the task's step comes behind one of a later update"));
+              HasSubstr("\"b\" of the task's step comes after one of a later update"));
   EXPECT_THAT(refusal({{"a", train, 0, 0}, {"b", train, 0, 1}, {"c", forward, 0, 1}}, two),
-              HasSubstr("the forward phase \"c\" of the task's step comes behind a phase that trains"));
+              HasSubstr("the forward phase \"c\" of the task's step comes after a phase that trains"));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(Parse, AMergeKeyWithoutASectionIsRefused) {
 
 TEST(Parse, TextThatIsNotUtf8IsRefusedWithItsPlace) {
   EXPECT_THAT(refusal("a: 1\nname: caf\xe9"),
-              AllOf(HasSubstr("job.yaml:2:10: the byte 0xe9 behind \"name: caf\" is not UTF-8")));
+              AllOf(HasSubstr("job.yaml:2:10: the byte 0xe9 after \"name: caf\" is not UTF-8")));
   for (const char* bad :
        {"\x80", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\xe2\x82"})
     EXPECT_THAT(refusal(std::string("a: ") + bad), HasSubstr("is not UTF-8"));

@@ -27,7 +27,7 @@ TEST(JsonRows, ThatAreNoneSayWhereAndWhy) {
   EXPECT_THAT(refusal_of_line("{"), HasSubstr("over several lines"));
   EXPECT_THAT(refusal_of_line("{\"a\": NaN}"), AllOf(HasSubstr("NaN is no JSON"), HasSubstr("Column 7")));
   EXPECT_THAT(refusal_of_line("{\"a\": \"\\ud83d\"}"), HasSubstr("half of a character"));
-  EXPECT_THAT(refusal_of_line("{\"a\": 1},"), HasSubstr("a comma behind the object"));
+  EXPECT_THAT(refusal_of_line("{\"a\": 1},"), HasSubstr("a comma after the object"));
   EXPECT_THAT(refusal_of_line("{\"a\": \"cut of"), HasSubstr("cut short"));
   EXPECT_THAT(refusal_of_line("{\"a\": 1,"), HasSubstr("cut short"));
   EXPECT_THAT(refusal_of_line("{\"a\": 1} {\"a\": 2}"), HasSubstr("two objects in a line"));
@@ -62,11 +62,11 @@ TEST_F(JsonFiles, OfAnArrayAreItsElements) {
 TEST_F(JsonFiles, ThatAreNoArraysAreRefusedWithTheirLine) {
   EXPECT_THAT(refusal("{\n \"data\": [{}]\n}"),
               AllOf(HasSubstr("x.json:1: one JSON object"), HasSubstr("jq .data")));
-  EXPECT_THAT(refusal("[{},\n{},\n]"), HasSubstr("x.json:3: a comma behind the last element"));
+  EXPECT_THAT(refusal("[{},\n{},\n]"), HasSubstr("x.json:3: a comma after the last element"));
   EXPECT_THAT(refusal("[{}\n{}]"), HasSubstr("x.json:2: no comma between two elements"));
   EXPECT_THAT(refusal("[{},\n{\"a\": \"b"), HasSubstr("x.json:2: the file ends within element 1"));
-  EXPECT_THAT(refusal("[{},\n{}"), HasSubstr("the file ends within the array, behind element 2"));
-  EXPECT_THAT(refusal("[{}]\n[{}]"), HasSubstr("x.json:2: something behind the end"));
+  EXPECT_THAT(refusal("[{},\n{}"), HasSubstr("the file ends within the array, after element 2"));
+  EXPECT_THAT(refusal("[{}]\n[{}]"), HasSubstr("x.json:2: something after the end"));
   EXPECT_THAT(refusal("[{}, 5]"), HasSubstr("x.json, row 1: not a JSON object"));
   EXPECT_THAT(refusal("[\n{}\n]", false), HasSubstr("x.json:1: not a JSON object"));
 }

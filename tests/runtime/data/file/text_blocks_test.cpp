@@ -66,7 +66,7 @@ TEST_F(TextBlocks, OfADamagedFileAreRefused) {
   EXPECT_EQ(refusal(good), "no error");
   EXPECT_EQ(refusal(good + std::string(512, '\0')), "no error");
   EXPECT_THAT(refusal(good.substr(0, good.size() - 9)), HasSubstr("cut short"));
-  EXPECT_THAT(refusal(good + "more"), HasSubstr("other bytes behind the packed ones"));
+  EXPECT_THAT(refusal(good + "more"), HasSubstr("other bytes after the packed ones"));
   std::string flipped = good;
   flipped[flipped.size() - 6] ^= 1;  // of the checksum
   EXPECT_THAT(refusal(flipped), HasSubstr("x.txt: it begins as a gzip file"));

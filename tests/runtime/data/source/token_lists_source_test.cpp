@@ -100,7 +100,7 @@ TEST(TokenListsSource, RefusesMasksOfAnotherKind) {
   EXPECT_THAT(
       refusal_of("[1, 0, 1]"),
       HasSubstr("a.jsonl:1: \"attention_mask\" is 0 at 1, expected 1 for tokens, and 0 for padding before "
-                "and behind them alone; mend the file, or set data.mask_field to null"));
+                "and after them alone; mend the file, or set data.mask_field to null"));
   EXPECT_THAT(refusal_of("[1, 1, 2]"), HasSubstr("is 2 at 2"));
   EXPECT_THAT(refusal_of("[1, 1]"), HasSubstr("3 ids and 2 values of \"attention_mask\", expected as many"));
 }

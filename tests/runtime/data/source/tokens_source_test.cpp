@@ -123,7 +123,7 @@ TEST(TokensSource, TakesLabelsOfPaddingAway) {
   EXPECT_THAT(source.at(0).labels, testing::ElementsAre(-100, 3, 9, -100));
   EXPECT_THAT(
       tokens_error({.tokens = tokens, .attention_mask = array(folder, "n.npy", {1, 4}, {1, 0, 1, 0})}),
-      HasSubstr("row 0 holds a 1 at position 2, expected 1 for tokens, and 0 for padding before and behind"));
+      HasSubstr("row 0 holds a 1 at position 2, expected 1 for tokens, and 0 for padding before and after"));
 }
 
 TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {
