@@ -11,6 +11,7 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/devices/cuda/kernel_name.hpp"
 
 namespace d9d::cuda {
 namespace {

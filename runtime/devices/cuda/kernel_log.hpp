@@ -24,7 +24,4 @@ std::string log_kernels(int gpu, bool on);
 // `communicate` if it is NCCL's, else of `compute`. What a host has not waited for comes with a later call.
 std::vector<KernelRun> take_kernels(int gpu, const RoleStreams& streams);
 
-// What people call a kernel, of a C++ symbol: "d9d::cuda::rms_norm<float>".
-std::string kernel_name(const char* symbol);
-
 }  // namespace d9d::cuda

@@ -1,9 +1,10 @@
+#include "runtime/devices/cuda/kernel_name.hpp"
+
 #include <cxxabi.h>
 
 #include <cstdlib>
 #include <memory>
-
-#include "runtime/devices/cuda/kernel_log.hpp"
+#include <string_view>
 
 namespace d9d::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "runtime/devices/cuda/kernel_log.hpp"
+#include "runtime/devices/cuda/kernel_name.hpp"
 
 namespace d9d::test {
 namespace {

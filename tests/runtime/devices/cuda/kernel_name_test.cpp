@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/devices/cuda/kernel_log.hpp"
+#include "runtime/devices/cuda/kernel_name.hpp"
 
 namespace d9d::cuda {
 namespace {
