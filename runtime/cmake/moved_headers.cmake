@@ -46,6 +46,7 @@ set(moved_headers
   runtime/train/optimizer/adamw_8bit_options.hpp runtime/train/optimizer/optimizer_options.hpp
   runtime/train/optimizer/muon_options.hpp runtime/train/optimizer/optimizer_options.hpp
   runtime/train/optimizer_provider.hpp runtime/train/optimizer/optimizer_provider.hpp)
+file(REMOVE_RECURSE ${CMAKE_BINARY_DIR}/moved)  # those of another commit
 while(moved_headers)
   list(POP_FRONT moved_headers old new)
   file(WRITE ${CMAKE_BINARY_DIR}/moved/${old} "#pragma once\n// Stands in ${new} now.\n#include \"${new}\"\n")
