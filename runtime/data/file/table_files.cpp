@@ -11,6 +11,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/file/decoded_file.hpp"
 #include "runtime/data/file/name_pattern.hpp"
