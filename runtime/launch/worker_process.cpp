@@ -134,6 +134,10 @@ WorkerProcess::WorkerProcess(const WorkerStart& start) {
   err_ = err.reads;
   report_ = report.reads;
   ::setpgid(pid_, pid_);  // whoever of the two comes first
+  open_ended();
+}
+
+void WorkerProcess::open_ended() {
   ended_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   // It has ended already, and nobody waits for children (SIGCHLD is ignored): what is ready at once says so.
   if (ended_ < 0 && errno == ESRCH) ended_ = ::eventfd(1, EFD_CLOEXEC);

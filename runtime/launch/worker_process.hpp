@@ -44,6 +44,7 @@ class WorkerProcess {
   int report() const { return report_; }
 
  private:
+  void open_ended();
   void close_all();
 
   pid_t pid_ = -1;

@@ -14,6 +14,7 @@ BinaryAuroc::BinaryAuroc(std::size_t num_bins) : SumsMetric(2 * num_bins), num_b
 void BinaryAuroc::update(std::span<const double> probabilities, std::span<const std::int64_t> labels) {
   D9D_REQUIRE(probabilities.size() == labels.size(), "{} probabilities for {} labels; expected as many",
               probabilities.size(), labels.size());
+  // All are checked before one is counted: a refused batch leaves the counts as they were.
   for (std::size_t i = 0; i < labels.size(); ++i) {
     D9D_REQUIRE(labels[i] == 0 || labels[i] == 1, "label {} of a binary classifier; expected 0 or 1",
                 labels[i]);
@@ -32,6 +33,7 @@ MetricValues BinaryAuroc::compute(std::span<const double> state) const {
   double negatives = 0, positives = 0, ordered_pairs = 0;
   for (std::size_t bin = 0; bin < num_bins_; ++bin) {
     const double negatives_here = state[bin], positives_here = state[num_bins_ + bin];
+    // Nobody knows the order within a bin, so half of its pairs count.
     ordered_pairs += positives_here * (negatives + 0.5 * negatives_here);
     negatives += negatives_here;
     positives += positives_here;

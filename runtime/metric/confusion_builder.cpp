@@ -70,6 +70,7 @@ std::unique_ptr<ConfusionMatrix> ConfusionMatrixBuilder::build() const {
   const bool chooses_itself =
       problem_->num_outputs() == 1 &&
       (problem_->kind == ConfusionProblem::Kind::binary || problem_->top_k.has_value());
+  // Over one output all aggregations are the same, so that asking for one is a misunderstanding.
   D9D_REQUIRE(!chooses_itself || !aggregation_,
               "a binary or top-k problem has one output and chooses micro itself");
   D9D_REQUIRE(chooses_itself || aggregation_,

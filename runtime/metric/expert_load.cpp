@@ -38,6 +38,7 @@ MetricValues ExpertLoad::compute(std::span<const double> state) const {
     if (total == 0) continue;
     const double mean = total / static_cast<double>(num_experts_);
     const auto [smallest, largest] = std::minmax_element(layer.begin(), layer.end());
+    // Both skip the NaN that stands for "no layer yet"; std::max would keep it.
     values[0].second = std::fmax(values[0].second, *largest / mean);
     values[1].second = std::fmin(values[1].second, *smallest / mean);
     if (!each_layer_) continue;

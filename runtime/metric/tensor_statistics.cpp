@@ -83,6 +83,7 @@ MetricValues TensorStatistics::compute(std::span<const double> state) const {
     const bool any = counts[elements] + counts[not_finite] > 0;
     values.emplace_back(name + "_norm", any ? std::sqrt(counts[sum_of_squares]) : none);
     values.emplace_back(name + "_mean", counts[sum] / counts[elements]);
+    // Of tensors without a finite element the largest is still the -inf that a maximum starts with.
     values.emplace_back(name + "_max", any ? std::max(counts[largest], 0.0) : none);
     values.emplace_back(name + "_not_finite", any ? counts[not_finite] : none);
   });

@@ -1,6 +1,7 @@
 #include "runtime/plugin/builtins.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/masked_source.hpp"
@@ -70,28 +71,28 @@ class ConstantSchedule final : public LrSchedule {
   }
 };
 
-// Their names are taken, and what they make is the job's own section.
-void add_optimizers(const JobConfig& job, Registry& registry) {
-  for (const config::Choice& choice : choices_of(config::Tag<OptimizerConfig>{}).all) {
-    registry.add_optimizer(std::string(choice.name), [&job](const config::Section&) {
-      return provider_of(known_optimizer(job.optimizer).value());
-    });
-  }
-  for (const config::Choice& choice : choices_of(config::Tag<LrSchedulerConfig>{}).all) {
-    registry.add_lr_schedule(std::string(choice.name), [&job](const config::Section&) {
-      return std::make_shared<PiecewiseSchedule>(job.lr_scheduler.value());
-    });
-  }
+// Takes the names of the alternatives of a section. `make` finds in the job which one it is.
+template <class Alternatives, class Make>
+void add_alternatives(Registry& registry, void (Registry::*add)(const std::string&, Make),
+                      const std::type_identity_t<Make>& make) {
+  for (const config::Choice& choice : choices_of(config::Tag<Alternatives>{}).all)
+    (registry.*add)(std::string(choice.name), make);
 }
 
-// Their names are taken, too; build_source() makes them.
+void add_optimizers(const JobConfig& job, Registry& registry) {
+  add_alternatives<OptimizerConfig>(registry, &Registry::add_optimizer, [&job](const config::Section&) {
+    return provider_of(known_optimizer(job.optimizer).value());
+  });
+  add_alternatives<LrSchedulerConfig>(registry, &Registry::add_lr_schedule, [&job](const config::Section&) {
+    return std::make_shared<PiecewiseSchedule>(job.lr_scheduler.value());
+  });
+}
+
 void add_sources(const LoadedJob& loaded, Registry& registry) {
-  for (const config::Choice& choice : choices_of(config::Tag<DataConfig>{}).all) {
-    registry.add_source(
-        std::string(choice.name), [&loaded](const config::Section&, const SourceContext& context) {
-          return build_source(loaded.job.data, {.base_seed = context.seed, .ids_below = context.ids_below});
-        });
-  }
+  add_alternatives<DataConfig>(
+      registry, &Registry::add_source, [&loaded](const config::Section&, const SourceContext& context) {
+        return build_source(loaded.job.data, {.base_seed = context.seed, .ids_below = context.ids_below});
+      });
 }
 
 // The folder that checkpoints take the frozen weights from.
@@ -166,19 +167,13 @@ void add_schedules(Registry& registry) {
     registry.add_schedule(std::string(name), [](const config::Section&) { return nullptr; });
 }
 
-// Their names are taken; tracker_runs.hpp opens them.
+// tracker_runs.hpp opens them.
 void add_trackers(Registry& registry) {
-  for (const config::Choice& choice : choices_of(config::Tag<TrackerConfig>{}).all) {
-    registry.add_tracker(std::string(choice.name),
-                         [](const config::Section&) -> OpenTracker { return nullptr; });
-  }
+  add_alternatives<TrackerConfig>(registry, &Registry::add_tracker,
+                                  [](const config::Section&) -> OpenTracker { return nullptr; });
 }
 
-}  // namespace
-
-Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
-  Registry registry;
-  registry.set_context(piece_context(loaded.job));
+void add_models(const LoadedJob& loaded, Disk& disk, Registry& registry) {
   for (const Family* family : families()) {
     registry.add_model(std::string(family->name()), [&loaded, &disk, family](const config::Section&) {
       if (is_own(*family)) require_whole_family(*loaded.model, family->name());
@@ -190,6 +185,9 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
           carried_keys(disk, provider, described_by(loaded.job, provider)), new_rows_of(loaded.job));
     });
   }
+}
+
+void add_tasks(const LoadedJob& loaded, Registry& registry) {
   registry.add_task("causal_lm", [&loaded](const config::Section&) {
     return std::make_shared<CausalLmTask>(loaded.model ? loaded.model->prediction_depths : 0);
   });
@@ -199,16 +197,20 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
   });
   // Its words are left out where samples are made (make_source()); labels are in their places.
   registry.add_task("masked_lm", [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
-  registry.add_inference_task("masked_lm", [&loaded](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<CausalLmInference>(results_of<MaskedLmConfig>(loaded, place));
-  });
-  registry.add_inference_task("causal_lm", [&loaded](const config::Section&, const InferencePlace& place) {
-    return std::make_shared<CausalLmInference>(results_of<CausalLmConfig>(loaded, place));
-  });
-  registry.add_inference_task(
-      "classification", [&loaded](const config::Section&, const InferencePlace& place) {
-        return std::make_shared<ClassificationInference>(results_of<ClassificationConfig>(loaded, place));
-      });
+}
+
+template <class Task, class Config>
+auto writes_results(const LoadedJob& loaded) {
+  return [&loaded](const config::Section&, const InferencePlace& place) {
+    return std::make_shared<Task>(results_of<Config>(loaded, place));
+  };
+}
+
+void add_inference_tasks(const LoadedJob& loaded, Disk& disk, Registry& registry) {
+  registry.add_inference_task("masked_lm", writes_results<CausalLmInference, MaskedLmConfig>(loaded));
+  registry.add_inference_task("causal_lm", writes_results<CausalLmInference, CausalLmConfig>(loaded));
+  registry.add_inference_task("classification",
+                              writes_results<ClassificationInference, ClassificationConfig>(loaded));
   registry.add_inference_task("embedding", [&loaded](const config::Section&, const InferencePlace& place) {
     const bool first = std::get<EmbeddingConfig>(loaded.job.task).token == TextToken::first;
     return std::make_shared<EmbeddingInference>(results_of<EmbeddingConfig>(loaded, place), first);
@@ -218,6 +220,16 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
         return std::make_shared<GenerationTask>(results_of<GenerationConfig>(loaded, place), place.stages,
                                                 generation_options(loaded, disk, place));
       });
+}
+
+}  // namespace
+
+Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
+  Registry registry;
+  registry.set_context(piece_context(loaded.job));
+  add_models(loaded, disk, registry);
+  add_tasks(loaded, registry);
+  add_inference_tasks(loaded, disk, registry);
   registry.add_gradient_hook("clip_value", make_clip_value_hook);
   add_optimizers(loaded.job, registry);
   add_sources(loaded, registry);

@@ -103,6 +103,15 @@ std::string told_list(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string told_place(bool same_before, std::uint64_t cursor) {
+  if (same_before)
+    return fmt::format("The samples before it are the same, so the run goes on with sample {}", cursor);
+  return fmt::format(
+      "Sample {}, the next one, is counted in the new data: some samples may be read again and "
+      "others never. Start with --fresh to begin at step 1",
+      cursor);
+}
+
 }  // namespace
 
 bool is_moved_by_growth(const DataConfig& data) {
@@ -173,16 +182,9 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
                       "Restore the old weights, or start with --fresh to begin at step 1",
                       checkpoint, change.told));
     }
-    if (change.what == "data") {
-      const bool same_before = change.grown && !is_moved_by_growth(job.data);
-      lines.push_back(fmt::format(
-          "data changed since {} was written: {}. {}", checkpoint, change.told,
-          same_before
-              ? fmt::format("The samples before it are the same, so the run goes on with sample {}", cursor)
-              : fmt::format("Sample {}, the next one, is counted in the new data: some samples may "
-                            "be read again and others never. Start with --fresh to begin at step 1",
-                            cursor)));
-    }
+    if (change.what == "data")
+      lines.push_back(fmt::format("data changed since {} was written: {}. {}", checkpoint, change.told,
+                                  told_place(change.grown && !is_moved_by_growth(job.data), cursor)));
     if (change.what == "evaluation")
       lines.push_back(
           fmt::format("evaluation.data changed since {} was written: {}. Its losses cannot be compared "

@@ -49,6 +49,7 @@ Loss CausalLmTask::compute_loss(const LossContext& context) const {
   const at::Tensor& cross_entropy = tensor_at(context.outputs, "cross_entropy", "the last stage's output");
   const auto counted =
       static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
+  // The graph stays whole, because the backward runs for every microbatch.
   if (counted == 0) return {at::mul(at::sum(cross_entropy), 0), 0};
   return {at::div(sum_of(cross_entropy), counted), counted};
 }

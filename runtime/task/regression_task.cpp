@@ -41,6 +41,7 @@ ForwardInputs RegressionTask::build_forward_inputs(const MicrobatchContext& cont
 Loss RegressionTask::compute_loss(const LossContext& context) const {
   const at::Tensor scores = scores_of(context);
   const at::Tensor& targets = targets_of(context);
+  // The mean of nothing is NaN. The graph stays whole, because the backward runs for every microbatch.
   if (targets.numel() == 0) return {at::mul(at::sum(scores), 0), 0};
   return {at::mse_loss(scores, upload(targets, device_of(scores.device())).to(scores.scalar_type())),
           static_cast<double>(targets.numel())};

@@ -68,6 +68,7 @@ Slice Layout::local_slice() const {
   for (const LayoutAxis& axis : axes_) {
     if (!axis.placement.is_shard()) continue;
     const auto dim = static_cast<std::size_t>(axis.placement.shard_dim);
+    // A second axis on the same dimension cuts what the first one has left.
     std::tie(slice.begin[dim], slice.end[dim]) =
         near_even_block(slice.begin[dim], slice.end[dim], axis.size, axis.index);
   }

@@ -22,7 +22,7 @@ Ticket TensorTable::put(std::unique_ptr<Parcel> parcel) {
   free_.pop_back();
   Slot& slot = slots_[index];
   slot.parcel = std::move(parcel);
-  ++slot.generation;
+  ++slot.generation;  // makes tickets of earlier parcels of this slot stale
   peak_ = std::max(peak_, ++in_use_);
   return {index, slot.generation};
 }

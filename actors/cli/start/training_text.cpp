@@ -25,7 +25,7 @@ void count_parts(std::string_view text, TextLook& look) {
 
 TextLook look_through(const std::vector<std::string>& files, const std::string& text_field) {
   TextLook look;
-  const TextDataConfig found = with_found_files({.files = files, .text_field = text_field});
+  const TextDataConfig found = with_found_files({{.files = files, .text_field = text_field}, {}});
   look.has_rows = found.format != TextFormat::text;
   for_each_document(found, [&](const Document& document) {
     try {

@@ -62,12 +62,15 @@ struct Key {
   std::string_view no_effect = {};
 };
 
-// Joins the keys of a struct with those of its base, which come first.
-template <std::size_t N, std::size_t M>
-constexpr std::array<Key, N + M> join(const std::array<Key, N>& base, const std::array<Key, M>& own) {
-  std::array<Key, N + M> all{};
-  for (std::size_t i = 0; i < N; ++i) all[i] = base[i];
-  for (std::size_t i = 0; i < M; ++i) all[N + i] = own[i];
+// Joins lists of keys in this order; those of a base come before those of its struct.
+template <std::size_t... N>
+constexpr auto join(const std::array<Key, N>&... lists) {
+  std::array<Key, (N + ...)> all{};
+  auto next = all.begin();
+  const auto add = [&](const auto& list) {
+    for (const Key& key : list) *next++ = key;
+  };
+  (add(lists), ...);
   return all;
 }
 

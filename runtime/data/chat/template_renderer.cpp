@@ -63,41 +63,22 @@ void TemplateRenderer::start(const TemplateUse& use) {
   RowJson variables = template_.special_tokens;
   for (const auto& [name, value] : use.arguments) variables[name] = value;
   const auto optional_json = [](const auto& value) { return value ? RowJson(*value) : RowJson(nullptr); };
-  const RowJson settings{{"templates", template_.texts},
-                         {"choice", optional_json(template_.choice)},
-                         {"variables", variables},
-                         {"tools", tools_in(use.tools)},
-                         {"date", optional_json(use.date)},
-                         {"today", use.today},
-                         {"seconds", limits_.seconds},
-                         {"bytes_max", limits_.text_bytes},
-                         {"memory_bytes", limits_.memory_bytes}};
+  const std::string settings = shown_json(RowJson{{"templates", template_.texts},
+                                                  {"choice", optional_json(template_.choice)},
+                                                  {"variables", variables},
+                                                  {"tools", tools_in(use.tools)},
+                                                  {"date", optional_json(use.date)},
+                                                  {"today", use.today},
+                                                  {"seconds", limits_.seconds},
+                                                  {"bytes_max", limits_.text_bytes},
+                                                  {"memory_bytes", limits_.memory_bytes}});
+  std::vector<std::string> pythons{python_program()};
+  if (pythons.front() == "python3") pythons.emplace_back(system_python);
   std::vector<std::string> problems;
-  const std::string chosen = python_program();
-  for (const std::string& python : {chosen, std::string(chosen == "python3" ? system_python : "")}) {
-    if (python.empty()) continue;
-    try {
-      process_ = std::make_unique<AnsweringProcess>(std::vector<std::string>{python, "-c", render_script});
-    } catch (const Error& error) {
-      problems.emplace_back(error.what());
-      continue;
-    }
-    process_->say(shown_json(settings));
-    const auto answer = process_->answer(patience_with_python);
-    if (!answer) {
-      problems.push_back(fmt::format("{} does not answer", python));
-      continue;
-    }
-    const RowJson about = parse_json<RowJson>(*answer);
-    D9D_REQUIRE(!about.contains("problem"), "the chat template {} cannot be used: {}", template_.where,
-                about["problem"].get<std::string>());
-    if (about.contains("missing")) {
-      problems.push_back(fmt::format("{}: {}", python, about["missing"].get<std::string>()));
-      continue;
-    }
-    for (const auto& name : about["names"]) names_.insert(name.get<std::string>());
-    writes_whole_messages_ = about["whole"].get<bool>();
-    return;
+  for (const std::string& python : pythons) {
+    const auto problem = problem_with(python, settings);
+    if (!problem) return;
+    problems.push_back(*problem);
   }
   D9D_REQUIRE(
       false,
@@ -105,6 +86,25 @@ void TemplateRenderer::start(const TemplateUse& use) {
       "python3-jinja2, or python3 -m pip install jinja2), name the Python that has it in the variable "
       "D9D_PYTHON, or write the markers of each role in data.roles",
       template_.where, fmt::join(problems, "; "));
+}
+
+std::optional<std::string> TemplateRenderer::problem_with(const std::string& python,
+                                                          const std::string& settings) {
+  try {
+    process_ = std::make_unique<AnsweringProcess>(std::vector<std::string>{python, "-c", render_script});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  process_->say(settings);
+  const auto answer = process_->answer(patience_with_python);
+  if (!answer) return fmt::format("{} does not answer", python);
+  const RowJson about = parse_json<RowJson>(*answer);
+  D9D_REQUIRE(!about.contains("problem"), "the chat template {} cannot be used: {}", template_.where,
+              about["problem"].get<std::string>());
+  if (about.contains("missing")) return fmt::format("{}: {}", python, about["missing"].get<std::string>());
+  for (const auto& name : about["names"]) names_.insert(name.get<std::string>());
+  writes_whole_messages_ = about["whole"].get<bool>();
+  return std::nullopt;
 }
 
 bool TemplateRenderer::reads(std::string_view name) const {

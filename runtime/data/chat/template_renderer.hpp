@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -55,6 +56,8 @@ class TemplateRenderer {
 
  private:
   void start(const TemplateUse& use);
+  // Starts the template in this Python; says what it lacks, if anything. Input error of the template.
+  std::optional<std::string> problem_with(const std::string& python, const std::string& settings);
   [[noreturn]] void fail_without_answer(const std::string& row) const;
 
   const ChatTemplate template_;

@@ -30,7 +30,7 @@ constexpr auto keys_of(config::Tag<RoleMarkers>) {
 enum class ChatLoss { all, last_answer };
 BOOST_DESCRIBE_ENUM(ChatLoss, all, last_answer)
 
-struct ChatDataConfig {
+struct ChatKeys {
   std::vector<std::string> files;
   std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
@@ -47,24 +47,14 @@ struct ChatDataConfig {
   std::string role_field = "role";
   std::string content_field = "content";
   std::optional<std::string> eos_token;
-  SampleUnit samples = SampleUnit::packed;
-  std::optional<std::string> cache;
-  bool shuffle = false;
-  std::optional<std::int64_t> seed;
-  Epochs epochs;
-  SampleOrder order;
-  std::optional<std::string> split;
-  std::optional<std::int64_t> max_samples;
-  std::optional<Validation> validation;
 };
-BOOST_DESCRIBE_STRUCT(ChatDataConfig, (),
+BOOST_DESCRIBE_STRUCT(ChatKeys, (),
                       (files, tokenizer, sequence_length, format, roles, trained_roles, loss, chat_template,
                        template_arguments, template_date, tools, begin, messages_field, role_field,
-                       content_field, eos_token, samples, cache, shuffle, seed, epochs, order, split,
-                       max_samples, validation))
-constexpr auto keys_of(config::Tag<ChatDataConfig>) {
+                       content_field, eos_token))
+constexpr auto keys_of(config::Tag<ChatKeys>) {
   using config::Key;
-  constexpr std::array own{
+  return std::array{
       Key{"files", "",
           "files, patterns or folders of rows: {messages: [{role: ..., content: ...}, ...]} with tools, "
           "documents and system beside them, ShareGPT's {conversations: [{from: ..., value: ...}]}, alpaca's "
@@ -96,7 +86,14 @@ constexpr auto keys_of(config::Tag<ChatDataConfig>) {
       Key{"content_field", "", "the key of a message's text"},
       Key{"eos_token", "", "the token put after every conversation; it counts where what is before it does"},
   };
-  return config::join(own, data_keys::of_documents);
+}
+
+struct ChatDataConfig : ChatKeys, DocumentKeys {
+  ChatDataConfig() { samples = SampleUnit::packed; }
+};
+BOOST_DESCRIBE_STRUCT(ChatDataConfig, (ChatKeys, DocumentKeys), ())
+constexpr auto keys_of(config::Tag<ChatDataConfig>) {
+  return config::join(keys_of(config::Tag<ChatKeys>{}), keys_of(config::Tag<DocumentKeys>{}));
 }
 
 }  // namespace d9d

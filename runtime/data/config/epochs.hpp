@@ -26,6 +26,11 @@ namespace data_keys {
 inline constexpr config::Key cache{
     "cache", "",
     "folder of token ids that `d9d-node data prepare` fills; the job maps them instead of making them"};
+inline constexpr config::Key tokenizer{
+    "tokenizer", "",
+    "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
+    "tokenizer.json, else tokenizer.model, of the model's folder (source_checkpoint, else "
+    "model_provider.from)"};
 inline constexpr config::Key seed{"seed", "",
                                   "chooses the shuffled orders; null: trainer.determinism.base_seed does"};
 inline constexpr config::Key sequence_length{"sequence_length", "tokens", "length of a sample",

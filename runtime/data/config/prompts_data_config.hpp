@@ -40,10 +40,7 @@ constexpr auto keys_of(config::Tag<PromptsDataConfig>) {
           "row; packed ones (gz, zst, bz2, xz) too. A prompt gets what the tokenizer puts around a text (a "
           "begin of text, as in transformers), unless it begins with it",
           config::required},
-      Key{"tokenizer", "",
-          "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
-          "tokenizer.json, else "
-          "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
+      data_keys::tokenizer,
       Key{"sequence_length", "tokens", "room for the longest prompt", config::required, config::at_least(1)},
       Key{"text_field", "",
           "of rows: the key (column) of the prompt, a text or a list of messages {role: ..., content: ...}, "

@@ -1,7 +1,11 @@
 #pragma once
 // How documents become samples: the key `samples`.
 
-#include <boost/describe/enum.hpp>
+#include <array>
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
 
 #include "runtime/data/config/epochs.hpp"
 #include "runtime/data/config/row_choice_config.hpp"
@@ -19,9 +23,25 @@ inline constexpr config::Key samples{
     "filled up at its end with tokens that do not count in the loss; a longer one goes on in further "
     "samples; packed: as many whole documents as fit, which do not see each other and whose positions each "
     "begin at 0"};
-// The last keys of each source of documents.
-inline constexpr std::array of_documents{samples, cache, shuffle,     seed,      epochs,
-                                         order,   split, max_samples, validation};
 }  // namespace data_keys
+
+// The last keys of each source of documents.
+struct DocumentKeys {
+  SampleUnit samples = SampleUnit::row;
+  std::optional<std::string> cache;
+  bool shuffle = false;
+  std::optional<std::int64_t> seed;
+  Epochs epochs;
+  SampleOrder order;
+  std::optional<std::string> split;
+  std::optional<std::int64_t> max_samples;
+  std::optional<Validation> validation;
+};
+BOOST_DESCRIBE_STRUCT(DocumentKeys, (),
+                      (samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
+constexpr auto keys_of(config::Tag<DocumentKeys>) {
+  using namespace data_keys;
+  return std::array{samples, cache, shuffle, seed, epochs, order, split, max_samples, validation};
+}
 
 }  // namespace d9d

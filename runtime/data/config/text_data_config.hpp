@@ -19,7 +19,7 @@ BOOST_DESCRIBE_ENUM(TextFormat, text, jsonl, parquet, arrow, json, csv, tsv)
 enum class DocumentUnit { file, paragraph, line };
 BOOST_DESCRIBE_ENUM(DocumentUnit, file, paragraph, line)
 
-struct TextDataConfig {
+struct TextKeys {
   std::vector<std::string> files;
   std::string tokenizer;  // empty in the file: that of the model's folder
   std::int64_t sequence_length = 0;
@@ -29,30 +29,18 @@ struct TextDataConfig {
   std::optional<std::string> bos_token;
   std::optional<std::string> eos_token;
   std::optional<std::int64_t> threads;
-  SampleUnit samples = SampleUnit::row;
-  std::optional<std::string> cache;
-  bool shuffle = false;
-  std::optional<std::int64_t> seed;
-  Epochs epochs;
-  SampleOrder order;
-  std::optional<std::string> split;
-  std::optional<std::int64_t> max_samples;
-  std::optional<Validation> validation;
 };
-BOOST_DESCRIBE_STRUCT(TextDataConfig, (),
+BOOST_DESCRIBE_STRUCT(TextKeys, (),
                       (files, tokenizer, sequence_length, format, text_field, document, bos_token, eos_token,
-                       threads, samples, cache, shuffle, seed, epochs, order, split, max_samples, validation))
-constexpr auto keys_of(config::Tag<TextDataConfig>) {
+                       threads))
+constexpr auto keys_of(config::Tag<TextKeys>) {
   using config::Key;
-  constexpr std::array own{
+  return std::array{
       Key{"files", "",
           "files, patterns such as text/**/*.txt or part-{00..15}.jsonl.zst (a pattern's files by name) and "
           "folders, those that `datasets` saved among them, read in this order",
           config::required},
-      Key{"tokenizer", "",
-          "a Hugging Face tokenizer.json, a .model of SentencePiece or a folder with one; left out: "
-          "tokenizer.json, else "
-          "tokenizer.model, of the model's folder (source_checkpoint, else model_provider.from)"},
+      data_keys::tokenizer,
       data_keys::sequence_length,
       Key{"format", "",
           "what the files hold: text, jsonl a JSON object a line, json an array of objects, the rows of "
@@ -69,7 +57,12 @@ constexpr auto keys_of(config::Tag<TextDataConfig>) {
       Key{"threads", "", "threads that tokenise before the first step; null: one a core", config::optional,
           config::at_least(1)},
   };
-  return config::join(own, data_keys::of_documents);
+}
+
+struct TextDataConfig : TextKeys, DocumentKeys {};
+BOOST_DESCRIBE_STRUCT(TextDataConfig, (TextKeys, DocumentKeys), ())
+constexpr auto keys_of(config::Tag<TextDataConfig>) {
+  return config::join(keys_of(config::Tag<TextKeys>{}), keys_of(config::Tag<DocumentKeys>{}));
 }
 
 }  // namespace d9d

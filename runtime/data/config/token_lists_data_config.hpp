@@ -14,29 +14,19 @@
 
 namespace d9d {
 
-struct TokenListsDataConfig {
+struct TokenListKeys {
   std::vector<std::string> files;
   std::int64_t sequence_length = 0;
   std::optional<RowFormat> format;
   std::string ids_field = "input_ids";
   std::optional<std::string> labels_field;
   std::optional<std::string> mask_field = "attention_mask";
-  SampleUnit samples = SampleUnit::row;
-  std::optional<std::string> cache;
-  bool shuffle = false;
-  std::optional<std::int64_t> seed;
-  Epochs epochs;
-  SampleOrder order;
-  std::optional<std::string> split;
-  std::optional<std::int64_t> max_samples;
-  std::optional<Validation> validation;
 };
-BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (),
-                      (files, sequence_length, format, ids_field, labels_field, mask_field, samples, cache,
-                       shuffle, seed, epochs, order, split, max_samples, validation))
-constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
+BOOST_DESCRIBE_STRUCT(TokenListKeys, (),
+                      (files, sequence_length, format, ids_field, labels_field, mask_field))
+constexpr auto keys_of(config::Tag<TokenListKeys>) {
   using config::Key;
-  constexpr std::array own{
+  return std::array{
       Key{"files", "",
           "files, patterns or folders (those that `datasets` saved among them), read in this order; a row is "
           "a document",
@@ -53,7 +43,12 @@ constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
           "a column of 1 for tokens and 0 for the padding around them, which is left out; a file may lack "
           "it; null: no column says so"},
   };
-  return config::join(own, data_keys::of_documents);
+}
+
+struct TokenListsDataConfig : TokenListKeys, DocumentKeys {};
+BOOST_DESCRIBE_STRUCT(TokenListsDataConfig, (TokenListKeys, DocumentKeys), ())
+constexpr auto keys_of(config::Tag<TokenListsDataConfig>) {
+  return config::join(keys_of(config::Tag<TokenListKeys>{}), keys_of(config::Tag<DocumentKeys>{}));
 }
 
 }  // namespace d9d

@@ -217,44 +217,47 @@ void require_unpacked_tables(const DataFiles& files) {
   }
 }
 
+// The files of a file's name, a pattern, or a folder; by split where it says which of several are meant.
+std::vector<Found> found_by(const std::string& name, const FileWish& wish) {
+  const std::vector<std::string> matches = matches_of(name);
+  std::vector<Found> found;
+  bool is_named = matches.size() == 1 && matches.front() == name;
+  std::optional<FileFormat> format = wish.format;
+  std::vector<std::string> left_out;
+  const std::string fixed = fixed_part_of(name);
+  for (const std::string& match : matches) {
+    std::error_code ignored;
+    if (!fs::is_directory(match, ignored)) {
+      const std::string rest = match.starts_with(fixed) ? match.substr(fixed.size()) : match;
+      if (is_named || !is_beside_data(match)) {
+        found.push_back({match, rest});
+      } else {
+        left_out.push_back(match);
+      }
+      continue;
+    }
+    is_named = false;
+    if (!format) format = format_of_folder(match, wish.otherwise);
+    for (Found& file : files_of_folder(match, endings_of(*format), wish)) found.push_back(std::move(file));
+  }
+  if (!left_out.empty())
+    log::warn("data.files: these files of {} are left out, because they are no data: {}", name,
+              names_of(left_out));
+  D9D_REQUIRE(!found.empty(), "data.files: {} matches only files that are no data: {}", name,
+              names_of(left_out));
+  if (is_named) return found;
+  require_once(found);
+  const bool is_text =
+      format.value_or(format_of_file(found.front().path, wish.otherwise)) == FileFormat::text;
+  return of_split(std::move(found), {wish.split, name, is_text});
+}
+
 }  // namespace
 
 DataFiles find_data_files(const FileWish& wish) {
   std::vector<std::string> paths;
   for (const std::string& name : wish.names) {
-    const std::vector<std::string> matches = matches_of(name);
-    std::vector<Found> found;
-    bool is_named = matches.size() == 1 && matches.front() == name;
-    std::optional<FileFormat> format = wish.format;
-    std::vector<std::string> left_out;
-    const std::string fixed = fixed_part_of(name);
-    for (const std::string& match : matches) {
-      std::error_code ignored;
-      if (!fs::is_directory(match, ignored)) {
-        const std::string rest = match.starts_with(fixed) ? match.substr(fixed.size()) : match;
-        if (is_named || !is_beside_data(match)) {
-          found.push_back({match, rest});
-        } else {
-          left_out.push_back(match);
-        }
-        continue;
-      }
-      is_named = false;
-      if (!format) format = format_of_folder(match, wish.otherwise);
-      for (Found& file : files_of_folder(match, endings_of(*format), wish)) found.push_back(std::move(file));
-    }
-    if (!left_out.empty())
-      log::warn("data.files: these files of {} are left out, because they are no data: {}", name,
-                names_of(left_out));
-    D9D_REQUIRE(!found.empty(), "data.files: {} matches only files that are no data: {}", name,
-                names_of(left_out));
-    if (!is_named) {
-      require_once(found);
-      const bool is_text =
-          format.value_or(format_of_file(found.front().path, wish.otherwise)) == FileFormat::text;
-      found = of_split(std::move(found), {wish.split, name, is_text});
-    }
-    for (Found& file : found) paths.push_back(std::move(file.path));
+    for (Found& file : found_by(name, wish)) paths.push_back(std::move(file.path));
   }
   D9D_REQUIRE(!paths.empty(), "data.files is empty; name at least one file");
   const FileFormat format = wish.format ? *wish.format : format_of_all(paths, wish.otherwise);

@@ -27,6 +27,11 @@ std::vector<std::string> those_in(const arrow::Schema& schema, const std::vector
   return out;
 }
 
+void read_row(const IntegerLists& lists, std::uint64_t row, std::vector<std::int64_t>& out) {
+  out.resize(lists.begin_of(row + 1) - lists.begin_of(row));
+  lists.read(lists.begin_of(row), out);
+}
+
 }  // namespace
 
 void arrow_tables::for_each_text(const std::string& file, TableFormat format, const std::string& column,
@@ -72,13 +77,7 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
   const auto lists_of = [&](const arrow::RecordBatch& batch, const std::string& name) {
     return IntegerLists(*batch.GetColumnByName(name), fmt::format("{}: column \"{}\"", file, name));
   };
-  std::vector<std::int64_t> ids;
-  std::vector<std::int64_t> labels;
-  std::vector<std::int64_t> mask;
-  const auto read = [](const IntegerLists& lists, std::uint64_t row, std::vector<std::int64_t>& out) {
-    out.resize(lists.begin_of(row + 1) - lists.begin_of(row));
-    lists.read(lists.begin_of(row), out);
-  };
+  std::vector<std::int64_t> ids, labels, mask;
   for_each_batch(file, format, names, [&](const auto& batch, std::uint64_t first) {
     const Rows rows(first, schema.rows);
     const IntegerLists id_lists = lists_of(*batch, columns.ids);
@@ -90,9 +89,9 @@ void arrow_tables::for_each_ids(const std::string& file, TableFormat format, con
                        ListValues::flags)
                  : id_lists;
     for (std::uint64_t row = 0; row < id_lists.rows(); ++row) {
-      read(id_lists, row, ids);
-      if (columns.labels) read(label_lists, row, labels);
-      if (has_mask) read(masks, row, mask);
+      read_row(id_lists, row, ids);
+      if (columns.labels) read_row(label_lists, row, labels);
+      if (has_mask) read_row(masks, row, mask);
       TableIds lists{ids, labels, {}};
       if (has_mask) lists.mask = mask;
       use(lists, rows.at(row));

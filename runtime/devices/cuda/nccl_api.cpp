@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "runtime/devices/cuda/cuda_device.hpp"
 #include "runtime/devices/cuda/plugin_nccl.hpp"
@@ -20,16 +21,6 @@ static_assert(nccl::success == ncclSuccess && nccl::in_progress == ncclInProgres
 static_assert(nccl::system_error == ncclSystemError && nccl::remote_error == ncclRemoteError);
 static_assert(nccl::not_ready == cudaErrorNotReady);
 static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId));
-
-ncclComm_t of(Comm comm) {
-  return static_cast<ncclComm_t>(comm);
-}
-cudaStream_t stream_of(Stream stream) {
-  return static_cast<cudaStream_t>(stream);
-}
-cudaEvent_t event_of(Event event) {
-  return static_cast<cudaEvent_t>(event);
-}
 
 std::optional<ncclDataType_t> type_of(c10::ScalarType type) {
   switch (type) {
@@ -55,7 +46,21 @@ std::optional<ncclDataType_t> type_of(c10::ScalarType type) {
   }
 }
 
-ncclRedOp_t op_of(ReduceOp op) {
+// The types of nccl::Api as those of NCCL and CUDA. A handle becomes whichever pointer a function takes.
+struct Handle {
+  void* of;
+  template <class T>
+  operator T*() const {
+    return static_cast<T*>(of);
+  }
+};
+Handle theirs(void* handle) {
+  return {handle};
+}
+ncclDataType_t theirs(c10::ScalarType type) {
+  return *type_of(type);
+}
+ncclRedOp_t theirs(ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
       return ncclSum;
@@ -66,12 +71,20 @@ ncclRedOp_t op_of(ReduceOp op) {
   }
   return ncclSum;
 }
+template <class Same>
+Same theirs(Same same) {
+  return same;
+}
 
-// call(type) in NCCL's type; refused where NCCL has none.
-template <class Call>
-int typed(c10::ScalarType type, Call&& call) {
-  const auto known = type_of(type);
-  return known ? call(*known) : ncclInvalidArgument;
+// Calls a function that takes the same arguments in the same order; ncclInvalidArgument for elements that NCCL lacks.
+template <auto function, class... Arguments>
+int call(Arguments... arguments) {
+  [[maybe_unused]] const auto has = [](auto argument) {
+    if constexpr (std::is_same_v<decltype(argument), c10::ScalarType>) return type_of(argument).has_value();
+    return true;
+  };
+  if (!(has(arguments) && ...)) return ncclInvalidArgument;
+  return function(theirs(arguments)...);
 }
 
 ncclConfig_t config() {
@@ -89,64 +102,41 @@ int init(Comm* comm, int size, const nccl::UniqueId& id, int rank) {
 
 int async_error(Comm comm, int* result) {
   ncclResult_t found = ncclSuccess;
-  const ncclResult_t asked = ncclCommGetAsyncError(of(comm), &found);
+  const ncclResult_t asked = ncclCommGetAsyncError(theirs(comm), &found);
   *result = found;
   return asked;
 }
 
 void fill_nccl(nccl::Api& api) {
   api.text_of = [](int result) { return ncclGetErrorString(static_cast<ncclResult_t>(result)); };
-  api.last_error = [](Comm comm) { return ncclGetLastError(of(comm)); };
+  api.last_error = [](Comm comm) { return ncclGetLastError(theirs(comm)); };
   api.unique_id = [](nccl::UniqueId* id) -> int {
     return ncclGetUniqueId(reinterpret_cast<ncclUniqueId*>(id));
   };
   api.init = init;
   api.async_error = async_error;
-  api.finalize = [](Comm comm) -> int { return ncclCommFinalize(of(comm)); };
-  api.destroy = [](Comm comm) -> int { return ncclCommDestroy(of(comm)); };
-  api.abort = [](Comm comm) -> int { return ncclCommAbort(of(comm)); };
-  api.group_start = []() -> int { return ncclGroupStart(); };
-  api.group_end = []() -> int { return ncclGroupEnd(); };
+  api.finalize = call<ncclCommFinalize>;
+  api.destroy = call<ncclCommDestroy>;
+  api.abort = call<ncclCommAbort>;
+  api.group_start = call<ncclGroupStart>;
+  api.group_end = call<ncclGroupEnd>;
   api.all_reduce = [](void* data, std::size_t count, c10::ScalarType type, ReduceOp op, Comm comm,
                       Stream stream) {
-    return typed(type, [&](ncclDataType_t t) -> int {
-      return ncclAllReduce(data, data, count, t, op_of(op), of(comm), stream_of(stream));
-    });
+    return call<ncclAllReduce>(data, data, count, type, op, comm, stream);
   };
-  api.reduce_scatter = [](const void* in, void* out, std::size_t count, c10::ScalarType type, ReduceOp op,
-                          Comm comm, Stream stream) {
-    return typed(type, [&](ncclDataType_t t) -> int {
-      return ncclReduceScatter(in, out, count, t, op_of(op), of(comm), stream_of(stream));
-    });
-  };
-  api.all_gather = [](const void* in, void* out, std::size_t count, c10::ScalarType type, Comm comm,
-                      Stream stream) {
-    return typed(type, [&](ncclDataType_t t) -> int {
-      return ncclAllGather(in, out, count, t, of(comm), stream_of(stream));
-    });
-  };
+  api.reduce_scatter = call<ncclReduceScatter>;
+  api.all_gather = call<ncclAllGather>;
   api.broadcast = [](void* data, std::size_t count, c10::ScalarType type, int root, Comm comm,
                      Stream stream) {
-    return typed(type, [&](ncclDataType_t t) -> int {
-      return ncclBroadcast(data, data, count, t, root, of(comm), stream_of(stream));
-    });
+    return call<ncclBroadcast>(data, data, count, type, root, comm, stream);
   };
-  api.send = [](const void* data, std::size_t count, c10::ScalarType type, int peer, Comm comm,
-                Stream stream) {
-    return typed(type, [&](ncclDataType_t t) -> int {
-      return ncclSend(data, count, t, peer, of(comm), stream_of(stream));
-    });
-  };
-  api.receive = [](void* data, std::size_t count, c10::ScalarType type, int peer, Comm comm, Stream stream) {
-    return typed(type, [&](ncclDataType_t t) -> int {
-      return ncclRecv(data, count, t, peer, of(comm), stream_of(stream));
-    });
-  };
+  api.send = call<ncclSend>;
+  api.receive = call<ncclRecv>;
 }
 
 void fill_cuda(nccl::Api& api) {
   api.cuda_text_of = [](int result) { return cudaGetErrorString(static_cast<cudaError_t>(result)); };
-  api.use_device = [](int device) -> int { return cudaSetDevice(device); };
+  api.use_device = call<cudaSetDevice>;
   api.current_stream = [](int device) -> Stream {
     return c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream();
   };
@@ -155,21 +145,20 @@ void fill_cuda(nccl::Api& api) {
     int lowest = 0, highest = 0;
     const cudaError_t error = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
     if (error != cudaSuccess) return error;
-    return cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking, highest);
+    return cudaStreamCreateWithPriority(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking,
+                                        highest);
   };
-  api.destroy_stream = [](Stream stream) -> int { return cudaStreamDestroy(stream_of(stream)); };
+  api.destroy_stream = call<cudaStreamDestroy>;
   api.create_event = [](Event* event) -> int {
     return cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming);
   };
-  api.destroy_event = [](Event event) -> int { return cudaEventDestroy(event_of(event)); };
-  api.record = [](Event event, Stream stream) -> int {
-    return cudaEventRecord(event_of(event), stream_of(stream));
-  };
+  api.destroy_event = call<cudaEventDestroy>;
+  api.record = call<cudaEventRecord>;
   api.stream_waits = [](Stream stream, Event event) -> int {
-    return cudaStreamWaitEvent(stream_of(stream), event_of(event), 0);
+    return cudaStreamWaitEvent(theirs(stream), theirs(event), 0);
   };
   api.record_time = [](int device, Stream stream) { return timed_event(device, stream); };
-  api.query = [](Event event) -> int { return cudaEventQuery(event_of(event)); };
+  api.query = call<cudaEventQuery>;
 }
 
 }  // namespace

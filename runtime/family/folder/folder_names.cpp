@@ -106,25 +106,23 @@ FolderNames::FolderNames(const Names& stored, bool tied) {
     }
   }
   if (some_of(names_, encoder_embedding)) {
-    for (const std::string& name : Names(names_)) {
-      const std::string known = decoders_name(name);
-      if (known == name) continue;
-      const std::string stored_as = in_folder(name);
-      names_.erase(name);
-      stored_.erase(name);
-      add(stored_as, known);
-    }
+    for (const std::string& name : Names(names_)) call_instead(name, decoders_name(name));
   }
-  if (!tied || names_.contains(embedding_table) || !names_.contains(head_table)) return;
-  const std::string only = in_folder(head_table);
-  names_.erase(head_table);
-  stored_.erase(head_table);
-  add(only, embedding_table);
+  if (tied && !names_.contains(embedding_table) && names_.contains(head_table))
+    call_instead(head_table, embedding_table);
 }
 
 void FolderNames::add(const std::string& stored, std::string name) {
   if (!names_.insert(name).second) return;
   if (stored != name) stored_.emplace(std::move(name), stored);
+}
+
+void FolderNames::call_instead(const std::string& name, std::string other) {
+  if (name == other) return;
+  const std::string stored = in_folder(name);
+  names_.erase(name);
+  stored_.erase(name);
+  add(stored, std::move(other));
 }
 
 std::string FolderNames::in_folder(const std::string& name) const {

@@ -26,6 +26,7 @@ class FolderNames {
 
  private:
   void add(const std::string& stored, std::string name);
+  void call_instead(const std::string& name, std::string other);
 
   Names names_;
   Names others_;

@@ -75,25 +75,18 @@ void write_scalar(const FamilyModel& model, json& out) {
       scalar == std::floor(scalar) ? json(static_cast<std::int64_t>(scalar)) : json(scalar);
 }
 
-ModelKeys own_gemma3_text_keys() {
-  using namespace config;
-  ModelKey scalar =
-      member({"query_pre_attn_scalar", "", "the inverse of its root is the scale of the scores; null: 256",
-              optional, above(0)},
-             &Gemma3TextConfig::query_pre_attn_scalar);
-  scalar.write = write_scalar;
-  ModelKey activation{{"hidden_activation", "", "activation; only gelu_pytorch_tanh"}};
-  only_activation(activation, {gemma3_text_activation});
-  ModelKey cap =
-      member({"final_logit_softcapping", "",
-              "logits are this times the tanh of their share of it; null: as they are", optional, above(0)},
-             &Gemma3TextConfig::logit_softcap);
+ModelKey logit_cap_key() {
+  ModelKey cap = member({"final_logit_softcapping", "",
+                         "logits are this times the tanh of their share of it; null: as they are",
+                         config::optional, config::above(0)},
+                        &Gemma3TextConfig::logit_softcap);
   cap.write = [](const FamilyModel& model, json& out) {
     out["final_logit_softcapping"] = model.logit_softcap > 0 ? json(model.logit_softcap) : json(nullptr);
   };
-  ModelKey score_cap{{"attn_logit_softcapping", "", "only null"}};
-  never_given(score_cap, "but scores have no softcap here; set it to null");
-  score_cap.write = [](const FamilyModel&, json& out) { out["attn_logit_softcapping"] = nullptr; };
+  return cap;
+}
+
+ModelKey both_ways_key() {
   ModelKey both_ways =
       member({"use_bidirectional_attention", "",
               "tokens see those after them, too; half of a window reaches to either side; null: false"},
@@ -111,6 +104,21 @@ ModelKeys own_gemma3_text_keys() {
       out.erase("is_causal");
     }
   };
+  return both_ways;
+}
+
+ModelKeys own_gemma3_text_keys() {
+  using namespace config;
+  ModelKey scalar =
+      member({"query_pre_attn_scalar", "", "the inverse of its root is the scale of the scores; null: 256",
+              optional, above(0)},
+             &Gemma3TextConfig::query_pre_attn_scalar);
+  scalar.write = write_scalar;
+  ModelKey activation{{"hidden_activation", "", "activation; only gelu_pytorch_tanh"}};
+  only_activation(activation, {gemma3_text_activation});
+  ModelKey score_cap{{"attn_logit_softcapping", "", "only null"}};
+  never_given(score_cap, "but scores have no softcap here; set it to null");
+  score_cap.write = [](const FamilyModel&, json& out) { out["attn_logit_softcapping"] = nullptr; };
   return {std::move(scalar),
           {{"rope_local_base_freq", "", "base of the rotary frequencies of layers with a window; null: 10000",
             optional, above(1)},
@@ -121,9 +129,9 @@ ModelKeys own_gemma3_text_keys() {
             optional, at_least(1)},
            &integer_key},
           std::move(activation),
-          std::move(cap),
+          logit_cap_key(),
           std::move(score_cap),
-          std::move(both_ways)};
+          both_ways_key()};
 }
 
 ModelKeys gemma3_text_keys() {

@@ -67,65 +67,73 @@ BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                       (ranks, processes, threads_per_rank, device, devices, collectives, attention,
                        grouped_product, listen, advertise, insecure, tls, clear_collectives, job_token,
                        job_token_file, status, heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
+
+namespace node_keys {
+using namespace config;
+inline constexpr std::array of_computing{
+    Key{"ranks", "ranks",
+        "ranks of this host's command, over all its processes; null: all of the mesh, so a job of one host",
+        config::optional, at_least(1)},
+    Key{"processes", "processes",
+        "processes that the command starts for its ranks; `per_device`: one for each device; null: one for "
+        "each rank where each has a GPU that NCCL joins, else the command itself"},
+    Key{"threads_per_rank", "threads",
+        "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
+        at_least(1)},
+    Key{"device", "",
+        "where ranks compute; `delayed`: the CPU as a device that works late and out of order, for tests"},
+    Key{"devices", "devices",
+        "the first so many of this host are used, ranks take them in turn; null: all of them, or of "
+        "`delayed` one for each rank",
+        config::optional, at_least(1)},
+    Key{"collectives", "",
+        "how ranks with devices sum and exchange: `nccl`, which takes one rank for each device, or "
+        "`local`, copies and sums on the devices of this process; null: nccl between nodes, and on cuda "
+        "where each rank has a device and the order of actions is static, else local"},
+    Key{"attention", "",
+        "which code computes attention (kernels/ops/README.md says what each can do): `own` loops or the "
+        "`library`'s on CPUs, the `library`'s or `composed` products on cuda; auto: what the variable "
+        "D9D_ATTENTION says, else the fastest that can"},
+    Key{"grouped_product", "",
+        "which code computes the products of experts: `own` loops on CPUs, the `library`'s grouped product "
+        "on cuda, or `expert_by_expert`; auto: what the variable D9D_GROUPED_PRODUCT says, else the "
+        "fastest that can"},
+};
+inline constexpr std::array of_connections{
+    Key{"listen", "",
+        "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
+        "null: 127.0.0.1:0"},
+    Key{"advertise", "",
+        "HOST or HOST:PORT under which others reach this node, where that is not where it listens (NAT, "
+        "containers); null: its address on the route to node 0"},
+    Key{"insecure", "", "connect beyond this host without TLS: anyone between may read what passes"},
+    Key{"tls", "", "mutual TLS; null: none"},
+    Key{"clear_collectives", "",
+        "with TLS and devices on several hosts: what these exchange may go in clear, as NCCL sends it"},
+    Key{"job_token", "", "secret that every node must know; better in a file or in variable D9D_JOB_TOKEN"},
+    Key{"job_token_file", "", "file with that secret on its only line, which other users cannot read"},
+};
+inline constexpr std::array of_running{
+    Key{"status", "",
+        "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
+        "it runs; beyond this host it takes `tls` (then https, for who has a certificate of `tls.ca`) or "
+        "`insecure`, and its buttons (POST) take the job's token; port 0 chooses one; null: nowhere"},
+    Key{"heartbeat_ms", "ms",
+        "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
+        config::optional, at_least(10)},
+    Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
+    Key{"disk_timeout", "s",
+        "a single call to the disk (a read, a write, a sync) that takes longer ends the job: it hangs",
+        config::optional, at_least(1)},
+    Key{"join_timeout", "s", "deadline of every node for all of them to have found each other",
+        config::optional, at_least(1)},
+    Key{"stop_grace", "s",
+        "after SIGTERM or SIGINT: time for the step, a checkpoint and the files; then the process leaves",
+        config::optional, at_least(1)},
+};
+}  // namespace node_keys
 constexpr auto keys_of(config::Tag<NodeConfig>) {
-  using namespace config;
-  return std::array{
-      Key{"ranks", "ranks",
-          "ranks of this host's command, over all its processes; null: all of the mesh, so a job of one host",
-          config::optional, at_least(1)},
-      Key{"processes", "processes",
-          "processes that the command starts for its ranks; `per_device`: one for each device; null: one for "
-          "each rank where each has a GPU that NCCL joins, else the command itself"},
-      Key{"threads_per_rank", "threads",
-          "threads that a rank computes with; null: the host's cores shared evenly", config::optional,
-          at_least(1)},
-      Key{"device", "",
-          "where ranks compute; `delayed`: the CPU as a device that works late and out of order, for tests"},
-      Key{"devices", "devices",
-          "the first so many of this host are used, ranks take them in turn; null: all of them, or of "
-          "`delayed` one for each rank",
-          config::optional, at_least(1)},
-      Key{"collectives", "",
-          "how ranks with devices sum and exchange: `nccl`, which takes one rank for each device, or "
-          "`local`, copies and sums on the devices of this process; null: nccl between nodes, and on cuda "
-          "where each rank has a device and the order of actions is static, else local"},
-      Key{"attention", "",
-          "which code computes attention (kernels/ops/README.md says what each can do): `own` loops or the "
-          "`library`'s on CPUs, the `library`'s or `composed` products on cuda; auto: what the variable "
-          "D9D_ATTENTION says, else the fastest that can"},
-      Key{"grouped_product", "",
-          "which code computes the products of experts: `own` loops on CPUs, the `library`'s grouped product "
-          "on cuda, or `expert_by_expert`; auto: what the variable D9D_GROUPED_PRODUCT says, else the "
-          "fastest that can"},
-      Key{"listen", "",
-          "HOST:PORT where node 0 awaits the others: 0.0.0.0 and [::] are all addresses, port 0 chooses one; "
-          "null: 127.0.0.1:0"},
-      Key{"advertise", "",
-          "HOST or HOST:PORT under which others reach this node, where that is not where it listens (NAT, "
-          "containers); null: its address on the route to node 0"},
-      Key{"insecure", "", "connect beyond this host without TLS: anyone between may read what passes"},
-      Key{"tls", "", "mutual TLS; null: none"},
-      Key{"clear_collectives", "",
-          "with TLS and devices on several hosts: what these exchange may go in clear, as NCCL sends it"},
-      Key{"job_token", "", "secret that every node must know; better in a file or in variable D9D_JOB_TOKEN"},
-      Key{"job_token_file", "", "file with that secret on its only line, which other users cannot read"},
-      Key{"status", "",
-          "HOST:PORT where node 0 serves the run's page (/) and its numbers for Prometheus (/metrics) while "
-          "it runs; beyond this host it takes `tls` (then https, for who has a certificate of `tls.ca`) or "
-          "`insecure`, and its buttons (POST) take the job's token; port 0 chooses one; null: nowhere"},
-      Key{"heartbeat_ms", "ms",
-          "period of signs of life between nodes; a peer silent for ten of them is taken for dead",
-          config::optional, at_least(10)},
-      Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
-      Key{"disk_timeout", "s",
-          "a single call to the disk (a read, a write, a sync) that takes longer ends the job: it hangs",
-          config::optional, at_least(1)},
-      Key{"join_timeout", "s", "deadline of every node for all of them to have found each other",
-          config::optional, at_least(1)},
-      Key{"stop_grace", "s",
-          "after SIGTERM or SIGINT: time for the step, a checkpoint and the files; then the process leaves",
-          config::optional, at_least(1)},
-  };
+  return config::join(node_keys::of_computing, node_keys::of_connections, node_keys::of_running);
 }
 
 }  // namespace d9d

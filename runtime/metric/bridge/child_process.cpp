@@ -63,7 +63,7 @@ std::optional<int> ChildProcess::ended_within(std::chrono::milliseconds patience
     } else if (ended < 0 || std::chrono::steady_clock::now() >= deadline) {
       break;
     } else {
-      std::this_thread::sleep_for(glance);
+      std::this_thread::sleep_for(glance);  // waitpid has no deadline
     }
   }
   return code_;

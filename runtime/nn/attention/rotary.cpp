@@ -137,6 +137,14 @@ Positions inspect(const at::Tensor& ids) {
   return seen;
 }
 
+// The rows of a table [P, D] at positions [B, S].
+at::Tensor rows_at(const at::Tensor& table, const at::Tensor& positions, const Positions& seen) {
+  if (seen.same_run) return table.narrow(0, seen.first, positions.size(1));
+  if (seen.same_rows) return at::index_select(table, 0, positions[0]);
+  return at::index_select(table, 0, positions.flatten())
+      .view({positions.size(0), positions.size(1), table.size(1)});
+}
+
 }  // namespace
 
 bool depends_on_length(const RopeOptions& rope) {
@@ -261,15 +269,8 @@ std::pair<at::Tensor, at::Tensor> RotaryTable::at_positions(const at::Tensor& po
   const Positions seen = inspect(ids);
   choose_frequencies(std::max(whole, seen.largest + 1));
   grow(seen.largest + 1, position_ids.device());
-  const std::int64_t tokens = ids.size(1);
-  if (seen.same_run) return {cos_.narrow(0, seen.first, tokens), sin_.narrow(0, seen.first, tokens)};
-  const at::Tensor there = position_ids.contiguous();
-  if (seen.same_rows) return {at::index_select(cos_, 0, there[0]), at::index_select(sin_, 0, there[0])};
-  const at::Tensor flat = there.flatten();
-  const auto rows_of = [&](const at::Tensor& table) {
-    return at::index_select(table, 0, flat).view({ids.size(0), tokens, table.size(1)});
-  };
-  return {rows_of(cos_), rows_of(sin_)};
+  const at::Tensor there = seen.same_run ? position_ids : position_ids.contiguous();
+  return {rows_at(cos_, there, seen), rows_at(sin_, there, seen)};
 }
 
 }  // namespace d9d

@@ -64,25 +64,11 @@ RankModel::RankModel(const RankServices& services, const ModelOptions& options, 
         std::make_unique<StageStreams>(services_.device, topology_.stages_of(services_.place().pipeline));
   buffers_ = std::make_unique<RankBuffers>(domains, services_.rank, open);
   experts_ = std::make_unique<RankExperts>(domains, services_.rank, open);
-  const std::vector<StageParameter> parameters = build_stages();
-  const bool is_of_plugin = !options_.plugin_name.empty();
-  FlatOptions flat = flat_options(options_.gradients);
-  flat.moved_in = moved_in(options_);
-  flat.keep_values = is_of_plugin;  // built-in families leave parameters uninitialised
-  join_frozen(parameters, flat.keep_values);
-  flat_ = std::make_shared<FlatParameters>(parameters, flat);
-  tied_ = std::make_unique<TiedGradients>(*flat_, [&] { return open_tied(); });
-  if (is_of_plugin || options_.optimizer->built_in() == nullptr ||
+  flatten(build_stages());
+  if (is_of_plugin() || options_.optimizer->built_in() == nullptr ||
       options_.updates != std::vector<StepUpdate>(1))
     check_parameters(open);
-  const bool resumes = !state_.resume_from.empty() && options_.trains;
-  if (!resumes || state_.only_trainable) fill_parameters();
-  make_optimizer(open);
-  if (resumes) {
-    entries_loaded_ = load_training_state(*state_.disk, state_.resume_from, *optimizer_, buffers_->all(),
-                                          state_.skipped, state_.only_trainable);
-  }
-  buffers_->make_equal();
+  fill_state(open);
   tell_of_stages();
   sync_ = std::make_unique<GradientSync>(*flat_);
   for (auto& [stage, built] : stages_) {
@@ -143,6 +129,27 @@ std::vector<StageParameter> RankModel::parameters_of(const Stage& built) const {
   const auto begin = flat_->parameters().begin();
   return {begin + static_cast<std::ptrdiff_t>(built.first_parameter),
           begin + static_cast<std::ptrdiff_t>(built.end_parameter)};
+}
+
+void RankModel::flatten(const std::vector<StageParameter>& parameters) {
+  FlatOptions flat = flat_options(options_.gradients);
+  flat.moved_in = moved_in(options_);
+  flat.keep_values = is_of_plugin();  // built-in families leave parameters uninitialised
+  join_frozen(parameters, flat.keep_values);
+  flat_ = std::make_shared<FlatParameters>(parameters, flat);
+  tied_ = std::make_unique<TiedGradients>(*flat_, [&] { return open_tied(); });
+}
+
+// Weights, the optimizer over them, and where the run goes on what its checkpoint has of both.
+void RankModel::fill_state(const OpenGroup& open) {
+  const bool resumes = !state_.resume_from.empty() && options_.trains;
+  if (!resumes || state_.only_trainable) fill_parameters();
+  make_optimizer(open);
+  if (resumes) {
+    entries_loaded_ = load_training_state(*state_.disk, state_.resume_from, *optimizer_, buffers_->all(),
+                                          state_.skipped, state_.only_trainable);
+  }
+  buffers_->make_equal();
 }
 
 // Returns the parameters of all stages.

@@ -69,10 +69,13 @@ class RankModel {
   StagePosition position(int stage) const {
     return {stage, topology_.num_stages(), services_.device->place().str()};
   }
+  bool is_of_plugin() const { return !options_.plugin_name.empty(); }
   // `overlaps`: composed actions do.
   void open_groups(bool overlaps, const OpenGroup& open);
   std::vector<StageParameter> parameters_of(const Stage& built) const;
   std::vector<StageParameter> build_stages();
+  void flatten(const std::vector<StageParameter>& parameters);
+  void fill_state(const OpenGroup& open);
   void check_parameters(const OpenGroup& open) const;
   void fill_parameters();
   void make_optimizer(const OpenGroup& open);

@@ -19,12 +19,43 @@ class PickleMachine {
   const PickleValue* run();
 
  private:
-  // Each runs the opcode if it is one of its kind.
-  bool push_constant(char opcode);
-  bool push_text(char opcode);
-  bool use_memo(char opcode);
-  bool collect(char opcode);
-  bool make(char opcode);
+  using Action = void (PickleMachine::*)();
+  struct Opcode {
+    unsigned char code;
+    Action action;
+  };
+  static const Opcode opcodes[];
+
+  template <std::size_t bytes>
+  void skip() {
+    take(bytes);
+  }
+  template <PickleValue::Kind kind, std::int64_t integer = 0>
+  void put();
+  template <class Integer>
+  void put_integer();
+  void put_long() { push({.kind = PickleValue::Kind::integer, .integer = long_number(number(1))}); }
+  void put_real();
+  template <PickleValue::Kind kind, std::size_t width>
+  void put_text();
+  template <std::size_t width>
+  void recall();
+  template <std::size_t width>
+  void remember();
+  void memoize() { memo_[memo_.size()] = top(); }
+  template <std::size_t count>
+  void tuple_of();
+  void mark() { marks_.push_back(stack_.size()); }
+  void tuple() { push({.kind = PickleValue::Kind::sequence, .items = pop_to_mark()}); }
+  void append();
+  void appends() { add_items(pop_to_mark()); }
+  void setitem();
+  void setitems() { add_pairs(pop_to_mark()); }
+  void global();
+  void stack_global();
+  void reduce();
+  void build();
+  void binpersid() { push({.kind = PickleValue::Kind::persistent, .items = {pop()}}); }
 
   // Numbers are little-endian.
   std::uint64_t number(std::size_t width);
@@ -32,15 +63,13 @@ class PickleMachine {
   std::string_view take(std::uint64_t count);
   std::string_view line();
 
-  PickleValue* push(PickleValue value);
+  void push(PickleValue value);
   PickleValue* pop();
   PickleValue* top();
   std::vector<const PickleValue*> pop_to_mark();
-  void remember(std::uint64_t index, PickleValue* value) { memo_[index] = value; }
   void push_global(const std::string& module, const std::string& name);
-  void add_pairs(PickleValue& into, const std::vector<const PickleValue*>& pairs);
-  void add_items(PickleValue& into, const std::vector<const PickleValue*>& items);
-  PickleValue* sequence_of(std::size_t count);
+  void add_pairs(const std::vector<const PickleValue*>& pairs);
+  void add_items(const std::vector<const PickleValue*>& items);
   [[noreturn]] void refuse(const std::string& why) const;
 
   const std::string_view bytes_;

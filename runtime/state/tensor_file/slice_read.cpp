@@ -1,6 +1,7 @@
 #include "runtime/state/tensor_file/slice_read.hpp"
 
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace d9d {
@@ -45,33 +46,30 @@ class ShortRuns {
   std::vector<std::byte> staging_;
 };
 
+// Bytes from one index of each dim to the next.
+std::vector<std::int64_t> strides_of(const Shape& shape, std::int64_t element_bytes) {
+  std::vector<std::int64_t> strides(shape.size(), element_bytes);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
 }  // namespace
 
 void read_slice(const ReadFile& file, std::uint64_t offset, const Shape& shape, std::int64_t element_bytes,
                 const Slice& slice, std::byte* into) {
   if (is_empty(slice)) return;
+  const std::vector<std::int64_t> strides = strides_of(shape, element_bytes);
   // Dims after `inner` are whole, so one index of the dims before it is one contiguous run.
   std::size_t inner = shape.size();
   std::int64_t run = element_bytes;  // bytes of a run
-  std::int64_t row = element_bytes;  // bytes of one index of the dim before
-  while (inner > 0) {
+  for (bool whole = true; whole && inner > 0;) {
     --inner;
     const auto extent = slice.end[inner] - slice.begin[inner];
-    run = row * extent;
-    row *= shape[inner];
-    if (extent != shape[inner]) break;
+    run = strides[inner] * extent;
+    whole = extent == shape[inner];
   }
-  const auto stride_of = [&](std::size_t dim) {
-    std::int64_t stride = element_bytes;
-    for (std::size_t d = dim + 1; d < shape.size(); ++d) stride *= shape[d];
-    return stride;
-  };
-  std::vector<std::int64_t> strides;
-  std::int64_t at = static_cast<std::int64_t>(offset);
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    strides.push_back(stride_of(d));
-    at += slice.begin[d] * strides[d];
-  }
+  std::int64_t at = std::inner_product(strides.begin(), strides.end(), slice.begin.begin(),
+                                       static_cast<std::int64_t>(offset));
   const auto run_bytes = static_cast<std::uint64_t>(run);
   ShortRuns short_runs(file, run_bytes);
   std::vector<std::int64_t> index(inner, 0);

@@ -26,6 +26,7 @@ at::Tensor joined(std::vector<at::Tensor>& parts) {
   if (!may_be_filled_up(parts.front())) return at::cat(parts);
   std::int64_t longest = 0;
   for (const at::Tensor& part : parts) longest = std::max(longest, part.size(1));
+  // -1 is no id of a token, nor a row of a file.
   for (at::Tensor& part : parts) part = at::constant_pad_nd(part, {0, longest - part.size(1)}, -1);
   return at::cat(parts);
 }
@@ -124,6 +125,7 @@ void ResultTensors::flush() {
   disk.make_directories(folder_.string());
   const auto first = tensors.at(sample_key).min().item<std::int64_t>();
   const std::string path = (folder_ / fmt::format("{:05}-{:012}.safetensors", rank_, first)).string();
+  // Renamed at the end: under its name a file is whole, even after a crash.
   SafetensorsWriter writer(disk, path + ".tmp", specs, metadata());
   for (const auto& [name, tensor] : tensors) writer.write(name, tensor);
   writer.finish(/*sync=*/true);

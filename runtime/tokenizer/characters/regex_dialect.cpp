@@ -95,7 +95,10 @@ class Translator {
   void escape() {
     if (at_ + 1 >= pattern_.size()) refuse("a backslash at the end");
     const char c = pattern_[at_ + 1];
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) return copy(2);
+    const auto is_one_of = [c](std::string_view all) { return all.find(c) != std::string_view::npos; };
+    const bool is_edge_of_text = is_one_of("Az") && !in_class_;
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 || is_one_of("rntfae") || is_edge_of_text)
+      return copy(2);
     switch (c) {
       case 's':
         return put("\\p{White_Space}", 2);
@@ -119,17 +122,6 @@ class Translator {
         return hexadecimal();
       case 'u':
         return unicode();
-      case 'r':
-      case 'n':
-      case 't':
-      case 'f':
-      case 'a':
-      case 'e':
-        return copy(2);
-      case 'A':
-      case 'z':
-        if (!in_class_) return copy(2);
-        [[fallthrough]];
       default:
         refuse(fmt::format("\\{}", c));
     }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
@@ -186,19 +187,19 @@ std::vector<AddedToken> with_settings(std::vector<AddedToken> own, const TokenSe
                                       const KnownTokens& known) {
   std::unordered_map<std::string, std::int32_t> ids;
   std::unordered_map<std::int32_t, std::string> at;
+  auto next = static_cast<std::int32_t>(known.tokens.size());
   const auto note = [&](const std::string& token, std::int32_t id) {
     ids[token] = id;
     at[id] = token;
+    next = std::max(next, id + 1);
   };
   for (std::size_t id = 0; id < known.tokens.size(); ++id) {
     if (known.tokens[id]) note(*known.tokens[id], static_cast<std::int32_t>(id));
   }
-  auto next = static_cast<std::int32_t>(known.tokens.size());
-  std::unordered_map<std::string, bool> is_own;
+  std::unordered_set<std::string> is_own;
   for (const AddedToken& token : own) {
     note(token.content, token.id);
-    is_own[token.content] = true;
-    next = std::max(next, token.id + 1);
+    is_own.insert(token.content);
   }
   for (const auto& [token, has_id, where] : settings.tokens) {
     if (const auto found = ids.find(token.content); found != ids.end()) {
@@ -218,7 +219,6 @@ std::vector<AddedToken> with_settings(std::vector<AddedToken> own, const TokenSe
                 "them agree",
                 where, more.content, more.id, taken->second);
     note(more.content, more.id);
-    next = std::max(next, more.id + 1);
     own.push_back(std::move(more));
   }
   return own;

@@ -6,7 +6,7 @@ namespace d9d {
 namespace {
 
 TEST(DataParts, AreTheSourceItselfOrThoseOfAMixture) {
-  const auto one = parts_of(TextDataConfig{.files = {"a"}});
+  const auto one = parts_of(TextDataConfig{{.files = {"a"}}, {}});
   const auto two =
       parts_of(MixtureDataConfig{{{1, TokensDataConfig{.tokens = "t"}}, {2, SyntheticDataConfig{}}}});
 
