@@ -134,32 +134,31 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
 }
 
 void Coordinator::tick(wire::Tick::Reader message) {
-  switch (message.getKind()) {
-    case events_deadline:
-      return give_up_on_events();
-    case tracker_deadline:
-      return give_up_on_metrics();
-    case save_deadline:
-      return give_up_on_save();
-    case export_deadline:
-      return give_up_on_export();
-    case trace_deadline:
-      return give_up_on_traces();
-    case cause_deadline:
-      return end_job(false, failure_);
-    case leave_deadline:
-      return leave();
-    case still_waiting:
-      if (phase_ != JobPhase::gathering) return;
-      // Without these lines a waiting node 0 would look as if it trained.
-      log::info("still waiting for nodes: {}", roster_.missing());
-      return set_timer(still_waiting, say_that_it_waits);
-    case join_deadline:
-      if (phase_ == JobPhase::gathering) give_up_gathering();
-      return;
-    default:
-      D9D_CHECK(false, "the Coordinator has no timer of kind {}", message.getKind());
-  }
+  struct OfPhase {  // has no effect once the job is past the phase
+    JobTimer timer;
+    JobPhase phase;
+    void (Coordinator::*act)();
+  };
+  static constexpr OfPhase of_phases[] = {
+      {still_waiting, JobPhase::gathering, &Coordinator::say_who_is_missing},
+      {join_deadline, JobPhase::gathering, &Coordinator::give_up_gathering},
+      {events_deadline, JobPhase::telling_events, &Coordinator::give_up_on_events},
+      {tracker_deadline, JobPhase::saving_metrics, &Coordinator::give_up_on_metrics},
+      {export_deadline, JobPhase::exporting, &Coordinator::give_up_on_export},
+      {trace_deadline, JobPhase::tracing, &Coordinator::give_up_on_traces}};
+  const std::uint32_t timer = message.getKind();
+  for (const auto& [of, phase, act] : of_phases)
+    if (timer == of) return phase_ == phase ? (this->*act)() : void();
+  if (timer == save_deadline) return give_up_on_save();
+  if (timer == cause_deadline) return end_job(false, failure_);
+  if (timer == leave_deadline) return leave();
+  D9D_CHECK(false, "the Coordinator has no timer of kind {}", timer);
+}
+
+// Without these lines a waiting node 0 would look as if it trained.
+void Coordinator::say_who_is_missing() {
+  log::info("still waiting for nodes: {}", roster_.missing());
+  set_timer(still_waiting, say_that_it_waits);
 }
 
 void Coordinator::give_up_gathering() {

@@ -53,6 +53,7 @@ class Coordinator final : public Actor {
   void set_timer(JobTimer timer, std::chrono::nanoseconds delay);
   void form();
   void welcome(std::size_t node);
+  void say_who_is_missing();
   void give_up_gathering();
   void commit_when_complete(std::uint64_t step);
   void conclude_save(std::uint64_t step, const std::string& directory, const std::string& failure);

@@ -51,7 +51,6 @@ void Coordinator::events_heard(wire::EventsHeard::Reader message) {
 }
 
 void Coordinator::give_up_on_events() {
-  if (phase_ != JobPhase::telling_events) return;
   log::warn(
       "{} of the job's {} did not handle the events up to the last step within {} s; what they show is lost",
       options_.own_actors - events_heard_.size(), counted(options_.own_actors, "actor"),
@@ -68,7 +67,6 @@ void Coordinator::flush_tracker() {
 }
 
 void Coordinator::give_up_on_metrics() {
-  if (phase_ != JobPhase::saving_metrics) return;
   log::warn("the last metrics did not come within {} s; metrics.jsonl lacks them", tracker_timeout.count());
   export_model();
 }
@@ -146,7 +144,6 @@ void Coordinator::publish_model() {
 }
 
 void Coordinator::give_up_on_export() {
-  if (phase_ != JobPhase::exporting) return;
   end_job(false,
           fmt::format("the export to {0} did not end within {1} s (trainer.timeout.export_timeout): the "
                       "disk is slow or hangs. The model is in the checkpoint: d9d-node export {2} {0}",
@@ -164,7 +161,6 @@ void Coordinator::flush_traces() {
 }
 
 void Coordinator::give_up_on_traces() {
-  if (phase_ != JobPhase::tracing) return;
   log::warn("not all nodes handed in their spans within {} s; the trace is left out", trace_timeout.count());
   conclude_job();
 }

@@ -1,3 +1,4 @@
+#include <exception>
 #include <nlohmann/json.hpp>
 
 #include "actors/coordinator.hpp"
@@ -28,7 +29,7 @@ void Coordinator::checkpoint_state(wire::CheckpointState::Reader message) {
 void Coordinator::amend_checkpoint(std::uint64_t step, const std::string& state) {
   try {
     options_.amend(step, state);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // a damaged manifest may lack what the patch changes
     log::warn(
         "the evaluation after step {} is not in its checkpoint, and the next start from there makes it "
         "again: {}",

@@ -14,14 +14,15 @@ StepLoop::StepLoop(World& world, StepLoopOptions options, Kind kind, StepRequest
     : Actor(world),
       options_(std::move(options)),
       requests_(std::move(requests)),
+      saves_(options_.saves.on),
       kind_(kind),
-      tokens_total_(options_.tokens_before) {
-  if (!options_.ended_before.empty()) {
-    options_.total_steps = options_.resumed_step.value_or(0);
-    requests_.end(options_.ended_before);
+      tokens_total_(options_.before.tokens) {
+  if (!options_.before.ended.empty()) {
+    options_.total_steps = options_.before.step.value_or(0);
+    requests_.end(options_.before.ended);
   }
-  if (!options_.end_wanted.empty()) requests_.end(options_.end_wanted);
-  last_step_ = options_.total_steps;
+  if (!options_.before.end_wanted.empty()) requests_.end(options_.before.end_wanted);
+  end_.step = options_.total_steps;
   set_rank(options_.rank);
 }
 
@@ -69,7 +70,7 @@ void StepLoop::start_training(wire::StartTraining::Reader message) {
   tell<wire::AskForListeners>({Role::event_bus, 0}, [&](wire::AskForListeners::Builder ask) {
     ask.setRank(static_cast<std::uint32_t>(options_.rank));
   });
-  options_.events->tell(events::Ready{current_});
+  options_.users.events->tell(events::Ready{current_});
   publish<events::Ready>();
   asked_for_ = loaded_ = current_ - 1;
   makes_up_ = owes_work();
@@ -83,12 +84,12 @@ void StepLoop::start_training(wire::StartTraining::Reader message) {
 void StepLoop::begin_steps() {
   current_ = first_step_;
   set_step(current_);
-  if (!options_.ended_before.empty()) {
+  if (!options_.before.ended.empty()) {
     if (options_.rank == 0)
       log::warn(
           "this run was ended after step {} and trains no further ({}). To train on, set "
           "trainer.checkpointing.resume_ended: true",
-          current_ - 1, options_.ended_before);
+          current_ - 1, options_.before.ended);
   } else if (current_ > options_.total_steps) {
     log::info("the checkpoint is at step {} and the job has {}: nothing left to {}", current_ - 1,
               counted(options_.total_steps, "step"), kind_.verb);
@@ -119,15 +120,19 @@ LoadedBatch StepLoop::batch_of(wire::BatchReady::Reader message) {
 
 void StepLoop::batch_ready(wire::BatchReady::Reader message) {
   batches_.push_back(batch_of(message));
-  data_ends_ = message.getIsLast();
   loaded_ = message.getStep();
   advance();
   finish_when_done();
 }
 
+// The newest loaded batch is the last one that the data gives.
+bool StepLoop::data_ends() const {
+  return batches_.empty() ? computed_.is_last : batches_.back().is_last;
+}
+
 void StepLoop::data_ended(wire::DataEnded::Reader message) {
   // A signal stops the job before that step, or all ranks will agree to end with the step before.
-  if (state_ == StepState::finishing || (data_ends_ && sender().role == Role::loader)) {
+  if (state_ == StepState::finishing || (data_ends() && sender().role == Role::loader)) {
     loaded_ = asked_for_;
     return finish_when_done();
   }
@@ -140,7 +145,7 @@ void StepLoop::data_ended(wire::DataEnded::Reader message) {
 }
 
 void StepLoop::advance() {
-  if (state_ != StepState::waiting || snapshot_wanted_ || begin_rollouts() || batches_.empty()) return;
+  if (state_ != StepState::waiting || saves_.is_due() || begin_rollouts() || batches_.empty()) return;
   const LoadedBatch batch = std::move(batches_.front());
   batches_.pop_front();
   begin(batch);
@@ -149,7 +154,6 @@ void StepLoop::advance() {
 void StepLoop::begin(const LoadedBatch& batch) {
   D9D_CHECK(batch.step == current_, "batch of step {} for step {}", batch.step, current_);
   set_step(current_);
-  next_sample_ = batch.next_sample;
   if (batch.is_last && current_ < options_.total_steps) requests_.end(stream_ended);
   publish<events::StepPre>();
   computed_ = batch;
@@ -230,56 +234,54 @@ void StepLoop::conclude_step() {
   if (begin_work_after_step()) return;
   if (!std::exchange(makes_up_, false)) return end_step();
   keep_what_was_owed();
-  save_due_ = false;  // the resumed checkpoint is that of this step
+  saves_.take_asked();  // the resumed checkpoint is that of this step
   begin_steps();
 }
 
 void StepLoop::end_step() {
-  const bool asked = std::exchange(save_due_, false);
-  if (asked || options_.checkpoint_due(current_))
-    snapshot_wanted_ =
-        DueSave{current_, next_sample_, tokens_total_, skipped_updates(), computed_.stream_state};
+  const bool asked = saves_.take_asked();
+  if (asked || options_.saves.due(current_))
+    saves_.add({current_, computed_.next_sample, tokens_total_, skipped_updates(), computed_.stream_state});
   go_on_after(current_++);
 }
 
 void StepLoop::go_on_after(std::uint64_t done) {
-  const bool goes_on = done < last_step_;
+  const bool goes_on = done < end_.step;
   state_.become(goes_on ? StepState::waiting : StepState::finishing);
   goes_on ? ask_for_batches() : cancel_rollouts();
   take_snapshot_when_due();
-  if (std::exchange(sleep_due_, false) && goes_on) return fall_asleep(done);
+  if (std::exchange(sleep_.due, false) && goes_on) return fall_asleep(done);
   finish_when_done();
   advance();
   if (goes_on || applying_) arm_deadline();
 }
 
 void StepLoop::finish_when_done() {
-  const bool saving = snapshot_in_flight_ || snapshot_wanted_;
-  if (state_ != StepState::finishing || applying_ || saving || !listened_to_.names) return;
+  if (state_ != StepState::finishing || applying_ || saves_.is_saving() || !listened_to_.names) return;
   // finalize_task() waits, because a Loader may be calling the task on its own thread.
   if (is_loading()) return;
   state_.become(StepState::finished);
-  current_ = last_step_;
-  options_.finalize_task();
+  current_ = end_.step;
+  options_.users.finalize_task();
   tell_records();
-  options_.events->tell(events::Finished{last_step_, stop_signal_});
-  if (stop_signal_ == 0) {
+  options_.users.events->tell(events::Finished{end_.step, end_.signal});
+  if (end_.signal == 0) {
     publish<events::Finished>();
   } else {
     publish<events::Stopped>();
   }
   tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
     finished.setRank(options_.rank);
-    finished.setStep(last_step_);
-    finished.setSignal(static_cast<std::uint32_t>(stop_signal_));
-    const bool was_ended = ended_ || !options_.ended_before.empty();
+    finished.setStep(end_.step);
+    finished.setSignal(static_cast<std::uint32_t>(end_.signal));
+    const bool was_ended = end_.asked || !options_.before.ended.empty();
     if (was_ended && options_.rank == 0) finished.setEnded(requests_.why_it_ends());
   });
 }
 
 void StepLoop::arm_deadline(bool links_are_new) {
   const auto timeout =
-      links_are_new || current_ <= first_step_ ? options_.first_step_timeout : options_.step_timeout;
+      links_are_new || current_ <= first_step_ ? options_.deadlines.first_step : options_.deadlines.step;
   tell_self_after<wire::Tick>(timeout, [&](wire::Tick::Builder tick) {
     tick.setKind(step_deadline);
     tick.setValue(current_);
@@ -291,7 +293,7 @@ void StepLoop::tick(wire::Tick::Reader message) {
   if (message.getValue() != current_ || (state_ >= StepState::finishing && !applying_)) return;
   if (is_asleep(state_)) return;  // awake() sets a new deadline
   // A slow disk is not a hanging step.
-  if (snapshot_in_flight_ || take_progress()) return arm_deadline();
+  if (saves_.in_flight() || take_progress()) return arm_deadline();
   throw Error(
       ErrorKind::environment,
       fmt::format("rank {} did not finish step {} in time: it is {}. Raise trainer.timeout if the step is "

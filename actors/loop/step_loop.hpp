@@ -16,6 +16,7 @@
 #include "actors/loop/step_loop_options.hpp"
 #include "actors/notes/evaluation_run.hpp"
 #include "actors/notes/pass.hpp"
+#include "actors/notes/rank_saves.hpp"
 #include "actors/notes/signal_wishes.hpp"
 #include "actors/notes/step_notes.hpp"
 #include "actors/notes/step_requests.hpp"
@@ -92,7 +93,7 @@ class StepLoop : public Actor {
   void publish(std::string_view event, const std::string& context = "{}");
   template <class Event>
   void publish(const std::string& context = "{}") {
-    publish(options_.events->name_of<Event>(), context);
+    publish(options_.users.events->name_of<Event>(), context);
   }
 
   StepLoopOptions options_;
@@ -102,19 +103,17 @@ class StepLoop : public Actor {
   std::optional<std::uint64_t> applying_;  // the step whose update has no answer yet, while the next one runs
   StepRequests requests_;
   SignalWishes wishes_;
-  std::uint64_t last_step_;  // the job's last one, or the one after which all ranks agreed to stop
-  int stop_signal_ = 0;      // why the last step is the last; 0: not because of a signal
-  bool save_due_ = false;    // a wish: a checkpoint follows this step, whatever the period says
+  EndOfSteps end_;
+  RankSaves saves_;
   ListenedTo listened_to_;
   std::int64_t step_begin_ns_ = 0;
-  std::optional<DueSave> snapshot_in_flight_;  // at most one checkpoint is being written
   bool makes_up_ = false;  // for work that the run before owes; the step is the resumed one
-  bool ended_ = false;     // why the last step is the last: an actor or an evaluation ended the job
 
  private:
   void begin_steps();
   void ask_for_batches();
   void begin(const LoadedBatch& batch);
+  bool data_ends() const;
   bool is_followed();
   bool waits_for_trackers() const;
   void pass_on_end();
@@ -136,17 +135,13 @@ class StepLoop : public Actor {
   std::uint64_t shown_ = 0;                   // the last step whose numbers the trackers have, if they say so
   std::uint64_t asked_for_ = 0, loaded_ = 0;  // the last step whose batch was asked for, and whose batch came
   std::deque<LoadedBatch> batches_;           // loaded ahead, in step order
-  LoadedBatch computed_;                      // the batch in work
+  LoadedBatch computed_;                      // the batch in work, or of the step before
   StepTotals totals_;                         // of that batch
-  // The sample after the step; the reductions asked for and the tokens so far.
-  std::uint64_t next_sample_ = 0, reductions_ = 0, tokens_total_;
-  bool data_ends_ = false;  // the newest loaded batch is the last one that the data gives
-  bool sleep_due_ = false;  // a wish: all ranks sleep after this step
+  std::uint64_t reductions_ = 0, tokens_total_;  // reductions asked for and tokens, so far
   FollowingActors actors_;
   std::uint32_t steps_track_ = 0;
-  std::optional<DueSave> snapshot_wanted_;  // due while another one is written: training waits at its step
-  std::string metric_state_;                // of the one in flight
-  std::vector<Announcement> events_;        // sent when no step is applying
+  std::string metric_state_;          // of the checkpoint in flight
+  std::vector<Announcement> events_;  // sent when no step is applying
   SleepOfRank sleep_;
 };
 

@@ -28,9 +28,9 @@ void StepLoop::report(const StepResult& result, double learning_rate) {
       finished.setFlops(result.totals.flops);
       finished.setStepSeconds(seconds);
       finished.setWallTime(1e-9 * static_cast<double>(world().clock.wall_ns()));
-      finished.setNextSample(next_sample_);
+      finished.setNextSample(computed_.next_sample);
       finished.setTokensTotal(tokens_total_);
-      finished.setMetricsFollow(options_.metrics_due(current_));
+      finished.setMetricsFollow(options_.shown.metrics_due(current_));
       const auto skipped = skipped_updates();
       finished.setSkippedSteps(std::accumulate(skipped.begin(), skipped.end(), std::uint64_t{0}));
       finished.setInference(kind_.pass == PassKind::INFER);
@@ -40,7 +40,7 @@ void StepLoop::report(const StepResult& result, double learning_rate) {
 }
 
 void StepLoop::tell_records() {
-  for (const TaskRecord& record : options_.records->take()) {
+  for (const TaskRecord& record : options_.users.records->take()) {
     tell<wire::RecordValue>({Role::tracker, 0},
                             [&](wire::RecordValue::Builder value) { fill(value, record); });
   }
@@ -58,13 +58,13 @@ void StepLoop::record_step(std::int64_t now_ns) {
 }
 
 void StepLoop::write_trace_when_due() {
-  if (!options_.trace_window || !options_.trace_window->ends_with(current_)) return;
+  if (!options_.shown.trace_window || !options_.shown.trace_window->ends_with(current_)) return;
   for (int node = 0; node < options_.num_nodes; ++node) {
     tell<wire::FlushTrace>(
         {Role::trace_collector, static_cast<std::uint64_t>(node)}, [&](wire::FlushTrace::Builder flush) {
           flush.setLabel(fmt::format("step_{}", current_));
           flush.setNodes(static_cast<std::uint32_t>(options_.num_nodes));
-          flush.setFromStep(static_cast<std::int32_t>(current_ - options_.trace_window->active + 1));
+          flush.setFromStep(static_cast<std::int32_t>(current_ - options_.shown.trace_window->active + 1));
         });
   }
 }

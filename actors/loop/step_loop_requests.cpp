@@ -27,15 +27,16 @@ void StepLoop::signalled(wire::Signalled::Reader message) {
 void StepLoop::end_job(wire::EndJob::Reader message) {
   D9D_CHECK(options_.rank == 0, "rank {} was asked to end the job; ask rank 0", options_.rank);
   const auto index = static_cast<std::size_t>(sender().index);
-  const bool is_own = sender().role == Role::user && index < options_.actor_names.size();
+  const bool is_own = sender().role == Role::user && index < options_.users.actor_names.size();
   const std::string reason = message.getReason();
   if (sender().role == Role::trainer) return requests_.end(reason);  // of a callback, which it names
-  requests_.end(fmt::format("{}: {}", is_own ? options_.actor_names[index] : to_string(sender()), reason));
+  requests_.end(
+      fmt::format("{}: {}", is_own ? options_.users.actor_names[index] : to_string(sender()), reason));
 }
 
 // What callbacks of this rank have asked. Rank 0 alone asks all ranks.
 void StepLoop::pass_on_end() {
-  const std::string reason = options_.events->take_end();
+  const std::string reason = options_.users.events->take_end();
   if (reason.empty()) return;
   if (options_.rank == 0) return requests_.end(reason);
   tell<wire::EndJob>({Role::trainer, 0}, [&](wire::EndJob::Builder end) { end.setReason(reason); });
@@ -51,7 +52,7 @@ void StepLoop::events_followed(wire::EventsFollowed::Reader message) {
 // True when all deciding actors have followed the events so far, so their requests are here. An actor that
 // has finished is not waited for.
 bool StepLoop::is_followed() {
-  if (options_.rank != 0 || options_.actor_names.empty()) return true;
+  if (options_.rank != 0 || options_.users.actor_names.empty()) return true;
   if (!listened_to_.names || applying_) return false;
   return std::all_of(actors_.deciding.begin(), actors_.deciding.end(), [&](const auto& actor) {
     return actor.second >= actors_.told || !world().book.find_local(actor.first);
@@ -64,8 +65,8 @@ void StepLoop::step_shown(wire::StepShown::Reader message) {
 }
 
 bool StepLoop::waits_for_trackers() const {
-  return options_.max_pending_steps && state_ == StepState::following &&
-         shown_ + *options_.max_pending_steps < current_;
+  return options_.shown.max_pending_steps && state_ == StepState::following &&
+         shown_ + *options_.shown.max_pending_steps < current_;
 }
 
 void StepLoop::agree(const RankWishes& summed) {
@@ -78,22 +79,21 @@ void StepLoop::agree(const RankWishes& summed) {
 
 void StepLoop::obey(const AgreedWishes& wishes) {
   if (wishes.stop_signal != 0) {
-    stop_signal_ = wishes.stop_signal;
-    last_step_ = current_;
+    end_.signal = wishes.stop_signal;
+    end_.step = current_;
   }
-  const bool asked = wishes.save || wishes.stop_signal != 0;
-  save_due_ = save_due_ || (asked && options_.saves);
-  sleep_due_ = sleep_due_ || wishes.sleep;
-  if (wishes.save && !options_.saves && options_.rank == 0) {
+  if (wishes.save || wishes.stop_signal != 0) saves_.ask();
+  sleep_.due = sleep_.due || wishes.sleep;
+  if (wishes.save && !options_.saves.on && options_.rank == 0) {
     log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
   }
 }
 
 // Makes this step the job's last one. An evaluation or texts that are due with it still run.
 void StepLoop::end_here() {
-  if (std::exchange(ended_, true)) return;
-  last_step_ = current_;
-  save_due_ = save_due_ || options_.saves;
+  if (std::exchange(end_.asked, true)) return;
+  end_.step = current_;
+  saves_.ask();
   if (options_.rank == 0) log::info("the job ends after step {}: {}", current_, requests_.why_it_ends());
 }
 

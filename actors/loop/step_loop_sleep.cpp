@@ -14,7 +14,7 @@ void StepLoop::fall_asleep(std::uint64_t step) {
   publish<events::SleepPre>();
   tell<wire::Sleep>({Role::rank_executor, self().index}, [&](wire::Sleep::Builder sleep) {
     sleep.setStep(step);
-    sleep.setFile(options_.sleep_file);
+    sleep.setFile(options_.sleep.file);
   });
 }
 
@@ -25,8 +25,8 @@ void StepLoop::slept(wire::Slept::Reader message) {
   if (--sleep_.awaited > 0) return;
   if (frees) {  // no actor of this rank uses the links now
     state_.become(StepState::closing_links);
-    sleep_.awaited = options_.links.size();
-    for (const ActorId link : options_.links)
+    sleep_.awaited = options_.sleep.links.size();
+    for (const ActorId link : options_.sleep.links)
       tell<wire::Sleep>(link, [&](wire::Sleep::Builder sleep) { sleep.setStep(sleep_.after); });
     return;
   }
@@ -36,7 +36,7 @@ void StepLoop::slept(wire::Slept::Reader message) {
     log::info(
         "asleep after step {}: rank 0 has given {:.1f} MiB back; the bytes are on the disk in an "
         "unnamed file ({}); SIGCONT wakes the job",
-        sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep_file);
+        sleep_.after, static_cast<double>(sleep_.bytes) / (1 << 20), options_.sleep.file);
   }
   wake_when_asleep();
 }
@@ -51,8 +51,8 @@ void StepLoop::wake_when_asleep() {
   if (state_ != StepState::asleep || sleep_.call != sleep_.after) return;
   state_.become(StepState::opening_links);
   publish<events::WakePre>();
-  sleep_.awaited = options_.links.size();
-  for (const ActorId link : options_.links)
+  sleep_.awaited = options_.sleep.links.size();
+  for (const ActorId link : options_.sleep.links)
     tell<wire::Wake>(link, [&](wire::Wake::Builder wake) { wake.setStep(sleep_.after); });
 }
 

@@ -42,9 +42,9 @@ Trainer::Trainer(World& world, TrainerOptions options)
                StepRequests(options.training.roll_backs, options.training.lr_factor)),
       training_(std::move(options.training)),
       step_end_(training_.step_end) {
-  if (options_.resumed_step) {
-    requests_.taken({*options_.resumed_step, training_.step_end.skipped_before});
-    requests_.committed(*options_.resumed_step);
+  if (options_.before.step) {
+    requests_.taken({*options_.before.step, training_.step_end.skipped_before});
+    requests_.committed(*options_.before.step);
   }
   if (training_.lr_factor_wanted) requests_.scale_learning_rate(*training_.lr_factor_wanted);
   if (training_.evaluation) evaluation_.emplace(*training_.evaluation, evaluation_actions());
@@ -132,7 +132,7 @@ void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
 
 // Sent before the update, so that metrics are reduced while the optimizer works.
 void Trainer::collect_metrics_when_due(const StepTotals& totals) {
-  if (!options_.metrics_due(current_)) return;
+  if (!options_.shown.metrics_due(current_)) return;
   tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
     collect.setStep(current_);
     collect.setGradientScale(totals.weight_sum > 0 ? 1 / totals.weight_sum : 0);
@@ -193,11 +193,11 @@ void Trainer::add_state_of_rank_0(nlohmann::json& state) const {
   add_metric(state, kept_.evaluation_metric);
   OwedWork owed{.evaluation = kept_.owes_evaluation};
   // No step follows, so what is asked by now was asked after this step or before.
-  if (stop_signal_ != 0 && snapshot_in_flight_->step == last_step_) {
+  if (end_.signal != 0 && saves_.in_flight(end_.step)) {
     owed.texts = requests_.unserved();
     owed.texts_due = requests_.num_due();
   }
-  if (auto json = to_json(owed, options_.actor_names); !json.empty()) state["owed"] = std::move(json);
+  if (auto json = to_json(owed, options_.users.actor_names); !json.empty()) state["owed"] = std::move(json);
 }
 
 std::optional<double> Trainer::metric_after(std::uint64_t step) const {

@@ -53,7 +53,7 @@ void Trainer::scale_learning_rate(wire::ScaleLearningRate::Reader message) {
 // The order is the same on all ranks. What a signal leaves out is kept in the checkpoint that it asks for, and the next
 // start makes it.
 bool Trainer::begin_work_after_step() {
-  const bool goes_on = stop_signal_ == 0;
+  const bool goes_on = end_.signal == 0;
   if (requests_.restore()) {
     restore();
   } else if (goes_on && evaluation_is_due()) {
@@ -81,13 +81,13 @@ void Trainer::say_what_is_left() const {
   if (!evaluation && !requests_.texts_due()) return;
   log::warn("the signal came before the end of {} after step {}: {}",
             evaluation ? "the evaluation" : "the texts", current_,
-            options_.saves ? "the next start makes up for it"
-                           : "it is lost, because checkpointing is off (trainer.checkpointing.period_steps)");
+            options_.saves.on
+                ? "the next start makes up for it"
+                : "it is lost, because checkpointing is off (trainer.checkpointing.period_steps)");
 }
 
 bool Trainer::owes_work() const {
-  const bool evaluation =
-      training_.owed.evaluation && evaluation_ && evaluation_->due(*options_.resumed_step);
+  const bool evaluation = training_.owed.evaluation && evaluation_ && evaluation_->due(*options_.before.step);
   return evaluation || requests_.texts_due();
 }
 
@@ -100,14 +100,14 @@ void Trainer::keep_what_was_owed() {
     state["owed"]["evaluation"] = nullptr;
     if (const auto loss = evaluation_->loss_after(current_)) state["evaluation_loss"] = *loss;
     if (const auto& stopping = training_.evaluation->stopping) state["early_stopping"] = stopping->state();
-    if (ended_) state["ended"] = requests_.why_it_ends();
+    if (end_.asked) state["ended"] = requests_.why_it_ends();
     add_metric(state, metric_after(current_));
   }
   const OwedWork& owed = training_.owed;
   if (owed.texts_due > 0 && !requests_.texts_due()) {
     const auto served = static_cast<std::ptrdiff_t>(owed.texts_due);
     const OwedWork rest{.texts = {owed.texts.begin() + served, owed.texts.end()}};
-    state["owed"]["texts"] = to_json(rest, options_.actor_names).value("texts", nlohmann::json());
+    state["owed"]["texts"] = to_json(rest, options_.users.actor_names).value("texts", nlohmann::json());
   }
   if (state.empty()) return;
   tell<wire::CheckpointState>({Role::coordinator, 0}, [&](wire::CheckpointState::Builder amended) {
@@ -139,7 +139,7 @@ void Trainer::state_restored(wire::StateRestored::Reader message) {
   for (std::uint64_t& count : skipped) count += current_ - to.step;
   step_end_.set_skipped(std::move(skipped));
   requests_.restored(current_);
-  save_due_ = options_.saves;
+  saves_.ask();
   step_begin_ns_ = world().clock.now_ns();
   if (options_.rank == 0) {
     tell<wire::RecordValue>({Role::tracker, 0}, [&](wire::RecordValue::Builder value) {

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "messages/actor_id.hpp"
 #include "messages/checkpoint.capnp.h"
@@ -25,19 +24,20 @@ namespace d9d {
 // The kinds of its Tick.
 enum StepTimer : std::uint32_t { step_deadline = 0, checkpoint_deadline = 1 };
 
-// A checkpoint that is due, or that is being written.
-struct DueSave {
-  std::uint64_t step, next_sample, tokens_total;
-  std::vector<std::uint64_t> skipped;  // how often each update of a step was not made
-  std::string stream_state;            // JSON; empty: none
-};
-
 // Of the sleep of a rank between two steps, without memory and links.
 struct SleepOfRank {
+  bool due = false;                     // a wish: all ranks sleep after the step in work
   std::uint64_t after = 0;              // how many steps were done when it last fell asleep
   std::size_t awaited = 0;              // how many answers to Sleep or Wake are missing
   std::uint64_t bytes = 0;              // how many were freed
   std::optional<std::uint64_t> call{};  // a Wake has come for the sleep after this step
+};
+
+// Where the steps of a job end. What ends it earlier than planned: a signal, an actor or an evaluation.
+struct EndOfSteps {
+  std::uint64_t step = 0;  // the last one, planned or agreed on by all ranks
+  int signal = 0;          // 0: no signal
+  bool asked = false;      // by an actor or an evaluation
 };
 
 // The events that have listeners.

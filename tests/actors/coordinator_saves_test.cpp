@@ -1,4 +1,6 @@
 // The commit of a checkpoint: all of it or none of it.
+#include <nlohmann/json.hpp>
+
 #include "tests/actors/coordinator_fixture.hpp"
 
 namespace d9d {
@@ -153,6 +155,19 @@ TEST_F(CoordinatorTest, ACheckpointThatCannotBeAmendedEndsNothing) {
   amended(5, "{}");
   save(6);
 
+  EXPECT_EQ(commits.size(), 1U);
+  EXPECT_TRUE(stops().empty());
+}
+
+TEST_F(CoordinatorTest, ADamagedManifestThatCannotBeAmendedEndsNothing) {
+  options.amend = [](std::uint64_t, const std::string&) { nlohmann::json::object().at("ranks"); };
+  form();
+  ::testing::internal::CaptureStderr();
+  amended(5, "{}");
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  save(6);
+
+  EXPECT_THAT(said, HasSubstr("the evaluation after step 5 is not in its checkpoint"));
   EXPECT_EQ(commits.size(), 1U);
   EXPECT_TRUE(stops().empty());
 }

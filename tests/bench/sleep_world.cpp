@@ -115,11 +115,11 @@ std::vector<Member> members_of(Rig& rig, int rank) {
   for (int i = 0; i < stages; ++i) stage.rank_of_stage.push_back(rig.scenario.program->topology.rank_of(i));
   TrainerOptions trainer{.loop = {.rank = rank,
                                   .total_steps = rig.total_steps(),
-                                  .checkpoint_due = [](std::uint64_t) { return false; },
-                                  .metrics_due = [](std::uint64_t) { return false; },
-                                  .temporary_checkpoint_dir = [](std::uint64_t) { return std::string(); },
-                                  .task_state = [] { return std::string("{}"); },
-                                  .world_collective = collective},
+                                  .world_collective = collective,
+                                  .saves = {.due = [](std::uint64_t) { return false; },
+                                            .temporary_dir = [](std::uint64_t) { return std::string(); }},
+                                  .users = {.task_state = [] { return std::string("{}"); }},
+                                  .shown = {.metrics_due = [](std::uint64_t) { return false; }}},
                          .training = {.lr_multiplier = [](std::uint64_t) { return 1.0; }}};
   const Loader::MakeFeed feed = [&rig] { return make_empty_feed(rig.microbatches(), rig.table); };
   return {{at(Role::rank_executor), Threading::own_thread, factory_of<RankExecutor>(std::move(stage))},

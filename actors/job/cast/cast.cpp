@@ -1,110 +1,26 @@
 #include "actors/job/cast/cast.hpp"
 
-#include <csignal>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "actors/checkpoint_writer.hpp"
 #include "actors/coordinator.hpp"
 #include "actors/event_bus.hpp"
-#include "actors/job/cast/peak_flops.hpp"
 #include "actors/job/cast/rank_cast.hpp"
 #include "actors/job/cast/resumed_state.hpp"
+#include "actors/job/cast/tracker_cast.hpp"
 #include "actors/job/folder/job_export.hpp"
 #include "actors/job/folder/run_folders.hpp"
-#include "actors/job/process/tell_signal.hpp"
 #include "actors/step_actor.hpp"
 #include "actors/trace_collector.hpp"
-#include "actors/tracker.hpp"
 #include "runtime/base/error.hpp"
-#include "runtime/base/host/network.hpp"
-#include "runtime/base/host_limits.hpp"
-#include "runtime/data/sample_source.hpp"
 #include "runtime/job/job_paths.hpp"
-#include "runtime/launch/node_address.hpp"
-#include "runtime/live/live_page.hpp"
-#include "runtime/net/tls.hpp"
-#include "runtime/plugin/builtins.hpp"
-#include "runtime/plugin/tracker_runs.hpp"
-#include "runtime/provider/model_provider.hpp"
-#include "runtime/rank/job_pieces.hpp"
-#include "runtime/rank/state/awake_ranks.hpp"
 #include "runtime/rank/state/shard_files.hpp"
 #include "runtime/rank/torch_seed.hpp"
-#include "runtime/task/inference_task.hpp"
 #include "runtime/task/result/drop_results.hpp"
-#include "runtime/task/task.hpp"
 #include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
-
-// Returns what trackers show as the settings of the run: the job without addresses and secrets, and what
-// its pieces report.
-nlohmann::json job_hparams(const ProcessServices& process) {
-  nlohmann::json hparams = resolved_keys(process.job());
-  hparams.erase("node");
-  const auto add = [&hparams](const char* key, nlohmann::json values) {
-    if (!values.empty()) hparams[key] = std::move(values);
-  };
-  add("run", process.job().trainer.run.hparams);
-  add("model", process.prepared.model->hparams());
-  const PreparedJob& prepared = process.prepared;
-  add("task", process.job().inference
-                  ? make_inference_task(prepared.registry, process.job(), 0, prepared.source)->hparams()
-                  : make_task(prepared.registry, process.job())->hparams());
-  return hparams;
-}
-
-std::function<void()> signal_of(World& world, int signal) {
-  return [&world, signal] { tell_signal(world, {Role::node, 0}, signal, false); };
-}
-
-// Returns the TLS of the job's nodes for a page that can be reached from other hosts.
-std::optional<net::Tls> tls_of_page(const JobConfig& job) {
-  if (!job.node.tls || is_loopback(status_address(job).host)) return std::nullopt;
-  return net::Tls(
-      {.ca = job.node.tls->ca, .certificate = job.node.tls->certificate, .key = job.node.tls->key});
-}
-
-std::unique_ptr<TrackerRun> live_page_of(ProcessServices& process, const std::shared_ptr<AwakeRanks>& ranks) {
-  const JobConfig& job = process.job();
-  const std::optional<net::Tls> tls = tls_of_page(job);
-  return live::open_live_page({.address = status_address(job),
-                               .run_dir = output_dir(job),
-                               .run = job.trainer.run.name,
-                               .clock = process.world.clock,
-                               .token = process.job_token,
-                               .tls = tls ? tls->context() : nullptr,
-                               .is_asleep = [ranks] { return ranks->all_sleep(); },
-                               .write_trace = signal_of(process.world, SIGUSR2),
-                               .sleep = signal_of(process.world, SIGTSTP),
-                               .wake = signal_of(process.world, SIGCONT)});
-}
-
-CastMember tracker_member(ProcessServices& process, const EpochServices& epoch) {
-  const Membership& membership = epoch.membership();
-  const std::size_t ranks_here = epoch.plan().ranks_of_node(0).size();
-  TrackerOptions options;
-  options.open_runs = [&process, step = membership.resume_step, ranks = epoch.awake_ranks()] {
-    auto runs = open_tracker_runs(process.job(), process.prepared.registry, step, job_hparams(process),
-                                  process.world.clock, *process.disk_watch);
-    if (process.job().node.status) runs.push_back(live_page_of(process, ranks));
-    return runs;
-  };
-  options.resumed_step = membership.resume_step;
-  options.says_what_is_shown = process.job().trainer.logging.max_pending_steps.has_value();
-  options.actor_names = actor_names(process.job());
-  if (const auto* task = std::get_if<config::Named>(&process.job().task)) options.task = task->name;
-  options.flops = peak_flops(process, ranks_here);
-  options.memory_bytes = process_bytes;
-  options.samples_per_epoch = [&process] { return process.prepared.source->num_samples(); };
-  if (ProgressDisplay* progress = process.progress) {
-    options.show = [progress](const ProgressState& state) { progress->update(state); };
-    options.hide = [progress] { progress->finish(); };
-  }
-  return {{Role::tracker, 0}, Threading::own_thread, factory_of<Tracker>(std::move(options))};
-}
 
 void load_state(Actor& actor, const std::string& name, const nlohmann::json& state) {
   auto* const follower = dynamic_cast<StepActor*>(&actor);

@@ -93,12 +93,6 @@ std::uint64_t RankCast::total_steps() const {
   return last_step_of(job(), process.prepared.num_samples, position());
 }
 
-std::string RankCast::ended_before() const {
-  const nlohmann::json ended = resumed.kept("ended");
-  const bool counts = ended.is_string() && !job().trainer.checkpointing.resume_ended;
-  return counts ? ended.get<std::string>() : std::string();
-}
-
 StepEndOptions RankCast::step_end() const {
   const GradientClippingConfig& clipping = job().trainer.gradient_clipping;
   return {.clipping = {clipping.max_norm, clipping.norm_type},
@@ -235,52 +229,64 @@ std::function<double(std::uint64_t)> RankCast::lr_multiplier() const {
              std::uint64_t step) { return multiplier(steps.of(step)); };
 }
 
+SaveOptions RankCast::saves() const {
+  const TrainerConfig& config = job().trainer;
+  return {.on = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
+          .due = checkpoint_due(job(), total_steps()),
+          .temporary_dir = [&job = job(), tag = membership().tag](
+                               std::uint64_t step) { return temporary_checkpoint_dir(job, tag, step); },
+          .commit_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout)};
+}
+
+RunBefore RankCast::run_before() const {
+  RunBefore before{.tokens = resumed.counted("tokens_total")};
+  if (!membership().resume_from.empty()) before.step = membership().resume_step;
+  const nlohmann::json wanted = resumed.kept("end_wanted"), ended = resumed.kept("ended");
+  if (rank == 0 && wanted.is_string()) before.end_wanted = wanted.get<std::string>();
+  if (ended.is_string() && !job().trainer.checkpointing.resume_ended) before.ended = ended.get<std::string>();
+  return before;
+}
+
+UsersOfSteps RankCast::users() const {
+  return {.task_state =
+              [task = task] {
+                return call_user("the task's state", ErrorInside::is_named,
+                                 [&] { return json_text(task->state()); });
+              },
+          .finalize_task =
+              [task = task] {
+                call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
+              },
+          .records = records,
+          .events = events,
+          .actor_names = actor_names(job())};
+}
+
+ShownSteps RankCast::shown() const {
+  ShownSteps shown{.metrics_due = metrics_due(job(), total_steps())};
+  if (rank != 0) return shown;
+  shown.trace_window = trace_window();
+  shown.max_pending_steps = job().trainer.logging.max_pending_steps;
+  return shown;
+}
+
 StepLoopOptions RankCast::step_loop(std::vector<ActorId> links) const {
   const TrainerConfig& config = job().trainer;
-  const std::uint64_t total = total_steps();
-  StepLoopOptions options{
-      .rank = rank,
-      .world_size = plan().world_size(),
-      .num_nodes = plan().num_nodes(),
-      .total_steps = total,
-      .phases = process.prepared.phases,
-      .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
-      .checkpoint_due = checkpoint_due(job(), total),
-      .metrics_due = metrics_due(job(), total),
-      .temporary_checkpoint_dir =
-          [&job = job(), tag = membership().tag](std::uint64_t step) {
-            return temporary_checkpoint_dir(job, tag, step);
-          },
-      .saves = config.checkpointing.period_steps.kind != config::Period::Kind::disable,
-      .counts_tokens = own.counts_tokens,
-      .tokens_before = resumed.counted("tokens_total"),
-      .task_state =
-          [task = task] {
-            return call_user("the task's state", ErrorInside::is_named,
-                             [&] { return json_text(task->state()); });
-          },
-      .finalize_task =
-          [task = task] {
-            call_user("the task's finalize", ErrorInside::is_named, [&] { task->finalize(); });
-          },
-      .records = records,
-      .events = events,
-      .trace_window = rank == 0 ? trace_window() : std::nullopt,
-      .max_pending_steps =
-          rank == 0 ? std::optional<std::uint64_t>(config.logging.max_pending_steps) : std::nullopt,
-      .world_collective = collective_id(rank, step_group),
-      .links = std::move(links),
-      .first_step_timeout = std::chrono::seconds(config.timeout.init_timeout),
-      .step_timeout = std::chrono::seconds(config.timeout.step_timeout),
-      .checkpoint_timeout = std::chrono::seconds(config.timeout.checkpoint_timeout),
-      .sleep_file = sleep_file(job(), rank),
-      .resumed_step =
-          membership().resume_from.empty() ? std::nullopt : std::optional(membership().resume_step),
-      .ended_before = ended_before()};
-  options.actor_names = actor_names(job());
-  if (const nlohmann::json wanted = resumed.kept("end_wanted"); rank == 0 && wanted.is_string())
-    options.end_wanted = wanted.get<std::string>();
-  return options;
+  return {.rank = rank,
+          .world_size = plan().world_size(),
+          .num_nodes = plan().num_nodes(),
+          .total_steps = total_steps(),
+          .phases = process.prepared.phases,
+          .prefetch_steps = static_cast<std::uint64_t>(config.data_prefetch.prefetch_factor),
+          .counts_tokens = own.counts_tokens,
+          .world_collective = collective_id(rank, step_group),
+          .saves = saves(),
+          .deadlines = {std::chrono::seconds(config.timeout.init_timeout),
+                        std::chrono::seconds(config.timeout.step_timeout)},
+          .before = run_before(),
+          .users = users(),
+          .shown = shown(),
+          .sleep = {std::move(links), sleep_file(job(), rank)}};
 }
 
 TrainingOptions RankCast::training() const {

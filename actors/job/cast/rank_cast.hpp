@@ -67,6 +67,10 @@ struct RankCast {
   ModelOptions model_options() const;
   TaskOptions task_options() const;
 
+  SaveOptions saves() const;
+  RunBefore run_before() const;
+  UsersOfSteps users() const;
+  ShownSteps shown() const;
   // `links`: Collectives and TensorLanes of the rank.
   StepLoopOptions step_loop(std::vector<ActorId> links) const;
   TrainingOptions training() const;
@@ -76,8 +80,6 @@ struct RankCast {
       const;  // up to the resumed checkpoint, of each update of a step
   std::optional<EvaluationOptions> evaluation() const;
   std::function<double(std::uint64_t)> lr_multiplier() const;
-  // Why the run had ended with the checkpoint from which it goes on; empty if it shall train on.
-  std::string ended_before() const;
 
   CastMember loader() const;
   CastMember evaluation_loader() const;

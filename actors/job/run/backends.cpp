@@ -74,4 +74,12 @@ std::string backends_text(const Backends& chosen, const LoadedJob& loaded) {
   return all;
 }
 
+std::string instruction_set() {
+  try {
+    return kernels::name_of(kernels::isa_of_this_machine());
+  } catch (const std::invalid_argument& error) {
+    throw Error(ErrorKind::input, error.what());
+  }
+}
+
 }  // namespace d9d

@@ -1,5 +1,6 @@
 #pragma once
-// Which code computes attention and products of experts in this process: what the job file says, else the environment.
+// Which code computes in this process: which of the CPU's instructions; for attention and products of experts what the
+// job file says, else the environment.
 // No torch.
 
 #include <string>
@@ -13,5 +14,9 @@ namespace d9d {
 kernels::Backends backends_of(const LoadedJob& loaded);
 // What runs with them, for the log: "attention: own, products of experts: own".
 std::string backends_text(const kernels::Backends& chosen, const LoadedJob& loaded);
+
+// Returns "avx512", "avx2" or "baseline" (x86-64): the best one of this machine, or a lesser one that
+// D9D_ISA asks for. Input error if D9D_ISA is another word or asks for more than the machine has.
+std::string instruction_set();
 
 }  // namespace d9d

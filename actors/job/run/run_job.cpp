@@ -14,7 +14,6 @@
 #include "actors/job/process/tell_signal.hpp"
 #include "actors/job/run/backends.hpp"
 #include "actors/job/run/close_watch.hpp"
-#include "actors/job/run/instruction_set.hpp"
 #include "actors/job/run/preparation.hpp"
 #include "actors/job/run/process_options.hpp"
 #include "actors/node.hpp"

@@ -11,20 +11,19 @@
 namespace d9d {
 
 // In units while they are whole.
-struct UnitGaps {
+struct WholeGaps {
   std::int64_t of_two = 0;  // of two units in a row: the most
   std::int64_t of_all = 0;
 };
 
 // Elements that no parameter has, on the first rank of each kind of parallelism.
 struct FlatGaps {
-  std::int64_t trainable = 0;  // beside values, gradients and each of the optimizer's numbers
-  std::int64_t frozen = 0;     // beside values
-  UnitGaps values, gradients;  // gradients: of what trains
+  std::int64_t trainable = 0;   // beside values, gradients and each of the optimizer's numbers
+  std::int64_t frozen = 0;      // beside values
+  WholeGaps values, gradients;  // gradients: of what trains
 };
 
 // Of a rank that holds these stages of a family's model, without storage. Input error where the mesh cannot split them.
-// `shards` as in StateMemoryOptions: above 1 the rank has shards of units.
-FlatGaps flat_gaps(const LoadedJob& loaded, const std::vector<StagePosition>& stages, int shards);
+FlatGaps flat_gaps(const LoadedJob& loaded, const std::vector<StagePosition>& stages);
 
 }  // namespace d9d

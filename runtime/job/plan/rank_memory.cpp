@@ -7,6 +7,8 @@
 #include "runtime/job/plan/flat_gaps.hpp"
 #include "runtime/job/rule/optimizer_rules.hpp"
 #include "runtime/job/rule/peft_rules.hpp"
+#include "runtime/nn/plan/fully_shard.hpp"
+#include "runtime/nn/plan/gathered_unit.hpp"
 #include "runtime/nn/size/model_costs.hpp"
 #include "runtime/nn/size/state_memory.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
@@ -46,10 +48,11 @@ OptimizerBytes bytes_of_optimizer(const JobConfig& job, const FamilyModel& model
 }
 
 StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches, double optimizer_bytes) {
-  const FullyShardOptions& fully_shard = job.parallelism.fully_shard;
-  const bool pipeline = job.mesh.pipeline_parallel > 1;
   const int shards = job.mesh.data_parallel_shard * job.mesh.context_parallel_shard;
   const bool zero1 = job.parallelism.zero1 && shards == 1;
+  const UnitPolicy policy =
+      zero1 ? zero1_policy()
+            : fully_shard_policy(job.parallelism.fully_shard, job.mesh.pipeline_parallel > 1);
   StateMemoryOptions options;
   options.parameter_bytes = size_of(dtype_of_parameters(job));
   options.gradient_bytes = size_of(dtype_of_gradients(job));
@@ -58,9 +61,8 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
   options.expert_ranks = job.mesh.expert_parallel;
   options.shards = zero1 ? job.mesh.data_parallel_replicate : shards;
   if (options.shards > 1) options.expert_shards = job.mesh.stage_size() / job.mesh.expert_parallel;
-  options.keeps_values = zero1 || fully_shard.reshard_after_forward == ReshardAfterForward::never ||
-                         (fully_shard.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
-  options.keeps_gradients = microbatches > 1 && (zero1 || fully_shard.reduce == ReducePeriod::step);
+  options.keeps_values = policy.keep_gathered;
+  options.keeps_gradients = microbatches > 1 && !policy.reduce_each_microbatch;
   options.adds_gradients = microbatches > 1 && !options.keeps_gradients;
   if (job.inference) options.gradient_bytes = 0, options.optimizer_bytes = 0;
   return options;
@@ -68,7 +70,7 @@ StateMemoryOptions state_options(const JobConfig& job, std::int64_t microbatches
 
 // Gaps are in no checkpoint.
 StateMemory gaps_of(const FlatGaps& gaps, const StateMemoryOptions& options) {
-  const auto whole = [](const UnitGaps& units, bool all) { return all ? units.of_all : units.of_two; };
+  const auto whole = [](const WholeGaps& units, bool all) { return all ? units.of_all : units.of_two; };
   return {
       .parameters = (gaps.trainable + gaps.frozen) * options.parameter_bytes,
       .gathered = whole(gaps.values, options.keeps_values) * options.parameter_bytes,
@@ -101,7 +103,7 @@ class Estimate {
       stages.push_back({stage, plan_.topology.num_stages()});
     const StateMemoryOptions options = state_options(job_, plan_.microbatches, optimizer_.kept);
     const StateMemory state = state_memory(model_, stages, options, loaded_.split);
-    const StateMemory gaps = gaps_of(flat_gaps(loaded_, stages, options.shards), options);
+    const StateMemory gaps = gaps_of(flat_gaps(loaded_, stages), options);
     const std::int64_t parameters = share_of(state.parameters, 1 + peft_.added);
     const std::int64_t optimizer = share_of(state.optimizer, peft_.trainable);
     const bool all = !job_.trainer.model_stage_factory.checkpoint_only_trainable_parameters;

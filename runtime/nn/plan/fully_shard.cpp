@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -57,8 +58,9 @@ class UseHook final : public UnitHook {
   }
   void after_backward() override { release(); }
 
- private:
   const Use& use() const { return sequence_->uses[position_]; }
+
+ private:
   void request_for_forward() const {
     if (position_ + 1 < sequence_->uses.size()) sequence_->request(position_ + 1);
   }
@@ -139,7 +141,7 @@ const Strategy* strategy_for(const StageParameter& parameter, const Strategies& 
   const auto& found = lies_on_experts(parameter) ? strategies.experts : strategies.dense;
   if (!found || parameter.tensor.dim() == 0) return nullptr;
   // ZeRO-1 gathers what the update changed, and no update changes a frozen parameter.
-  return found->options.gather_ahead && !parameter.tensor.requires_grad() ? nullptr : &*found;
+  return found->options.policy.gather_ahead && !parameter.tensor.requires_grad() ? nullptr : &*found;
 }
 
 UnitPtr make_unit(const std::vector<StageParameter*>& members, const std::string& name,
@@ -236,22 +238,26 @@ class Sharder {
 
 std::optional<Strategy> strategy_of(const std::string& domain, const std::string& axis,
                                     const std::vector<std::string>& all_axes, StageGroups& groups,
-                                    GatheredUnitOptions options) {
+                                    const UnitPolicy& policy) {
   const Mesh& mesh = groups.domains().mesh_for(domain);
   if (mesh.axis_size(axis) == 1) return std::nullopt;
-  options.axes = {axis};
-  options.communicator = groups.open(domain, {axis}, gather_use);
-  options.thread = groups.communication_thread();
-  return Strategy{axis, all_axes, mesh, groups, std::move(options)};
+  return Strategy{axis,
+                  all_axes,
+                  mesh,
+                  groups,
+                  {.axes = {axis},
+                   .communicator = groups.open(domain, {axis}, gather_use),
+                   .thread = groups.communication_thread(),
+                   .policy = policy}};
 }
 
 void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
-           StageGroups& groups, const GatheredUnitOptions& options, bool keep_last_for_backward) {
+           StageGroups& groups, const UnitPolicy& policy, bool keep_last_for_backward) {
   if (groups.domains().mesh_for(dense_domain).axis_size(axis) == 1) return;
   const bool has_experts = std::any_of(parameters.begin(), parameters.end(), lies_on_experts);
   Sharder sharder(parameters,
-                  {strategy_of(dense_domain, axis, dense_axes(), groups, options),
-                   has_experts ? strategy_of(expert_domain, "ep_replicate", expert_axes(), groups, options)
+                  {strategy_of(dense_domain, axis, dense_axes(), groups, policy),
+                   has_experts ? strategy_of(expert_domain, "ep_replicate", expert_axes(), groups, policy)
                                : std::nullopt});
   const auto sequence = std::make_shared<Sequence>();
   sequence->keep_last_for_backward = keep_last_for_backward;
@@ -264,16 +270,37 @@ void shard(StageParameters& parameters, const std::vector<UnitUse>& uses, const 
 void parallelize_fully_shard(StageParameters& parameters, const std::vector<UnitUse>& uses,
                              const std::string& axis, StageGroups& groups, const FullyShardOptions& options) {
   const bool pipeline = groups.domains().mesh_for(dense_domain).axis_size("pp") > 1;
-  const bool keep = options.reshard_after_forward == ReshardAfterForward::never ||
-                    (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
-  shard(parameters, uses, axis, groups,
-        {.keep_gathered = keep, .reduce_each_microbatch = options.reduce == ReducePeriod::microbatch},
-        !pipeline);
+  shard(parameters, uses, axis, groups, fully_shard_policy(options, pipeline), !pipeline);
 }
 
 void parallelize_zero1(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
                        StageGroups& groups) {
-  shard(parameters, uses, axis, groups, {.keep_gathered = true, .gather_ahead = true}, false);
+  shard(parameters, uses, axis, groups, zero1_policy(), false);
+}
+
+UnitPolicy fully_shard_policy(const FullyShardOptions& options, bool pipeline) {
+  const bool keep = options.reshard_after_forward == ReshardAfterForward::never ||
+                    (options.reshard_after_forward == ReshardAfterForward::default_ && pipeline);
+  return {.keep_gathered = keep, .reduce_each_microbatch = options.reduce == ReducePeriod::microbatch};
+}
+
+UnitPolicy zero1_policy() {
+  return {.keep_gathered = true, .gather_ahead = true};
+}
+
+std::vector<UnitGaps> gaps_in_units(const std::vector<UnitUse>& uses) {
+  std::vector<UnitGaps> gaps(uses.size());
+  std::set<UnitPtr> seen;
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    const auto* const hook = dynamic_cast<const UseHook*>(uses[i].unit->hook.get());
+    if (hook == nullptr) continue;
+    for (const UnitPtr& unit : hook->use().units) {
+      if (!seen.insert(unit).second) continue;
+      gaps[i].values += unit->gap_elements();
+      if (unit->is_trainable()) gaps[i].gradients += unit->gap_elements();
+    }
+  }
+  return gaps;
 }
 
 }  // namespace d9d

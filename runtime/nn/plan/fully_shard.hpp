@@ -6,6 +6,7 @@
 //   parallelize_zero1        ZeRO stage 1. Parameters stay whole during a step. At its end gradients are
 //     reduce-scattered and the optimizer updates this rank's shards.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 
 namespace d9d {
 
+struct UnitPolicy;
+
 // Call both on all ranks of the stage, after tensor and expert parallelism. `uses`: the units, in the order
 // of the forward pass. Dense weights are sharded over `axis` and replicated over the other dense axes.
 // Expert weights are sharded over ep_replicate, whose ranks would otherwise hold copies. A shard that
@@ -25,5 +28,17 @@ void parallelize_fully_shard(StageParameters& parameters, const std::vector<Unit
                              const std::string& axis, StageGroups& groups, const FullyShardOptions& options);
 void parallelize_zero1(StageParameters& parameters, const std::vector<UnitUse>& uses, const std::string& axis,
                        StageGroups& groups);
+
+// How they treat their units. `pipeline`: the job has one.
+UnitPolicy fully_shard_policy(const FullyShardOptions& options, bool pipeline);
+UnitPolicy zero1_policy();
+
+// Elements between the weights of units while these are whole.
+struct UnitGaps {
+  std::int64_t values = 0;
+  std::int64_t gradients = 0;  // of units that train
+};
+// Of each use, once a strategy has made its units. A unit counts for its first use.
+std::vector<UnitGaps> gaps_in_units(const std::vector<UnitUse>& uses);
 
 }  // namespace d9d

@@ -36,7 +36,7 @@ GatheredUnit::GatheredUnit(GatheredUnitOptions options, std::vector<UnitWeight> 
     at::Tensor weight = each.weight;
     weight.set_data(values_.view(each.begin, weight.sizes()));
   }
-  options_.communicator->connect();
+  if (options_.communicator) options_.communicator->connect();
 }
 
 GatheredUnit::~GatheredUnit() {
@@ -47,6 +47,12 @@ GatheredUnit::~GatheredUnit() {
 std::uint64_t GatheredUnit::gradient_bytes() const {
   const at::Tensor& gradient = weights_.front().shard.grad();
   return static_cast<std::uint64_t>(map_.whole_size) * (gradient.defined() ? gradient.element_size() : 0);
+}
+
+std::int64_t GatheredUnit::gap_elements() const {
+  std::int64_t gaps = map_.whole_size;
+  for (const UnitWeight& each : weights_) gaps -= each.weight.numel();
+  return gaps;
 }
 
 void GatheredUnit::attach() {
@@ -96,7 +102,7 @@ void GatheredUnit::ensure() {
 }
 
 void GatheredUnit::release() {
-  if (!options_.keep_gathered) drop_values();
+  if (!options_.policy.keep_gathered) drop_values();
 }
 
 void GatheredUnit::drop_values() {
@@ -135,7 +141,7 @@ void GatheredUnit::end_step() {
 }
 
 void GatheredUnit::after_update() {
-  if (options_.gather_ahead) request();
+  if (options_.policy.gather_ahead) request();
 }
 
 bool GatheredUnit::reduce_gradient(at::Tensor shard_gradient, Communicator& group) {

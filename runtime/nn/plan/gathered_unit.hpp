@@ -20,14 +20,20 @@
 
 namespace d9d {
 
-struct GatheredUnitOptions {
-  std::string name;  // for traces
-  std::vector<std::string> axes;
-  std::shared_ptr<Communicator> communicator;  // gathers over `axes`; only `thread` uses it
-  std::shared_ptr<CommunicationThread> thread;
+// What becomes of a unit's whole values and gradients within a step.
+struct UnitPolicy {
   bool keep_gathered = false;  // keep the values from their first use to the end of the step
   bool gather_ahead = false;   // gather them again right after the update (ZeRO stage 1)
   bool reduce_each_microbatch = false;
+};
+
+struct GatheredUnitOptions {
+  std::string name;  // for traces
+  std::vector<std::string> axes;
+  // Gathers over `axes`; only `thread` uses it. Null where only layouts are wanted.
+  std::shared_ptr<Communicator> communicator;
+  std::shared_ptr<CommunicationThread> thread;
+  UnitPolicy policy;
 };
 
 // A parameter of the unit: the module's tensor, which stays the same object, and the shard of this rank.
@@ -46,8 +52,12 @@ class GatheredUnit final : public ShardedUnit {
 
   const std::vector<std::string>& axes() const override { return options_.axes; }
   std::uint64_t gradient_bytes() const override;
-  bool reduces_each_microbatch() const override { return options_.reduce_each_microbatch; }
-  bool gathers_again() const override { return !options_.keep_gathered; }
+  bool reduces_each_microbatch() const override { return options_.policy.reduce_each_microbatch; }
+  bool gathers_again() const override { return !options_.policy.keep_gathered; }
+
+  // The elements of the whole unit that no weight has: between its weights.
+  std::int64_t gap_elements() const;
+  bool is_trainable() const { return weights_.front().shard.requires_grad(); }
 
   // Starts to gather the values on the thread or the device's stream. Does nothing when
   // they are gathered or on their way.
@@ -71,7 +81,6 @@ class GatheredUnit final : public ShardedUnit {
 
  private:
   void drop_values();
-  bool is_trainable() const { return weights_.front().shard.requires_grad(); }
 
   const GatheredUnitOptions options_;
   const std::vector<UnitWeight> weights_;

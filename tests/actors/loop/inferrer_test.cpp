@@ -11,7 +11,7 @@ using namespace test;
 
 class InferrerTest : public TrainerTest {
  protected:
-  InferrerTest() { options.events = std::make_shared<RankEvents>(0, true); }
+  InferrerTest() { options.users.events = std::make_shared<RankEvents>(0, true); }
   void play() override { world.play<Inferrer>(trainer_id, options); }
   void inferred(std::uint64_t number) {
     batch(number);

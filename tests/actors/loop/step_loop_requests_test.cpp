@@ -112,7 +112,7 @@ TEST_F(StepLoopSignalTest, TheCheckpointInFlightIsCommittedBeforeTheLastOne) {
 }
 
 TEST_F(StepLoopSignalTest, WithoutCheckpointingItStopsWithoutOne) {
-  options.saves = false;
+  options.saves.on = false;
   start();
   step_with(1, 1, 0, 0);
 

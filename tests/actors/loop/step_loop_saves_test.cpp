@@ -62,7 +62,7 @@ TEST_F(TrainerTest, TheStateOfAStreamIsThatOfItsStepEvenWhenTheNextStepRuns) {
 
 TEST_F(TrainerTest, TheTokensOfItsStepGoIntoTheCheckpointEvenWhenTheNextStepIsDone) {
   due = {1};
-  options.tokens_before = 1000;
+  options.before.tokens = 1000;
   start();
   step(1);
   step(2);
@@ -128,7 +128,7 @@ TEST_F(TrainerTest, TheCommitOfAnotherStepChangesNothing) {
 
 TEST_F(TrainerTest, ACheckpointThatIsNotCommittedInTimeEndsTheJobAndNamesDeadlineAndFolder) {
   due = {3};
-  options.checkpoint_timeout = std::chrono::minutes(20);
+  options.saves.commit_timeout = std::chrono::minutes(20);
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
   world.after(std::chrono::minutes(19));
@@ -142,7 +142,7 @@ TEST_F(TrainerTest, ACheckpointThatIsNotCommittedInTimeEndsTheJobAndNamesDeadlin
 
 TEST_F(TrainerTest, TheDeadlineOfACommittedCheckpointRingsInVain) {
   due = {1, 3};
-  options.checkpoint_timeout = std::chrono::minutes(20);
+  options.saves.commit_timeout = std::chrono::minutes(20);
   start();
   step(1);
   committed(1);

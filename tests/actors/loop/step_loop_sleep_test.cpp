@@ -14,9 +14,9 @@ class StepLoopSleepTest : public TrainerTest {
  protected:
   static constexpr ActorId metrics_id{Role::metric_collector, 0};
   StepLoopSleepTest() {
-    options.sleep_file = "asleep/rank-0";
+    options.sleep.file = "asleep/rank-0";
     options.world_size = 2;
-    options.links = {group_id};
+    options.sleep.links = {group_id};
   }
   // The sums of a step in which `sleeps` ranks want to sleep.
   void reduced_with(double sleeps) { TrainerTest::reduced_with({.sleeps = sleeps}); }
@@ -113,7 +113,7 @@ TEST_F(StepLoopSleepTest, WakesAsSoonAsItSleepsWhereTheCallCameBefore) {
 
 TEST_F(StepLoopSleepTest, ClosesItsLinksLastAndOpensThemFirst) {
   const ActorId lane = lane_id(0, 1, LaneEnd::sender);
-  options.links = {group_id, lane};
+  options.sleep.links = {group_id, lane};
   fall_asleep_after_step_1();
   slept_says(executor_id, 1, 4096);
   EXPECT_TRUE(world.heard<wire::Sleep>(group_id).empty()) << "metrics are being reduced";

@@ -128,7 +128,7 @@ TEST_F(TrainerTest, OtherRanksReportNothingAndPublishWhatSomebodyWantsOfThem) {
 }
 
 TEST_F(TrainerTest, ATraceWindowIsFlushedOnEveryNodeAfterItsLastStep) {
-  options.trace_window = {.period = 2, .active = 1};
+  options.shown.trace_window = {.period = 2, .active = 1};
   options.num_nodes = 2;
   start();
   for (const std::uint64_t number : {1, 2, 3}) step(number);
@@ -176,7 +176,7 @@ TEST_F(TrainerTest, ALastUpdateThatHangsIsFoundByTheDeadline) {
 
 TEST_F(TrainerTest, TheTaskIsFinalizedOnceAfterTheLastCommitAndBeforeTheEndIsTold) {
   due = {3};
-  options.finalize_task = [this] {
+  options.users.finalize_task = [this] {
     ++finalized;
     EXPECT_FALSE(finished());
   };
@@ -193,7 +193,7 @@ TEST_F(TrainerTest, TheTaskIsFinalizedOnceAfterTheLastCommitAndBeforeTheEndIsTol
 
 TEST_F(TrainerTest, ATaskWhoseFinalizeThrowsDoesNotFinish) {
   options.total_steps = 1;
-  options.finalize_task = [] { throw Error(ErrorKind::environment, "a bad day"); };
+  options.users.finalize_task = [] { throw Error(ErrorKind::environment, "a bad day"); };
   start();
   step(1);
 
@@ -212,7 +212,7 @@ TEST_F(TrainerTest, DataThatEndsEarlyIsTheInputsFault) {
 
 TEST_F(TrainerTest, AStreamThatEndsAsksAllRanksToEndWithItsLastStep) {
   options.prefetch_steps = 1;
-  options.saves = false;
+  options.saves.on = false;
   start();
   batch(1, true);
   world.say<wire::DataEnded>(
@@ -229,7 +229,7 @@ TEST_F(TrainerTest, AStreamThatEndsAsksAllRanksToEndWithItsLastStep) {
 
 TEST_F(TrainerTest, EndsWithTheStreamOfAnotherRank) {
   options.prefetch_steps = 0;
-  options.saves = false;
+  options.saves.on = false;
   start();
   batch(1);
   computed(1);

@@ -169,7 +169,7 @@ TEST_F(TrainerEvaluationTest, EndsTheJobWhenItFollowsTheLastStep) {
 }
 
 TEST_F(TrainerEvaluationTest, IsLeftOutWhenASignalEndsTheJob) {
-  options.saves = false;
+  options.saves.on = false;
   start();
   step(1);
   signalled(SIGTERM);

@@ -29,14 +29,14 @@ class TrainerTest : public ::testing::Test {
     options.total_steps = 3;
     training.lr_multiplier = [](std::uint64_t step) { return 0.1 * static_cast<double>(step); };
     training.base_lr = 2;
-    options.checkpoint_due = [this](std::uint64_t step) { return due.contains(step); };
-    options.metrics_due = [](std::uint64_t step) { return step == 2; };
-    options.temporary_checkpoint_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
-    options.task_state = [] { return R"({"seen":1})"; };
-    options.finalize_task = [this] { ++finalized; };
+    options.saves.due = [this](std::uint64_t step) { return due.contains(step); };
+    options.shown.metrics_due = [](std::uint64_t step) { return step == 2; };
+    options.saves.temporary_dir = [](std::uint64_t step) { return "tmp-" + std::to_string(step); };
+    options.users.task_state = [] { return R"({"seen":1})"; };
+    options.users.finalize_task = [this] { ++finalized; };
     options.world_collective = group_id;
-    options.first_step_timeout = std::chrono::seconds(600);
-    options.step_timeout = std::chrono::seconds(100);
+    options.deadlines.first_step = std::chrono::seconds(600);
+    options.deadlines.step = std::chrono::seconds(100);
   }
 
   virtual void play() { world.play<Trainer>(trainer_id, TrainerOptions{options, training}); }

@@ -30,7 +30,7 @@ class OwedEvaluationTest : public TrainerEvaluationTest {
   }
   std::string state() { return world.last<wire::CheckpointState>(coordinator_id)->getState().cStr(); }
   void start_that_owes() {
-    options.resumed_step = 2;
+    options.before.step = 2;
     training.owed.evaluation = true;
     start(3);
   }
@@ -148,7 +148,7 @@ class OwedTextsTest : public TrainerTest {
 };
 
 TEST_F(OwedTextsTest, TextsThatASignalLeavesOutAreKeptInTheCheckpoint) {
-  options.actor_names = {"guard"};
+  options.users.actor_names = {"guard"};
   start();
   step(1);
   ask_for_texts();
@@ -166,7 +166,7 @@ TEST_F(OwedTextsTest, TextsThatASignalLeavesOutAreKeptInTheCheckpoint) {
 }
 
 TEST_F(OwedTextsTest, TextsThatTheRunBeforeOwesAreMadeBeforeTheFirstStep) {
-  options.resumed_step = 2;
+  options.before.step = 2;
   training.owed.texts = {{.number = 0, .asker = guard_id, .request = {.prompts = {{5, 9}}, .options = {}}}};
   training.owed.texts_due = 1;
   start(3);

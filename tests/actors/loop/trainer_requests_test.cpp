@@ -227,7 +227,7 @@ TEST_F(TrainerRolloutsTest, OfAStepThatIsOverAreABug) {
 class TrainerActorsTest : public TrainerRequestsTest {
  protected:
   TrainerActorsTest() {
-    options.actor_names = {"plateau"};
+    options.users.actor_names = {"plateau"};
     AddressBook& book = world.world().book;
     book.enter(guard_id, book.find(guard_id));  // an actor of this node
   }
@@ -262,7 +262,7 @@ class TrainerActorsTest : public TrainerRequestsTest {
 
 // LOOP-81. The Tracker says nothing of step 2, as one whose disk or service is slow.
 TEST_F(TrainerActorsTest, AStepWaitsForTrackersThatAreTooFarBehind) {
-  options.max_pending_steps = 2;
+  options.shown.max_pending_steps = 2;
   const auto shown = [&](std::uint64_t step) {
     world.say<wire::StepShown>(trainer_id, [&](wire::StepShown::Builder message) { message.setStep(step); },
                                {Role::tracker, 0});
@@ -289,7 +289,7 @@ TEST_F(TrainerActorsTest, AStepWaitsForTrackersThatAreTooFarBehind) {
 }
 
 TEST_F(TrainerActorsTest, TheDeadlineOfAStepNamesTheTrackersThatItWaitsFor) {
-  options.max_pending_steps = 1;
+  options.shown.max_pending_steps = 1;
   start();
   step(1);
   metric_state(1);
@@ -297,7 +297,7 @@ TEST_F(TrainerActorsTest, TheDeadlineOfAStepNamesTheTrackersThatItWaitsFor) {
   batch(2);
   computed(2);
 
-  world.after(options.step_timeout + std::chrono::seconds(1));
+  world.after(options.deadlines.step + std::chrono::seconds(1));
 
   EXPECT_THAT(failure(), HasSubstr("waiting for its trackers (trainer.logging.max_pending_steps)"));
 }
@@ -306,8 +306,8 @@ TEST_F(TrainerActorsTest, TheDeadlineOfAStepNamesTheTrackersThatItWaitsFor) {
 TEST_F(TrainerActorsTest, ACallbackEndsTheJobAsAnActorDoes) {
   start_with(false, false);
   batch(1);
-  options.events->end_job("the task", "a target was reached");
-  options.events->end_job("the model", "another reason");
+  options.users.events->end_job("the task", "a target was reached");
+  options.users.events->end_job("the model", "another reason");
   computed(1);
   EXPECT_EQ(asked_wishes().ends, 1);
   agreed(1);
@@ -320,8 +320,8 @@ TEST_F(TrainerActorsTest, ACallbackEndsTheJobAsAnActorDoes) {
 TEST_F(TrainerActorsTest, ACallbackOfAnotherRankAsksRank0) {
   const ActorId id{Role::trainer, 1};
   options.rank = 1;
-  options.events = std::make_shared<RankEvents>(1, false);
-  options.events->end_job("the task", "a target was reached");
+  options.users.events = std::make_shared<RankEvents>(1, false);
+  options.users.events->end_job("the task", "a target was reached");
   world.play<Trainer>(id, TrainerOptions{options, training});
   world.say<wire::StartTraining>(id, [](wire::StartTraining::Builder start) { start.setFirstStep(1); });
   world.say<wire::BatchReady>(id, [](wire::BatchReady::Builder ready) { ready.setStep(1); });
@@ -355,8 +355,8 @@ TEST_F(TrainerActorsTest, AnActorEndsTheJobAfterTheStepOnWhichAllAgree) {
 }
 
 TEST_F(TrainerActorsTest, ARunThatWasEndedTrainsNothingMore) {
-  options.resumed_step = 4;
-  options.ended_before = "plateau: it is good enough";
+  options.before.step = 4;
+  options.before.ended = "plateau: it is good enough";
   start(5);
 
   EXPECT_EQ(asked_for(), Steps{});
@@ -471,7 +471,7 @@ TEST_F(TrainerActorsTest, ACheckpointKeepsWhatTheNextStepWouldAgreeOn) {
 TEST_F(TrainerActorsTest, AResumedJobAgreesInItsFirstStepOnWhatWasAskedForBefore) {
   training.lr_factor = 0.5;
   training.lr_factor_wanted = 0.25;
-  options.end_wanted = "plateau: good enough";
+  options.before.end_wanted = "plateau: good enough";
   start_with(false, false);
   batch(1);
   computed(1);

@@ -394,8 +394,8 @@ TEST_F(TrainerHooksTest, AnAnswerToNoQuestionIsABug) {
 TEST_F(TrainerTest, TellsWhatItsTaskRecordedBeforeTheStepIsFinished) {
   start();
   batch(1);
-  options.records->add({1, "samples/first", TextRecord{"and the king"}});
-  options.records->add({1, "share", 0.5});
+  options.users.records->add({1, "samples/first", TextRecord{"and the king"}});
+  options.users.records->add({1, "share", 0.5});
   computed(1);
   reduced(24, 8, 9);
 
@@ -404,7 +404,7 @@ TEST_F(TrainerTest, TellsWhatItsTaskRecordedBeforeTheStepIsFinished) {
   EXPECT_EQ(told[0]->getText(), "and the king");
   EXPECT_EQ(told[1]->getNumber(), 0.5);
   EXPECT_EQ(world.heard<wire::StepFinished>().size(), 1U);
-  EXPECT_TRUE(options.records->take().empty());
+  EXPECT_TRUE(options.users.records->take().empty());
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ data: {source: synthetic, sequence_length: 32, vocab_size: 7}
 optimizer: {name: adamw, lr: 3.0e-4}
 )";
 
-FlatGaps gaps_with(const std::vector<std::string>& keys, int shards = 1) {
-  return flat_gaps(testing_job::load(keys, odd), {StagePosition{}}, shards);
+FlatGaps gaps_with(const std::vector<std::string>& keys) {
+  return flat_gaps(testing_job::load(keys, odd), {StagePosition{}});
 }
 
 RankMemory memory_with(const std::vector<std::string>& keys) {
@@ -97,7 +97,7 @@ TEST(FlatGaps, OfFrozenParametersReachToTheNextOne) {
   LoadedJob frozen = loaded;
   frozen.job.inference.emplace();
 
-  const FlatGaps gaps = flat_gaps(frozen, {StagePosition{}}, 1);
+  const FlatGaps gaps = flat_gaps(frozen, {StagePosition{}});
 
   EXPECT_EQ(gaps.frozen, 13 + 11 + 3 * 6 + 6 + 2 * 14 + 11 + 2 * 1 + 1 + 11 + 13);
   EXPECT_EQ(gaps.trainable, 0);
@@ -107,7 +107,7 @@ TEST(FlatGaps, OfFrozenParametersReachToTheNextOne) {
 // [4, 5] of the head. They lie behind each other, units from multiples of 16: 0 to 20, 32 to 90, 96 to 119. Whole units have
 // gaps of 0; 3 + 2 + 6 + 6 + 6 + 3 + 2; 3.
 TEST(FlatGaps, OfShardsAreBetweenUnitsAndOfWholeUnitsWithinThem) {
-  const FlatGaps gaps = gaps_with({"mesh={data_parallel_shard: 2}"}, 2);
+  const FlatGaps gaps = gaps_with({"mesh={data_parallel_shard: 2}"});
 
   EXPECT_EQ(gaps.trainable, 119 - (20 + 58 + 23));
   EXPECT_EQ(gaps.values.of_all, 28 + 3);
@@ -124,7 +124,7 @@ TEST(FlatGaps, OfASplitModelAreThoseOfItsFirstRank) {
        "model_provider.model.intermediate_size=4", "data.vocab_size=8"},
       odd);
 
-  const FlatGaps gaps = flat_gaps(loaded, {StagePosition{}}, 1);
+  const FlatGaps gaps = flat_gaps(loaded, {StagePosition{}});
 
   // Cut: embed [4, 5] 0; q, k, v [2, 5] 20, 30, 40 (as many columns); o [5, 2] 56; gate, up [2, 5] 72, 82; down [5, 2]
   // 96; lm_head [4, 5] 112, to 132. Whole: norms 5 at 0, 2 at 8, 2 at 16, 5 at 24, 5 at 32, to 37.
