@@ -42,7 +42,6 @@ const Names& for_plugins() {
       "accuracy",
       "f1",
       "precision",
-      "recall",
       // what a plugin defines
       "d9d_register",
       "d9d_register_models",

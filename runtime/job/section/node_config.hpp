@@ -69,7 +69,8 @@ BOOST_DESCRIBE_STRUCT(NodeConfig, (),
                        job_token_file, status, heartbeat_ms, trace, disk_timeout, join_timeout, stop_grace))
 
 namespace node_keys {
-using namespace config;
+using config::at_least;
+using config::Key;
 inline constexpr std::array of_computing{
     Key{"ranks", "ranks",
         "ranks of this host's command, over all its processes; null: all of the mesh, so a job of one host",
