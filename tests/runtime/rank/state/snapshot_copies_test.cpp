@@ -30,6 +30,7 @@ class SnapshotCopiesTest : public ::testing::Test {
     device_->finish();
     HostWaits::take();
   }
+  ~SnapshotCopiesTest() override { delayed::machine(index).reseed(1); }
   std::vector<StateEntry> entries() const {
     return {{.kind = "param", .name = "weight", .tensor = parameter_},
             {.kind = buffer_kind, .name = "mean", .tensor = buffer_}};
@@ -42,9 +43,6 @@ class SnapshotCopiesTest : public ::testing::Test {
 
   static constexpr int index = 6;
   const std::shared_ptr<Device> device_ = delayed_device(index);
-  struct Reseed {  // after the tensors have gone
-    ~Reseed() { delayed::machine(index).reseed(1); }
-  } const reseed_{};
   const at::Tensor first_;
   at::Tensor parameter_, buffer_;
 };
