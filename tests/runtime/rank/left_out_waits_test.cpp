@@ -116,9 +116,13 @@ WaitsOf with_overlap(const Mesh& mesh, const ScheduleConfig& schedule = DualPipe
 
 class LeftOutWaits : public testing::TestWithParam<WaitsOf> {
  protected:
+  LeftOutWaits() { reseed(); }  // a test before may have seen an access that no event orders, which stops all
   ~LeftOutWaits() override {
     StreamWaits::restart();
-    for (int rank = 0; rank < 2; ++rank) delayed::machine(rank).reseed(1);  // what the last run has left
+    reseed();  // what the last run has left
+  }
+  static void reseed() {
+    for (int rank = 0; rank < 2; ++rank) delayed::machine(rank).reseed(1);
   }
 };
 
