@@ -7,7 +7,7 @@
 namespace d9d {
 
 // For the state that a plugin's piece keeps in checkpoints: input error where a value is infinite, NaN, a text or a key
-// that is not UTF-8, or bytes. Names `whose` (state() of the actor "x") and the value's place as a JSON pointer (RFC 6901).
+// that is not UTF-8, or bytes. Names `whose` (state() of the task) and the value's place as a JSON pointer (RFC 6901).
 void require_json_holds(const nlohmann::json& state, std::string_view whose);
 
 }  // namespace d9d

@@ -24,8 +24,8 @@ struct ChangedInput {
   std::string told;    // the change in words: "d.txt has 9 bytes and had 5"
   bool grown = false;  // the old content is unchanged, and more was appended
   // Of a file that has grown; empty where whole files were added.
-  std::string file;
-  std::string old_end;  // the last bytes of its old content; empty of a packed file
+  std::string file{};
+  std::string old_end{};  // the last bytes of its old content; empty of a packed file
 };
 // Whether new data at the end changes samples before it: their order, or what is in them. Always for a plugin's source.
 bool is_moved_by_growth(const DataConfig& data);
