@@ -163,21 +163,21 @@ TEST_P(Growth, KeepsTheSamplesThatItIsSaidToKeep) {
         if (keeps) {
           const std::size_t same = trained.size() - (goes_on(job->data, changes[0]) ? 1 : 0);
           trained.resize(same);
-          EXPECT_EQ(samples(*job, RestOfRows::left_out, same), trained);
+          EXPECT_TRUE(samples(*job, RestOfRows::left_out, same) == trained);
         }
         if (may_add(*job, changes)) {
-          EXPECT_EQ(samples(*job, RestOfRows::filled_up, inferred.size()), inferred);
+          EXPECT_TRUE(samples(*job, RestOfRows::filled_up, inferred.size()) == inferred);
         }
       }
   EXPECT_GT(kept, 0);
   EXPECT_GT(moved, 0);
 }
 
-// These are the reason: the words are not too careful.
+// These are the reason. Turns of 7: of no source here are the samples whole rounds of 4 shards, which would stay.
 TEST_P(Growth, MovesTheSamplesOfShardsAndOfPackedDocuments) {
   std::vector<std::pair<std::string, std::string>> moves;
   for (const char* order :
-       {"order: {shards: {count: 4, turn: 2}}", "order: {shards: {count: 4, mode: chunked}}"})
+       {"order: {shards: {count: 4, turn: 7}}", "order: {shards: {count: 4, mode: chunked}}"})
     moves.emplace_back(kind_.units.front(), order);
   if (kind_.units.size() > 1) moves.emplace_back("samples: packed", "");
   for (const auto& [unit, order] : moves) {
@@ -188,7 +188,7 @@ TEST_P(Growth, MovesTheSamplesOfShardsAndOfPackedDocuments) {
     write("a", 0, 61);
 
     EXPECT_TRUE(is_moved_by_growth(job.data));
-    EXPECT_NE(samples(job, RestOfRows::left_out, before.size()), before) << unit << ", " << order;
+    EXPECT_TRUE(samples(job, RestOfRows::left_out, before.size()) != before) << unit << ", " << order;
   }
 }
 
