@@ -9,6 +9,7 @@
 #include "messages/checkpoint.capnp.h"
 #include "messages/lists.hpp"
 #include "messages/metrics.capnp.h"
+#include "runtime/base/held_json.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace d9d {
@@ -59,11 +60,18 @@ void StepActor::started() {
   ask_to_hear(evaluation_event);
 }
 
+// The host names the actor in what is thrown.
+std::optional<nlohmann::json> StepActor::checked_state() const {
+  std::optional<nlohmann::json> kept = state();
+  if (kept) require_json_holds(*kept, "its state()");
+  return kept;
+}
+
 void StepActor::ask_to_hear(const char* event) {
   tell<wire::Subscribe>({Role::event_bus, 0}, [&](wire::Subscribe::Builder message) {
     message.setName(event);
     message.setDecides(decides());
-    message.setKeepsState(state().has_value());
+    message.setKeepsState(checked_state().has_value());
   });
 }
 
@@ -82,7 +90,7 @@ void StepActor::event(wire::Event::Reader message) {
 }
 
 void StepActor::keep_state(wire::KeepState::Reader message) {
-  const std::optional<nlohmann::json> kept = state();
+  const std::optional<nlohmann::json> kept = checked_state();
   tell<wire::StateKept>({Role::trainer, 0}, [&](wire::StateKept::Builder answer) {
     answer.setStep(message.getStep());
     answer.setActor(self().packed());

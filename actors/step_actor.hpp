@@ -39,7 +39,8 @@ class StepActor : public Actor {
   explicit StepActor(World& world) : Actor(world) {}
   // Returns what the actor remembers, for the checkpoint. Called when the actor has heard of everything up
   // to the checkpoint's step. None: it keeps nothing. A resumed job passes the value to load_state()
-  // before the actor starts.
+  // before the actor starts. Infinity, NaN and texts that are not UTF-8 end the job at its start or at the first
+  // checkpoint that would have them, because JSON cannot hold them: return null or a text instead.
   virtual std::optional<nlohmann::json> state() const;
   virtual void load_state(const nlohmann::json& /*state*/) {}
   void behavior(Handlers& handlers) final;
@@ -83,6 +84,7 @@ class StepActor : public Actor {
   void show(std::uint64_t step, const std::string& name, double number, const PointContext& context = {});
 
  private:
+  std::optional<nlohmann::json> checked_state() const;
   void ask_to_hear(const char* event);
   void tell_record(const TaskRecord& record);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/held_json.hpp"
 #include "runtime/data/rollout_stream.hpp"
 #include "runtime/data/sample_stream.hpp"
 #include "runtime/task/user_call.hpp"
@@ -58,7 +59,9 @@ class Watched : public Stream {
     call_source(rule_.name, "the begin()", [&] { inner_->begin(place); });
   }
   nlohmann::json state() const override {
-    return call_source(rule_.name, "the state()", [&] { return inner_->state(); });
+    nlohmann::json state = call_source(rule_.name, "the state()", [&] { return inner_->state(); });
+    require_json_holds(state, fmt::format("state() of the data source \"{}\"", rule_.name));
+    return state;
   }
   void load_state(const nlohmann::json& state) override {
     call_source(rule_.name, "the load_state()", [&] { inner_->load_state(state); });

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <type_traits>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/data/file/decoder.hpp"
+#include "runtime/data/file/file_format.hpp"
 #include "runtime/resume/file_print.hpp"
 #include "runtime/resume/input_files.hpp"
 #include "runtime/state/disk/checksum.hpp"
@@ -71,6 +74,17 @@ bool has_grown(const Disk& disk, const FilePrint& then, const FilePrint& now) {
   return is_same(print_of(disk, now.name, PrintBlocks::ends, then.bytes), then);
 }
 
+// The last bytes of the old content of a file that has grown, enough for a blank line.
+std::string old_end_of(const Disk& disk, const FilePrint& then, const FilePrint& now) {
+  const auto file = disk.open(now.name);
+  std::string first(std::min<std::uint64_t>(then.bytes, 16), '\0'),
+      end(std::min<std::uint64_t>(then.bytes, 4), '\0');
+  file->read(0, first.data(), first.size());
+  if (compression_of(first) != Compression::none) return {};  // the end of its text is not that of its bytes
+  file->read(then.bytes - end.size(), end.data(), end.size());
+  return end;
+}
+
 std::string told_file(const FilePrint& then, const FilePrint& now, bool grown) {
   if (now.bytes == then.bytes) return fmt::format("{} has other bytes than then", now.name);
   return fmt::format("{} has {} bytes and had {}{}", now.name, now.bytes, then.bytes,
@@ -85,6 +99,9 @@ void compare_lists(const Disk& disk, const std::string& what, const Prints& then
     const bool grown = (what == "data" || what == "evaluation") && has_grown(disk, then[i], now[i]);
     // Growth of a file in the middle moves the samples of all later files, so it does not count as appended.
     changes.push_back({what, told_file(then[i], now[i], grown), grown && i + 1 == then.size()});
+    if (!changes.back().grown) return;
+    changes.back().file = now[i].name;
+    changes.back().old_end = old_end_of(disk, then[i], now[i]);
     return;
   }
   if (now.size() > both)
@@ -97,13 +114,49 @@ void compare_lists(const Disk& disk, const std::string& what, const Prints& then
     changes.push_back({what, fmt::format("{} no longer belongs to it", then[both].name), false});
 }
 
+// Where shards take turns of one sample, they read the samples in their order, however many there are.
+bool is_moved_by_growth(const SampleOrder& order) {
+  return order.sorted ||
+         (order.shards && (order.shards->mode != ShardMode::sequential || order.shards->turn != 1));
+}
+
+// The unit of a file's documents where it is plain text.
+std::optional<DocumentUnit> text_unit_of(const auto& source, FileFormat format) {
+  if (format == FileFormat::csv || format == FileFormat::tsv) return DocumentUnit::line;
+  if (format != FileFormat::text) return std::nullopt;
+  if constexpr (requires { source.document; }) return source.document;
+  return DocumentUnit::line;  // a prompt a line
+}
+
+bool goes_on_in(const auto& source, const ChangedInput& change) {
+  if constexpr (!requires { source.files; }) {
+    return false;
+  } else {
+    FileFormat format = format_of_ending(change.file).value_or(FileFormat::text);
+    if constexpr (requires { source.format; })
+      if (source.format) format = file_format(*source.format);
+    const auto unit = text_unit_of(source, format);
+    if (!unit) return false;
+    if (*unit == DocumentUnit::file) return true;
+    const std::string_view end = change.old_end;
+    if (*unit == DocumentUnit::line) return !end.ends_with('\n');
+    return !end.ends_with("\n\n") && !end.ends_with("\n\r\n");
+  }
+}
+
 std::string told_list(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
-std::string told_place(bool same_before, std::uint64_t cursor) {
+std::string told_place(const DataConfig& data, const ChangedInput& change, std::uint64_t cursor) {
+  const bool same_before = keeps_samples(data, change);
+  if (same_before && goes_on(data, change))
+    return fmt::format(
+        "The samples before it are the same but for the last one, whose text may go on in what was added, so "
+        "the run goes on with sample {}",
+        cursor);
   if (same_before)
     return fmt::format("The samples before it are the same, so the run goes on with sample {}", cursor);
   return fmt::format(
@@ -117,16 +170,37 @@ std::string told_place(bool same_before, std::uint64_t cursor) {
 bool is_moved_by_growth(const DataConfig& data) {
   return std::visit(
       [](const auto& source) {
-        if constexpr (requires { source.parts; }) return true;  // lengths decide how parts are mixed
+        using Source = std::decay_t<decltype(source)>;
+        if (std::is_same_v<Source, OwnDataConfig>) return true;  // only the plugin knows
+        if constexpr (requires { source.parts; }) return true;   // lengths decide how parts are mixed
         if constexpr (requires { source.epochs; })
           if (source.epochs.count != 1) return true;  // later epochs begin at another step
         if constexpr (requires { source.validation; })
           if (source.validation) return true;  // the number of rows decides which are held out
-        if constexpr (requires { source.shuffle; }) return source.shuffle || source.order.sorted.has_value();
-        if constexpr (requires { source.order; }) return source.order.sorted.has_value();
+        if constexpr (requires { source.samples; })
+          if (source.samples == SampleUnit::packed) return true;  // the last documents are packed anew
+        if constexpr (requires { source.shuffle; })
+          if (source.shuffle) return true;
+        if constexpr (requires { source.order; }) return is_moved_by_growth(source.order);
         return false;
       },
       data);
+}
+
+bool keeps_samples(const DataConfig& data, const ChangedInput& change) {
+  if (!change.grown || is_moved_by_growth(data)) return false;
+  return std::visit(
+      [&](const auto& source) {
+        if constexpr (requires { source.chat_template; })  // these have a part in every row
+          return change.file.empty() || (source.chat_template != change.file && source.tools != change.file);
+        return true;
+      },
+      data);
+}
+
+bool goes_on(const DataConfig& data, const ChangedInput& change) {
+  return !change.file.empty() &&
+         std::visit([&](const auto& source) { return goes_on_in(source, change); }, data);
 }
 
 Json input_prints(const Disk& disk, const JobConfig& job) {
@@ -184,7 +258,7 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
     }
     if (change.what == "data")
       lines.push_back(fmt::format("data changed since {} was written: {}. {}", checkpoint, change.told,
-                                  told_place(change.grown && !is_moved_by_growth(job.data), cursor)));
+                                  told_place(job.data, change, cursor)));
     if (change.what == "evaluation")
       lines.push_back(
           fmt::format("evaluation.data changed since {} was written: {}. Its losses cannot be compared "

@@ -23,9 +23,17 @@ struct ChangedInput {
   std::string what;    // "data", ...
   std::string told;    // the change in words: "d.txt has 9 bytes and had 5"
   bool grown = false;  // the old content is unchanged, and more was appended
+  // Of a file that has grown; empty where whole files were added.
+  std::string file{};
+  std::string old_end{};  // the last bytes of its old content; empty of a packed file
 };
-// Whether new data at the end changes the order of the samples before it.
+// Whether new data at the end changes samples before it: their order, or what is in them. Always for a plugin's source.
 bool is_moved_by_growth(const DataConfig& data);
+// Whether the change is growth that leaves the samples before it as they were, but for goes_on().
+bool keeps_samples(const DataConfig& data, const ChangedInput& change);
+// Whether the last document of the old data may go on in the new data of a file, so that the last of the old samples
+// may change: its old content does not end where a line, paragraph or file of text ends.
+bool goes_on(const DataConfig& data, const ChangedInput& change);
 // Returns the changes between two results of input_prints(). A group that one of them lacks is not compared.
 std::vector<ChangedInput> changed_inputs(const Disk& disk, const nlohmann::json& then,
                                          const nlohmann::json& now);

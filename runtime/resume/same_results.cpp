@@ -58,15 +58,17 @@ void require_same_results(const JobConfig& job, const nlohmann::json& keys,
                           bool knows_weights) {
   auto differences =
       keys.is_object() ? differences_since(config::Json(keys), job) : std::vector<KeyDifference>();
+  const bool moved = is_moved_by_growth(job.data) || fills_last_row(job.data);
   std::erase_if(differences, [&](const KeyDifference& difference) {
-    if (difference.key.ends_with(".max_samples") && is_moved_by_growth(job.data)) return false;
+    if (difference.key.ends_with(".max_samples") && moved) return false;
     return !makes_results(difference.key, knows_weights);
   });
   std::string why = told(differences, "now", "then");
   const auto add = [&](const std::string& more) { why += (why.empty() ? "" : "; ") + more; };
-  const bool moved = is_moved_by_growth(job.data) || fills_last_row(job.data);
   for (const ChangedInput& change : changes)
-    if (!change.grown || (change.what == "data" && moved))
+    if (!change.grown ||
+        (change.what == "data" &&
+         (fills_last_row(job.data) || !keeps_samples(job.data, change) || goes_on(job.data, change))))
       add(fmt::format("{} changed: {}", change.what, change.told));
   for (const std::string& name : tokenizer) add(fmt::format("the tokenizer's {} changed", name));
   if (why.empty()) return;

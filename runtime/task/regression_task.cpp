@@ -6,7 +6,9 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/sum.h>
+#include <fmt/ranges.h>
 
+#include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/metric/aggregation.hpp"
@@ -21,8 +23,28 @@ const at::Tensor& targets_of(const LossContext& context) {
   return tensor_at(context.state, "targets", "the task state");
 }
 
+// As many as targets: the loss would spread others over each other.
 at::Tensor scores_of(const LossContext& context) {
-  return tensor_at(context.outputs, "logits", "the last stage's output").squeeze(-1);
+  const at::Tensor scores = tensor_at(context.outputs, "logits", "the last stage's output").squeeze(-1);
+  const at::Tensor& targets = targets_of(context);
+  D9D_REQUIRE(
+      scores.sizes() == targets.sizes(),
+      "the model gives scores of shape [{}] for {} targets, expected one for each; give it a head of one "
+      "label (model_provider.head.num_labels: 1)",
+      fmt::join(scores.sizes(), ", "), targets.numel());
+  return scores;
+}
+
+// In the batch, or labels that are numbers. Beside the labels, which say where there is one.
+at::Tensor targets_in(const TensorMap& batch, const at::Tensor& labels) {
+  const auto found = batch.find("targets");
+  if (found == batch.end()) return labels.to(at::kFloat);
+  D9D_REQUIRE(
+      found->second.sizes() == labels.sizes(),
+      "the batch's targets have shape [{}] and its labels [{}], expected the same: a label that is not {} "
+      "says that its place has a target; mend the job's collation",
+      fmt::join(found->second.sizes(), ", "), fmt::join(labels.sizes(), ", "), ignored_label);
+  return found->second;
 }
 
 }  // namespace
@@ -30,11 +52,9 @@ at::Tensor scores_of(const LossContext& context) {
 ForwardInputs RegressionTask::build_forward_inputs(const MicrobatchContext& context) const {
   const at::Tensor& labels = tensor_at(context.batch, "labels", "the batch");
   const at::Tensor mask = at::ne(labels, ignored_label);
-  const auto targets = context.batch.find("targets");
   ForwardInputs made = token_inputs(context.batch);
   made.shared["pooling_mask"] = mask.to(at::kLong);
-  made.state["targets"] =
-      at::masked_select(targets == context.batch.end() ? labels.to(at::kFloat) : targets->second, mask);
+  made.state["targets"] = at::masked_select(targets_in(context.batch, labels), mask);
   return made;
 }
 

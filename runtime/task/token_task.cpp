@@ -4,7 +4,9 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/nonzero.h>
 #include <ATen/ops/sum.h>
+#include <fmt/ranges.h>
 
+#include "runtime/base/error.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/task/token_inputs.hpp"
@@ -16,9 +18,23 @@ struct CountedTokens {
   at::Tensor logits, labels;
 };
 
+// Flattened tensors of other shapes would pair labels with the logits of other tokens.
+void require_one_label_each(const at::Tensor& logits, const at::Tensor& labels) {
+  D9D_REQUIRE(
+      logits.dim() == 3 && labels.dim() == 2 && logits.size(0) == labels.size(0) &&
+          logits.size(1) == labels.size(1),
+      "the batch's labels have shape [{}] and the model's logits [{}], expected labels [batch, sequence] and "
+      "logits [batch, sequence, vocabulary], a label for each token; mend the job's collation, which makes "
+      "the labels (shifted by one, as many as ids, {} where a token has none), or its model_provider, which "
+      "makes the logits",
+      fmt::join(labels.sizes(), ", "), fmt::join(logits.sizes(), ", "), ignored_label);
+}
+
 CountedTokens counted_tokens(const LossContext& context) {
   const at::Tensor& all = tensor_at(context.outputs, "logits", "the last stage's output");
-  const at::Tensor labels = tensor_at(context.state, "labels", "the task state").flatten();
+  const at::Tensor& given = tensor_at(context.state, "labels", "the task state");
+  require_one_label_each(all, given);
+  const at::Tensor labels = given.flatten();
   const at::Tensor counts = at::nonzero(at::ne(labels, ignored_label)).flatten();
   const Device& device = device_of(all.device());
   return {all.flatten(0, 1).index_select(0, upload(counts, device)),

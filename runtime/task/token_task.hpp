@@ -1,6 +1,7 @@
 #pragma once
 // The base of a plugin's task for models that give logits of tokens. The task computes the loss of the tokens that
-// count, and may count more of them. Inputs, positions, documents and the weight of a microbatch are those of causal_lm.
+// count, and may count more of them. The labels of a batch are [B, S] where the logits are [B, S, V], else an input
+// error. Inputs, positions, documents and the weight of a microbatch are those of causal_lm.
 
 #include "runtime/task/task.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/file/digest.hpp"
 #include "runtime/tokenizer/characters/utf8.hpp"
@@ -87,6 +88,7 @@ Tokenizer Tokenizer::from_file(const fs::path& given) {
   const TokenSettings settings = token_settings_beside(path);
   if (path.extension() == ".model") return Tokenizer(read_sentence_piece(path, settings));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  require_no_byte_order_mark(text, path.string());
   return Tokenizer(read_json_codec(text, path.string(), settings));
 }
 

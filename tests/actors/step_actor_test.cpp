@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "actors/job/own_actor.hpp"
@@ -171,6 +172,34 @@ TEST_F(PlayedDecider, GivesItsStateBitForBit) {
   EXPECT_EQ(kept->getStep(), 4U);
   EXPECT_EQ(kept->getActor(), follower_id.packed());
   EXPECT_EQ(nlohmann::json::parse(kept->getState().cStr()).at(0).get<double>(), 0.1 + 0.2);
+}
+
+struct BestLoss : StepActor {
+  explicit BestLoss(World& world, double first) : StepActor(world), best(first) {}
+  std::optional<nlohmann::json> state() const override { return nlohmann::json{{"best", best}}; }
+  void step_done(const StepDone& /*step*/) override { best = std::numeric_limits<double>::quiet_NaN(); }
+  double best;
+};
+
+// JSON would make null of infinity and NaN, and no later start could read the checkpoint.
+TEST(StepActor, WhoseStateIsNoNumberFailsAtItsStartOrAtTheCheckpoint) {
+  ActorWorld early, late;
+  early.world().activities.label(follower_id, "best");
+  early.play<BestLoss>(follower_id, std::numeric_limits<double>::infinity());
+  late.play<BestLoss>(follower_id, 2.5);
+  EXPECT_TRUE(late.heard<wire::Failed>().empty());
+  late.say<wire::Event>(follower_id, [](wire::Event::Builder event) {
+    event.setName("train.step.post");
+    event.setStep(4);
+    event.setContext(R"({"loss":2.5,"grad_norm":1.0})");
+  });
+  EXPECT_TRUE(late.heard<wire::Failed>().empty());
+  late.say<wire::KeepState>(follower_id, [](wire::KeepState::Builder keep) { keep.setStep(4); });
+
+  EXPECT_THAT(std::string(early.last<wire::Failed>()->getText()),
+              HasSubstr("user/0 (best) threw: its state() holds infinity at /best, which JSON cannot hold"));
+  EXPECT_THAT(std::string(late.last<wire::Failed>()->getText()), HasSubstr("its state() holds NaN at /best"));
+  EXPECT_TRUE(late.heard<wire::StateKept>().empty());
 }
 
 // A user's code is no bug of d9d.

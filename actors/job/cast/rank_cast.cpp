@@ -7,6 +7,7 @@
 #include "actors/loop/trainer.hpp"
 #include "actors/rank_executor.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/held_json.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/comm/decorators/reopened.hpp"
 #include "runtime/data/sample_source.hpp"
@@ -250,8 +251,10 @@ RunBefore RankCast::run_before() const {
 UsersOfSteps RankCast::users() const {
   return {.task_state =
               [task = task] {
-                return call_user("the task's state", ErrorInside::is_named,
-                                 [&] { return json_text(task->state()); });
+                const nlohmann::json state =
+                    call_user("the task's state", ErrorInside::is_named, [&] { return task->state(); });
+                require_json_holds(state, "state() of the task");
+                return json_text(state);
               },
           .finalize_task =
               [task = task] {

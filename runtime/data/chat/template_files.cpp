@@ -7,6 +7,7 @@
 #include <iterator>
 #include <vector>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -24,10 +25,23 @@ std::string text_in(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// transformers takes the mark for a part of the template and so writes it in front of every conversation.
+std::string template_in(const fs::path& path) {
+  std::string text = text_in(path);
+  D9D_REQUIRE(
+      !text.starts_with(byte_order_mark),
+      "{} begins with a byte order mark (the bytes EF BB BF), which would be a part of every conversation; "
+      "save it as UTF-8 without the mark",
+      path.string());
+  return text;
+}
+
 Json object_in(const fs::path& path) {
   std::error_code unreadable;
   if (!fs::is_regular_file(path, unreadable)) return Json::object();
-  Json json = try_parse_json<Json>(text_in(path));
+  const std::string text = text_in(path);
+  require_no_byte_order_mark(text, path.string());
+  Json json = try_parse_json<Json>(text);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path.string());
   return json;
 }
@@ -43,13 +57,13 @@ void add_jinja_files(ChatTemplate& found, const fs::path& folder) {
   std::error_code unreadable;
   const fs::path single = folder / "chat_template.jinja";
   if (fs::is_regular_file(single, unreadable)) {
-    found.texts[default_name] = text_in(single);
+    found.texts[default_name] = template_in(single);
     found.where = single.string();
   }
   const fs::path more = folder / "additional_chat_templates";
   for (const fs::directory_entry& file : fs::directory_iterator(more, unreadable)) {
     if (file.path().extension() != ".jinja") continue;
-    found.texts[file.path().stem().string()] = text_in(file.path());
+    found.texts[file.path().stem().string()] = template_in(file.path());
     if (found.where.empty()) found.where = more.string();
   }
 }
@@ -98,7 +112,7 @@ void choose(ChatTemplate& found, const std::string& wanted, const std::string& t
       wanted,
       names.empty() ? "no template" : fmt::format("no template of this name ({})", fmt::join(names, ", ")),
       tokenizer, names.empty() ? "" : " or one of these");
-  found.texts = {{default_name, text_in(wanted)}};
+  found.texts = {{default_name, template_in(wanted)}};
   found.where = wanted;
 }
 

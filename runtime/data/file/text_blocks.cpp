@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/file/decoded_file.hpp"
@@ -60,7 +61,10 @@ class PackedText {
       const std::size_t more = file_.read(std::span(text_).subspan(before));
       text_.resize(before + more);
       ended = more < wanted;
-      if (!std::exchange(checked, true)) require_text(text_, name_);
+      if (!std::exchange(checked, true)) {
+        require_text(text_, name_);
+        if (text_.starts_with(byte_order_mark)) text_.erase(0, byte_order_mark.size());
+      }
       give(ended ? text_.size() : whole(text_), ended, use);
       D9D_REQUIRE(
           text_.size() <= bytes_max_,
@@ -137,7 +141,9 @@ void for_each_block(const std::string& name, const WholePart& whole,
   const std::string_view text = file.plain().text();
   if (text.empty()) return;
   require_text(text, name);
-  use({.text = text, .bytes_end = text.size()});
+  const std::size_t mark = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
+  if (mark == text.size()) return;
+  use({.text = text.substr(mark), .bytes_begin = mark, .bytes_end = text.size()});
 }
 
 }  // namespace d9d

@@ -1,6 +1,6 @@
 #pragma once
-// Reads the text of a file in blocks of whole documents. A plain file is mapped and is one block. A
-// packed file is read in blocks, so that memory does not grow with the file.
+// Reads the text of a file in blocks of whole documents, without a byte order mark at its begin. A plain file is mapped
+// and is one block. A packed file is read in blocks, so that memory does not grow with the file.
 
 #include <cstdint>
 #include <functional>

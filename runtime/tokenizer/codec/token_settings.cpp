@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/tokenizer/codec/json_section.hpp"
@@ -28,7 +29,9 @@ OrderedJson object_in(const fs::path& path) {
   std::error_code missing;
   if (!fs::is_regular_file(path, missing)) return nullptr;
   std::ifstream file(path, std::ios::binary);
-  OrderedJson json = try_parse_json<OrderedJson>(file);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  require_no_byte_order_mark(text, path.string());
+  OrderedJson json = try_parse_json<OrderedJson>(text);
   D9D_REQUIRE(json.is_object(), "{} is not a JSON object; mend the file or remove it", path.string());
   return json;
 }

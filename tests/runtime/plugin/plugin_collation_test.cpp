@@ -37,6 +37,32 @@ TEST(PluginCollation, PassesGoodBatchesOn) {
   EXPECT_EQ(batch.count("image/pixels"), 1U);
 }
 
+TensorMap half_of(std::span<const Sample> given) {
+  return make_microbatch(given.first(given.size() / 2));
+}
+
+TEST(PluginCollation, WarnsOnceOfSamplesThatItLoses) {
+  const auto said = [](auto make, int times) {
+    const PluginCollation collation("mine", std::make_shared<AnyCollation>(make));
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < times; ++i) collation.collate(samples);
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto in_one_row = [](auto given) {
+    TensorMap made = half_of(given);
+    made["document_starts"] = at::ones({1, 2}, at::kLong);
+    return made;
+  };
+
+  const std::string warning =
+      "the collation \"mine\" makes 1 row of input_ids of 2 samples: does it lose samples?";
+  const std::string text = said(half_of, 3);
+  EXPECT_THAT(text, HasSubstr(warning));
+  EXPECT_EQ(text.find(warning), text.rfind(warning));
+  EXPECT_EQ(said(in_one_row, 1), "");
+  EXPECT_EQ(said([](auto given) { return make_microbatch(given); }, 1), "");
+}
+
 TEST(PluginCollation, NamesItselfInWhatGoesWrong) {
   const auto error_of = [](auto make) { return test::error_of([&] { batch_of(make); }, ErrorKind::input); };
 

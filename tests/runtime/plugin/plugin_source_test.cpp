@@ -115,6 +115,26 @@ class AnyStream final : public SampleStream {
   int given_ = 0;
 };
 
+// Whose state is what JSON makes null of.
+class EndlessStream final : public SampleStream {
+ public:
+  std::int64_t sequence_length() const override { return 2; }
+  void begin(const StreamPlace&) override {}
+  std::optional<Sample> next() override { return std::nullopt; }
+  nlohmann::json state() const override { return {{"until", HUGE_VAL}}; }
+  void load_state(const nlohmann::json&) override {}
+};
+
+TEST(PluginSource, RefusesAStateThatJsonCannotHold) {
+  const PluginSource source(
+      "mine", std::make_shared<StreamSource>([] { return std::make_shared<EndlessStream>(); }), 10);
+  const auto stream = source.open_stream();
+
+  EXPECT_THAT(
+      test::error_of([&] { stream->state(); }, ErrorKind::input),
+      HasSubstr("state() of the data source \"mine\" holds infinity at /until, which JSON cannot hold"));
+}
+
 std::shared_ptr<SampleStream> opened(const std::function<std::optional<Sample>()>& fourth) {
   const PluginSource source(
       "mine", std::make_shared<StreamSource>([fourth] { return std::make_shared<AnyStream>(fourth); }), 10);

@@ -93,8 +93,54 @@ TEST_F(ChangedInputs, OfDataAreToldWithTheirMeaning) {
   const auto shuffled = told_changes(changes, {}, both(", shuffle: true"), "save-5", 20);
 
   EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("data changed since save-5 was written"),
+                                      HasSubstr("are the same but for the last one"),
                                       HasSubstr("the run goes on with sample 20"))));
+  EXPECT_THAT(told_changes(changes, {}, both(", document: line"), "save-5", 20),
+              ElementsAre(HasSubstr("the same but for the last one")))
+      << "\"second\" goes on";
   EXPECT_THAT(shuffled, ElementsAre(HasSubstr("may be read again and others never")));
+}
+
+// A chat template that has grown stands at the list's end, but all rows change with it.
+TEST_F(ChangedInputs, OfAChatTemplateKeepNoSamples) {
+  const JobConfig chat = testing_job::of_data(4, {"data={source: chat, files: [" + at("a.jsonl") +
+                                                  "], tokenizer: t.json, sequence_length: 4, samples: " +
+                                                  "document, chat_template: " + at("t.jinja") + "}"});
+  write("a.jsonl", "{}\n");
+  write("t.jinja", "{{ messages }}");
+
+  const auto changes = after(chat, [&] { write("t.jinja", "{{ messages }} and more"); });
+
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_TRUE(changes[0].grown);
+  EXPECT_FALSE(keeps_samples(chat.data, changes[0]));
+  EXPECT_THAT(told_changes(changes, {}, chat, "save-5", 20),
+              ElementsAre(HasSubstr("may be read again and others never")));
+}
+
+// By the unit of its documents and the end of the old text.
+TEST_F(ChangedInputs, AtTheEndOfATextMayGoOnWithItsLastDocument) {
+  const auto may = [&](const std::string& unit, const std::string& then) {
+    write("b.txt", then);
+    const JobConfig job = both(", document: " + unit);
+    const auto changes = after(job, [&] { write("b.txt", then + "more\n"); });
+    EXPECT_EQ(changes.size(), 1U);
+    EXPECT_TRUE(keeps_samples(job.data, changes.at(0)));
+    return goes_on(job.data, changes.at(0));
+  };
+
+  EXPECT_TRUE(may("line", "a lin"));
+  EXPECT_FALSE(may("line", "a line\n"));
+  EXPECT_TRUE(may("paragraph", "a line\n"));
+  EXPECT_FALSE(may("paragraph", "a line\n\n"));
+  EXPECT_FALSE(may("paragraph", "a line\r\n\r\n"));
+  EXPECT_TRUE(may("file", "a line\n\n"));
+  EXPECT_TRUE(may("line", "\x1f\x8b\x08 is packed\n"));
+  const JobConfig fewer = job(at("a.txt"));
+  EXPECT_FALSE(goes_on(both().data, after(
+                                        fewer, [] {}, both())
+                                        .at(0)))
+      << "b.txt was added";
 }
 
 // The middle of a file of weights, whose head is a list of names.

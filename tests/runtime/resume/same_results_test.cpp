@@ -65,6 +65,7 @@ TEST(SameResults, GoOnWhereOnlyTheWorkIsDoneAnotherWay) {
 TEST(SameResults, OfSamplesThatMoveWithMoreDataAreRefused) {
   for (const char* moves :
        {"data.shuffle=true", "data.epochs=2", "data.order={sorted: {buffer_size: 8, pack_size: 2}}",
+        "data.order={shards: {count: 4, mode: chunked}}", "data.order={shards: {count: 4, turn: 2}}",
         "data={source: token_lists, files: [a.jsonl], sequence_length: 8, samples: packed}"}) {
     const JobConfig moved = job({moves});
     EXPECT_THAT(test::error_of(
@@ -76,6 +77,36 @@ TEST(SameResults, OfSamplesThatMoveWithMoreDataAreRefused) {
                 HasSubstr("data changed: more"))
         << moves;
   }
+}
+
+// More rows would be put into the last sample of before.
+TEST(SameResults, OfRowsThatMoreSamplesFillUpAreRefused) {
+  const char* const rows = "data={source: token_lists, files: [a.jsonl], sequence_length: 8, max_samples: 4}";
+  const char* const documents =
+      "data={source: token_lists, files: [a.jsonl], sequence_length: 8, max_samples: 4, samples: document}";
+  const auto why = [](const JobConfig& then, const JobConfig& now) {
+    return test::error_of(
+        [&] { require_same_results(now, nlohmann::json(resolved_keys(then)), {}, {}, true); },
+        ErrorKind::input);
+  };
+
+  EXPECT_THAT(why(job({rows}), job({rows, "data.max_samples=6"})), HasSubstr("data.max_samples"));
+  require_same_results(job({documents, "data.max_samples=6"}),
+                       nlohmann::json(resolved_keys(job({documents}))), {}, {}, true);
+}
+
+// A file of text that grows may go on in its last document, which has a result already.
+TEST(SameResults, OfATextThatGoesOnAreRefused) {
+  const JobConfig lines =
+      job({"data={source: text, files: [a.txt], tokenizer: t.json, sequence_length: 8, "
+           "samples: document, document: line}"});
+  const auto after = [&](const std::string& old_end) {
+    require_same_results(lines, nlohmann::json(resolved_keys(lines)),
+                         {{"data", "more", true, "a.txt", old_end}}, {}, true);
+  };
+
+  EXPECT_THAT(test::error_of([&] { after("what"); }, ErrorKind::input), HasSubstr("data changed: more"));
+  after("hat\n");
 }
 
 TEST(SameResults, AreThoseOfTheWeightsAndNotOfTheirPlace) {

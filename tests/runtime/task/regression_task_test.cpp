@@ -66,6 +66,24 @@ TEST_F(Regressing, TakesIntegerLabelsAsTheNumbersThatTheyAre) {
   EXPECT_EQ(loss.loss.item<float>(), (4.0F + 4.0F) / 2);
 }
 
+// Torch would spread one over the other.
+TEST_F(Regressing, RefusesTargetsAndScoresOfOtherShapes) {
+  const at::Tensor ids = at::zeros({2, 2}, at::kLong);
+  const auto refusal = [&](const at::Tensor& targets, const at::Tensor& scores) {
+    return error_of([&] {
+      const ForwardInputs forward =
+          task_.build_forward_inputs({1, 0, {{"input_ids", ids}, {"labels", ids}, {"targets", targets}}});
+      task_.compute_loss({1, 0, {{"logits", scores}}, forward.state});
+    });
+  };
+
+  EXPECT_THAT(refusal(at::zeros({1, 2}), at::zeros({4, 1})),
+              HasSubstr("targets have shape [1, 2] and its labels [2, 2]"));
+  EXPECT_THAT(refusal(at::zeros({2, 2}), at::zeros({4, 4})),
+              HasSubstr("scores of shape [4, 4] for 4 targets"));
+  EXPECT_EQ(refusal(at::zeros({2, 2}), at::zeros({4, 1})), "no error");
+}
+
 TEST_F(Regressing, CountsNothingWhereNoTokenHasALabel) {
   const at::Tensor labels = at::full_like(at::zeros({2, 2}, at::kLong), ignored_label);
   const ForwardInputs forward =

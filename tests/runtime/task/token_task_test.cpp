@@ -4,15 +4,20 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/tensor.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "runtime/base/error.hpp"
 #include "runtime/data/read_microbatch.hpp"
 #include "runtime/device/upload.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/metric/sums_metric.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
 
 struct Tokens final : SumsMetric {
   Tokens() : SumsMetric(1) {}
@@ -70,6 +75,27 @@ TEST_F(TokenTaskTest, IsOfTheTokensThatCount) {
   EXPECT_NEAR(loss.loss.item<float>(), at::cross_entropy_loss(logits_.flatten(0, 1), all).item<float>(),
               1e-6);
   EXPECT_EQ(metrics_.get<Tokens>("tokens").state()[0], 4);
+}
+
+// Flattened they would be paired with the logits of other tokens, in silence.
+TEST_F(TokenTaskTest, OfLabelsOfAnotherShapeIsRefused) {
+  task_.create_metrics(metrics_);
+  const auto refusal = [&](at::IntArrayRef labels_shape, const at::Tensor& logits) {
+    const TensorMap outputs{{"logits", logits}};
+    const TensorMap state{{"labels", at::full(labels_shape, 1, at::kLong)}};
+    const LossContext context{1, 0, outputs, state};
+    const std::string text = test::error_of([&] { task_.compute_loss(context); }, ErrorKind::input);
+    EXPECT_EQ(test::error_of([&] { task_.update_metrics(context, metrics_); }, ErrorKind::input), text);
+    return text;
+  };
+
+  EXPECT_THAT(refusal({2, 2}, logits_),
+              AllOf(HasSubstr("labels have shape [2, 2] and the model's logits [2, 3, 5]"),
+                    HasSubstr("collation"), HasSubstr("model_provider")));
+  EXPECT_THAT(refusal({2, 4}, logits_), HasSubstr("[2, 4]"));
+  EXPECT_THAT(refusal({3, 2}, logits_), HasSubstr("[3, 2]"));
+  EXPECT_THAT(refusal({6}, logits_), HasSubstr("[6]"));
+  EXPECT_THAT(refusal({2, 3}, logits_.flatten(0, 1)), HasSubstr("[6, 5]"));
 }
 
 TEST_F(TokenTaskTest, WithoutTokensHasNoWeightAndStillAGraph) {

@@ -42,6 +42,20 @@ TEST(TemplateFiles, OfTheirOwnGoBeforeTheSettings) {
   EXPECT_EQ(find_chat_template(folder.tokenizer, folder.path("mine.jinja"))->texts.at("default"), "mine");
 }
 
+// transformers 5.23 opens a template as UTF-8 and so writes the mark as a character; its json refuses the settings.
+TEST(TemplateFiles, WithAByteOrderMarkAreRefused) {
+  const TokenizerFolder folder;
+  const auto refusal = [&](const std::optional<std::string>& wanted) {
+    return test::error_of([&] { find_chat_template(folder.tokenizer, wanted); }, ErrorKind::input);
+  };
+  EXPECT_THAT(refusal(folder.write("mine.jinja", "\xEF\xBB\xBFmine")),
+              HasSubstr("mine.jinja begins with a byte order mark"));
+  folder.write("chat_template.jinja", "\xEF\xBB\xBF{{ messages }}");
+  EXPECT_THAT(refusal({}), HasSubstr("chat_template.jinja begins with a byte order mark"));
+  folder.write("tokenizer_config.json", "\xEF\xBB\xBF{}");
+  EXPECT_THAT(refusal({}), HasSubstr("tokenizer_config.json begins with a byte order mark"));
+}
+
 TEST(TemplateFiles, BelongToTheTokenizerOfTheirFolderAlone) {
   const TokenizerFolder folder;
   folder.write("chat_template.jinja", "file");

@@ -61,6 +61,19 @@ TEST_F(TextBlocks, OfAPackedFileMakeTheDocumentsOfThePlainOne) {
     EXPECT_TRUE(documents(packed, unit) == documents(plain, unit)) << static_cast<int>(unit);
 }
 
+// The mark is no part of the text; in the middle of one it is a character.
+TEST_F(TextBlocks, AreWithoutAByteOrderMarkAtTheBegin) {
+  const std::string mark = "\xEF\xBB\xBF", text = "In the " + mark + "beginning\n\nof all\n";
+  const std::string plain = folder_.write("a.txt", text), marked = folder_.write("b.txt", mark + text),
+                    packed = folder_.write("c.txt", gzipped(mark + text));
+  for (const DocumentUnit unit : {DocumentUnit::file, DocumentUnit::line, DocumentUnit::paragraph}) {
+    EXPECT_EQ(documents(marked, unit), documents(plain, unit));
+    EXPECT_EQ(documents(packed, unit), documents(plain, unit));
+  }
+  EXPECT_THAT(documents(folder_.write("d.txt", mark), DocumentUnit::file), testing::IsEmpty());
+  EXPECT_THAT(documents(folder_.write("e.txt", gzipped(mark)), DocumentUnit::file), testing::IsEmpty());
+}
+
 TEST_F(TextBlocks, OfADamagedFileAreRefused) {
   const std::string good = gzipped(std::string(10'000, 'a') + "\n");
   EXPECT_EQ(refusal(good), "no error");

@@ -30,6 +30,19 @@ TEST(TokenSettings, HasAnotherDigestWhereTokensBesideItDiffer) {
   EXPECT_EQ(Tokenizer::from_file(file).encode("a<x>b", false), (Ids{0, 5, 1}));
 }
 
+// Neither tokenizers' reader of tokenizer.json nor Python's json takes it.
+TEST(TokenSettings, RefusesAByteOrderMarkAsTransformersDoes) {
+  const Folder folder;
+  const std::string file = folder.write("tokenizer.json", std::string("\xEF\xBB\xBF") + bpe_json);
+  EXPECT_THAT(test::error_of([&] { Tokenizer::from_file(file); }, ErrorKind::input),
+              HasSubstr("tokenizer.json begins with a byte order mark"));
+
+  folder.write("tokenizer.json", bpe_json);
+  folder.write("tokenizer_config.json", "\xEF\xBB\xBF{}");
+  EXPECT_THAT(test::error_of([&] { Tokenizer::from_file(file); }, ErrorKind::input),
+              HasSubstr("tokenizer_config.json begins with a byte order mark"));
+}
+
 TEST(TokenSettings, RefusesFilesBesideItThatContradictIt) {
   const Folder folder;
   const std::string file = folder.write("tokenizer.json", bpe_json);
