@@ -27,7 +27,7 @@ std::string with_differences(const std::string& refusal, const ResumePoint& resu
 Coordinator::Coordinator(World& world, CoordinatorOptions options)
     : Actor(world),
       options_(std::move(options)),
-      roster_(options_.world_size, {options_.build, options_.job_hash, options_.job_keys}),
+      roster_(options_.world_size, {options_.build, options_.job_hash, options_.job_keys, options_.inputs}),
       saves_(options_.world_size) {}
 
 void Coordinator::behavior(Handlers& handlers) {

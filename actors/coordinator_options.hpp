@@ -47,6 +47,7 @@ struct CoordinatorOptions {
   std::size_t own_actors = 0;    // how many the job file has; on node 0
   bool trace = false;            // write a trace file at the end
   std::string job_keys;          // the JSON that job_hash is the hash of
+  std::string inputs;            // see node_inputs(); of node 0
 };
 
 }  // namespace d9d

@@ -208,6 +208,7 @@ void Node::join() {
         join.setCommand(options_.command);
         join.setPlace(options_.place);
         join.setHostNumber(options_.host_number);
+        join.setInputs(options_.inputs);
       },
       host().mailbox());
 }

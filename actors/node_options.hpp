@@ -27,6 +27,7 @@ struct NodeOptions {
   std::string build;
   std::string job_hash;
   std::string job_keys;  // the JSON that job_hash is the hash of
+  std::string inputs;    // see node_inputs(); empty: not compared
   std::uint64_t incarnation = 0;
   std::string events = "train";  // or "inference": the prefix of the names of events
   std::function<std::vector<CastMember>(const Membership&)> cast;

@@ -19,6 +19,7 @@ struct Join {
   command @9 :UInt64;      # random number shared by all processes that one command started; 0 = started alone
   place @10 :UInt32;       # of this process among those of that command
   hostNumber @11 :UInt64;  # equal on processes that one command, or a launcher, has started on one host; 0 = unknown
+  inputs @12 :Text;        # JSON of prints of the files that this process reads (node_inputs()); empty = not compared
 }
 
 struct Refused {

@@ -19,7 +19,7 @@ void EvaluationRun::start(std::uint64_t step, std::int64_t now_ns) {
 }
 
 void EvaluationRun::load_ahead() {
-  const std::uint64_t wanted = std::min(last_, begun_ + 2);
+  const std::uint64_t wanted = std::min(last_, begun_ + loaded_ahead);
   if (wanted <= asked_) return;
   const std::uint64_t count = wanted - std::exchange(asked_, wanted);
   const std::uint64_t first = all_asked_ + 1;

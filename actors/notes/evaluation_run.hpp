@@ -41,6 +41,7 @@ struct EvaluationOptions {
 
 class EvaluationRun {
  public:
+  static constexpr std::uint64_t loaded_ahead = 2;  // batches, beside the one that is computed
   struct Actions {
     // Asks the evaluation's Loader for `count` batches. `first` is the number of the first
     // one over all evaluations.

@@ -10,6 +10,7 @@
 #include "runtime/base/host/host_port.hpp"
 #include "runtime/base/host/network.hpp"
 #include "runtime/job/job_difference.hpp"
+#include "runtime/resume/node_inputs.hpp"
 
 namespace d9d {
 
@@ -41,6 +42,9 @@ std::string Roster::reason_to_refuse(wire::Join::Reader join) const {
                                         std::string(join.getJobHash()))
                           : differing);
   }
+  if (std::string reason = told_other_inputs(identity_.inputs, std::string(join.getInputs()));
+      !reason.empty())
+    return reason;
   if (std::string reason = trouble_with_address(join); !reason.empty()) return reason;
   if (closed_ || left == 0) {
     return fmt::format(

@@ -16,7 +16,8 @@ namespace d9d {
 struct JobIdentity {
   std::string build;
   std::string job_hash;
-  std::string keys;  // the JSON that job_hash is the hash of
+  std::string keys;    // the JSON that job_hash is the hash of
+  std::string inputs;  // see node_inputs(); empty: not compared
 };
 
 struct Member {

@@ -37,6 +37,19 @@ TEST_F(CoordinatorTest, RefusesAnotherJobFileAndNamesTheKeysThatDiffer) {
   EXPECT_THAT(refusal(), HasSubstr("its hash (abc at node 0, xyz there)"));
 }
 
+TEST_F(CoordinatorTest, RefusesOtherInputsAndNamesTheFile) {
+  const auto inputs = [](const char* bytes) {
+    return std::string(R"({"data":[{"name":"d.jsonl","bytes":)") + bytes + R"(,"xxh3":"00000000000000aa"}]})";
+  };
+  options.inputs = inputs("880");
+  play();
+  join(100, 1, -1, [&](wire::Join::Builder join) { join.setInputs(inputs("400")); });
+  EXPECT_THAT(refusal(), HasSubstr("data: d.jsonl has 880 bytes at node 0, 400 there. Copy it"));
+
+  join(101, 3, -1, [&](wire::Join::Builder join) { join.setInputs(inputs("880")); });
+  EXPECT_THAT(world.heard<wire::Welcome>(), ::testing::SizeIs(1));
+}
+
 TEST_F(CoordinatorTest, TellsWhoHasJoinedTheSecretOfMembersAndTakesWhatItSaysFromThereOn) {
   const auto mine = world.world().connections.open(false), refused = world.world().connections.open(false);
   play();

@@ -297,7 +297,8 @@ CoordinatorOptions coordinator_options(ProcessServices& process, const NodeOptio
       .events = job.inference ? "inference" : "train",
       .own_actors = job.actors.size(),
       .trace = job.node.trace,
-      .job_keys = node.job_keys};
+      .job_keys = node.job_keys,
+      .inputs = node.inputs};
   add_export(options, process, tag);
   if (job.trainer.checkpointing.num_to_keep) options.make_room = [start] { start->kept.make_room(); };
   options.choose_export = [start](const std::string& last) { return start->kept.to_export(last); };

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "actors/job/process/node_devices.hpp"
+#include "actors/job/process/table_slots.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
@@ -15,18 +16,14 @@
 namespace d9d {
 namespace {
 
-// Returns how many slots of the tensor table a rank may need: the sum of the reasons for which one is taken.
-std::size_t table_slots_of_a_rank(const ProcessServices& process) {
+TableUse table_use(const ProcessServices& process) {
   const JobConfig& job = process.job();
-  const auto steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor) + 1;
-  // Of all phases; an evaluation batch has no more.
   const JobPlan& plan = process.prepared.plan;
-  const auto microbatches = static_cast<std::size_t>(plan.microbatches * process.prepared.phases.size());
-  const auto stages = static_cast<std::size_t>(plan.topology.stages_per_rank());
-  const std::size_t inputs = steps * microbatches;  // of the step that waits and of those loaded ahead
-  const std::size_t transfers = 4 * microbatches * stages;  // activations and gradients, both ways
-  const std::size_t snapshots = 2;
-  return inputs + transfers + snapshots;
+  TableUse use{.microbatches = static_cast<std::size_t>(plan.microbatches * process.prepared.phases.size()),
+               .stages = static_cast<std::size_t>(plan.topology.stages_per_rank()),
+               .prefetch_steps = static_cast<std::size_t>(job.trainer.data_prefetch.prefetch_factor)};
+  if (job.evaluation) use.evaluation_ahead = static_cast<std::size_t>(job.mesh.pipeline_parallel);
+  return use;
 }
 
 std::unique_ptr<SocketTransport> make_transport(net::Gate& gate, const Membership& membership,
@@ -76,7 +73,7 @@ EpochServices::EpochServices(const ProcessServices& process, const Membership& m
       device_kind_(process.job().node.device),
       places_(places_of(process, membership)),
       awake_ranks_(std::make_shared<AwakeRanks>()),
-      table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(process)),
+      table_(plan_.ranks_of_node(membership.node).size() * table_slots_of_a_rank(table_use(process))),
       later_call_timeout_(call_timeout(process.job().trainer.timeout.step_timeout)),
       transport_(make_transport(process.gate, membership, plan_)),
       factory_(plan_, hub_, transport_.get(),

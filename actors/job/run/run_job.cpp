@@ -27,6 +27,7 @@
 #include "runtime/launch/node_address.hpp"
 #include "runtime/launch/process_place.hpp"
 #include "runtime/launch/signal_watch.hpp"
+#include "runtime/resume/node_inputs.hpp"
 #include "runtime/state/checkpoint/held_folders.hpp"
 #include "runtime/state/disk/watched_disk.hpp"
 
@@ -218,6 +219,7 @@ ProcessServices JobRun::services(const std::vector<RankMemory>& memory) {
 
 void JobRun::make_node() {
   node_ = node_options(job(), options_);
+  if (node_.opens_port) node_.inputs = node_inputs(disk_, job(), prepared_.tokenizer);
   root_ = {Role::node, node_.first ? 0 : node_.incarnation};
   node_.enter_membership = [this](const std::string& secret) { gate_.secrets().enter_membership(secret); };
   node_.cast = [this](const Membership& membership) {
