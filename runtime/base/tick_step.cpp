@@ -1,6 +1,7 @@
 #include "runtime/base/tick_step.hpp"
 
 #include <cmath>
+#include <initializer_list>
 
 namespace d9d {
 

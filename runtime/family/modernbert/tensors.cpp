@@ -1,4 +1,6 @@
 // The tensors of a folder of ModernBERT: projections of one input are one matrix there.
+#include <fmt/format.h>
+
 #include "runtime/family/folder/folder_names.hpp"
 #include "runtime/family/modernbert/config.hpp"
 #include "runtime/state/mapper/compose.hpp"
