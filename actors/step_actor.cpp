@@ -56,8 +56,9 @@ void StepActor::behavior(Handlers& handlers) {
 }
 
 void StepActor::started() {
-  ask_to_hear(step_event);
-  ask_to_hear(evaluation_event);
+  const bool keeps_state = checked_state().has_value();
+  ask_to_hear(step_event, keeps_state);
+  ask_to_hear(evaluation_event, keeps_state);
 }
 
 // The host names the actor in what is thrown.
@@ -67,11 +68,11 @@ std::optional<nlohmann::json> StepActor::checked_state() const {
   return kept;
 }
 
-void StepActor::ask_to_hear(const char* event) {
+void StepActor::ask_to_hear(const char* event, bool keeps_state) {
   tell<wire::Subscribe>({Role::event_bus, 0}, [&](wire::Subscribe::Builder message) {
     message.setName(event);
     message.setDecides(decides());
-    message.setKeepsState(checked_state().has_value());
+    message.setKeepsState(keeps_state);
   });
 }
 

@@ -85,7 +85,7 @@ class StepActor : public Actor {
 
  private:
   std::optional<nlohmann::json> checked_state() const;
-  void ask_to_hear(const char* event);
+  void ask_to_hear(const char* event, bool keeps_state);
   void tell_record(const TaskRecord& record);
 
   std::uint64_t events_ = 0;  // how many Events of steps and evaluations were handled

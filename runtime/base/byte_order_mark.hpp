@@ -15,8 +15,7 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 inline void require_no_byte_order_mark(std::string_view text, const std::string& where) {
   D9D_REQUIRE(!text.starts_with(byte_order_mark),
               "{} begins with a byte order mark (the bytes EF BB BF), and transformers reads no such file; "
-              "save it as "
-              "UTF-8 without the mark",
+              "save it as UTF-8 without the mark",
               where);
 }
 

@@ -33,7 +33,7 @@ class Choice {
   bool has(const std::string& path) const {
     if (pattern_) return pattern_->matches(path);
     return std::any_of(ends_.begin(), ends_.end(),
-                       [&](const std::string& end) { return path == end || path.ends_with("." + end); });
+                       [&](const std::string& end) { return ends_with_names(path, end); });
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "runtime/peft/adapter_files.hpp"
 #include "runtime/peft/adapter_options.hpp"
 #include "runtime/peft/low_rank.hpp"
+#include "runtime/peft/module_pattern.hpp"
 #include "runtime/peft/saved_modules.hpp"
 #include "runtime/state/model/model_index.hpp"
 #include "runtime/state/weights/not_finite.hpp"
@@ -62,8 +63,7 @@ at::Tensor block_of(const at::Tensor& fused, const ExpertPart& expert) {
 // Modules by the ends of their paths.
 bool ends_a(const std::string& tensor, std::initializer_list<std::string_view> modules) {
   return std::ranges::any_of(modules, [&](std::string_view module) {
-    const std::string weight = std::string(module) + ".weight";
-    return tensor == weight || tensor.ends_with("." + weight);
+    return ends_with_names(tensor, std::string(module) + ".weight");
   });
 }
 bool is_of_head(const std::string& tensor) {

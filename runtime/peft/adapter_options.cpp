@@ -56,7 +56,7 @@ bool is_fine(const Json& config, const std::string& key, const Json& value) {
 bool is_parameter_named(const Json& config, const std::string& weight) {
   const Json targets = config.value("target_parameters", Json::array());
   return std::any_of(targets.begin(), targets.end(), [&](const Json& target) {
-    return target.is_string() && (weight == target || weight.ends_with("." + target.get<std::string>()));
+    return target.is_string() && ends_with_names(weight, target.get<std::string>());
   });
 }
 

@@ -17,6 +17,12 @@ std::regex compiled(const std::string& text) {
 
 }  // namespace
 
+bool ends_with_names(std::string_view path, std::string_view names) {
+  if (!path.ends_with(names)) return false;
+  path.remove_suffix(names.size());
+  return path.empty() || path.ends_with('.');
+}
+
 ModulePattern::ModulePattern(const std::string& text) : expression_(compiled(text)) {}
 
 }  // namespace d9d

@@ -3,8 +3,12 @@
 
 #include <regex>
 #include <string>
+#include <string_view>
 
 namespace d9d {
+
+// Whether `path` is `names` or ends with them as whole names: "layers.0.mlp.up_proj" with "mlp.up_proj".
+bool ends_with_names(std::string_view path, std::string_view names);
 
 class ModulePattern {
  public:

@@ -1,6 +1,7 @@
 #include "runtime/resume/changed_inputs.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -23,10 +24,6 @@ using Prints = std::vector<FilePrint>;
 
 constexpr std::size_t prints_max = 1000;  // the most prints in a manifest; more are joined to one
 constexpr std::array groups{"data", "evaluation", "weights", "adapters"};
-
-std::string file_name(const std::string& path) {
-  return std::filesystem::path(path).filename().string();
-}
 
 // One print of many files, for which a list would be too long for the manifest.
 FilePrint print_of_all(const Prints& prints) {
@@ -64,14 +61,10 @@ std::vector<std::string> weight_files(const JobConfig& job) {
   return files;
 }
 
-bool is_same(const FilePrint& a, const FilePrint& b) {
-  return a.bytes == b.bytes && a.checksum == b.checksum;
-}
-
 // Whether the file now begins with its whole old content.
 bool has_grown(const Disk& disk, const FilePrint& then, const FilePrint& now) {
   if (now.bytes <= then.bytes || !disk.exists(now.name)) return false;
-  return is_same(print_of(disk, now.name, PrintBlocks::ends, then.bytes), then);
+  return have_same_content(print_of(disk, now.name, PrintBlocks::ends, then.bytes), then);
 }
 
 // The last bytes of the old content of a file that has grown, enough for a blank line.
@@ -95,7 +88,7 @@ void compare_lists(const Disk& disk, const std::string& what, const Prints& then
                    std::vector<ChangedInput>& changes) {
   const std::size_t both = std::min(then.size(), now.size());
   for (std::size_t i = 0; i < both; ++i) {
-    if (is_same(then[i], now[i])) continue;
+    if (have_same_content(then[i], now[i])) continue;
     const bool grown = (what == "data" || what == "evaluation") && has_grown(disk, then[i], now[i]);
     // Growth of a file in the middle moves the samples of all later files, so it does not count as appended.
     changes.push_back({what, told_file(then[i], now[i], grown), grown && i + 1 == then.size()});
@@ -142,12 +135,6 @@ bool goes_on_in(const auto& source, const ChangedInput& change) {
     if (*unit == DocumentUnit::line) return !end.ends_with('\n');
     return !end.ends_with("\n\n") && !end.ends_with("\n\r\n");
   }
-}
-
-std::string told_list(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 std::string told_place(const DataConfig& data, const ChangedInput& change, std::uint64_t cursor) {
@@ -274,7 +261,7 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
     lines.push_back(
         fmt::format("the tokenizer changed since {} was written ({}): its ids may stand for other "
                     "texts than those that the model has learnt",
-                    checkpoint, told_list(tokenizer)));
+                    checkpoint, fmt::join(tokenizer, ", ")));
   return lines;
 }
 

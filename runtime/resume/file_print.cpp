@@ -12,6 +12,10 @@ constexpr std::uint64_t block_bytes = 64 << 10;
 
 }  // namespace
 
+bool have_same_content(const FilePrint& a, const FilePrint& b) {
+  return a.bytes == b.bytes && a.checksum == b.checksum;
+}
+
 FilePrint print_of(const Disk& disk, const std::string& path, PrintBlocks blocks,
                    std::optional<std::uint64_t> bytes) {
   const auto file = disk.open(path);

@@ -22,6 +22,9 @@ struct FilePrint {
 // whose head is a list of names).
 enum class PrintBlocks { ends = 2, spread = 16 };
 
+// Whether the two have the same content, whatever they are called.
+bool have_same_content(const FilePrint& a, const FilePrint& b);
+
 // Makes the print of the first `bytes` of the file, or of the whole file. Environment error of the disk.
 FilePrint print_of(const Disk& disk, const std::string& path, PrintBlocks blocks,
                    std::optional<std::uint64_t> bytes = std::nullopt);

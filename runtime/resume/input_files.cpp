@@ -79,6 +79,10 @@ void add_data(const std::string& section, const DataConfig& data, std::vector<Jo
 
 }  // namespace
 
+std::string file_name(const std::string& path) {
+  return fs::path(path).filename().string();
+}
+
 std::vector<std::string> data_files(const DataConfig& data) {
   std::vector<std::string> all;
   for (const DataPart& part : parts_of(data)) {

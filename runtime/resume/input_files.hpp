@@ -9,6 +9,9 @@
 
 namespace d9d {
 
+// The last name of a path.
+std::string file_name(const std::string& path);
+
 // Returns the files of a section `data`, in the order in which they are read; for a plugin's source the
 // files that its keys name. Leaves out files that do not exist: the code that reads them reports the error.
 std::vector<std::string> data_files(const DataConfig& data);

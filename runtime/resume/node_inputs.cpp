@@ -28,10 +28,6 @@ constexpr std::size_t spread_files_max = 64;  // 1 MiB is read of each; of more 
 constexpr std::size_t files_max = 500;        // a Join is at most 1 MiB long
 constexpr const char* tokenizer_key = "tokenizer";
 
-std::string base_name(const std::string& path) {
-  return fs::path(path).filename().string();
-}
-
 // Of files whose number would make the start slow: only their sizes and their order count.
 FilePrint print_of_sizes(const std::vector<std::string>& files) {
   FilePrint all{counted(files.size(), "file"), 0, 0};
@@ -54,7 +50,7 @@ Prints sampled(const Disk& disk, const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     try {
       prints.push_back(print_of(disk, file, blocks));
-      prints.back().name = base_name(file);
+      prints.back().name = file_name(file);
     } catch (const Error&) {
       continue;
     }
@@ -84,7 +80,7 @@ Prints print_of_whole(const Disk& disk, const std::string& path) {
     if (file->size() > bytes_max) return sampled(disk, {path});
     std::string bytes(file->size(), '\0');
     file->read(0, bytes.data(), bytes.size());
-    return {print_of_text(base_name(path), bytes)};
+    return {print_of_text(file_name(path), bytes)};
   } catch (const Error&) {
     return {};
   }
@@ -107,7 +103,7 @@ Prints sampled(const TokenizerFiles& files) {
 Prints prints_of_weights(const Disk& disk, const std::string& place, bool with_settings) {
   if (!is_a_folder(place)) return sampled(disk, {place});
   auto files = model_files_in(place);
-  if (!with_settings) std::erase_if(files, [](const auto& file) { return base_name(file) == "config.json"; });
+  if (!with_settings) std::erase_if(files, [](const auto& file) { return file_name(file) == "config.json"; });
   const std::string list = (fs::path(place) / manifest_name).string();
   if (is_a_file(list)) files.push_back(list);
   return sampled(disk, files);
@@ -126,10 +122,6 @@ bool is_data(const std::string& key) {
   return key == "data" || key == "evaluation.data";
 }
 
-bool are_equal(const FilePrint& a, const FilePrint& b) {
-  return a.bytes == b.bytes && a.checksum == b.checksum;
-}
-
 // A name that may come from a stranger.
 std::string shown_name(const std::string& name) {
   return shown_json(Json(name.substr(0, 200)));
@@ -145,14 +137,14 @@ std::string told_lists(const Prints& mine, const Prints& theirs) {
   const std::size_t both = std::min(mine.size(), theirs.size());
   if (mine.size() != theirs.size()) {
     std::size_t at = 0;
-    while (at < both && are_equal(mine[at], theirs[at])) ++at;
+    while (at < both && have_same_content(mine[at], theirs[at])) ++at;
     const Prints& longer = mine.size() > theirs.size() ? mine : theirs;
     return fmt::format("it has {} at node 0, {} there, and {} is only {}", counted(mine.size(), "file"),
                        theirs.size(), shown_name(longer[at].name),
                        mine.size() > theirs.size() ? "at node 0" : "there");
   }
   for (std::size_t i = 0; i < both; ++i)
-    if (!are_equal(mine[i], theirs[i])) return told_print(mine[i], theirs[i]);
+    if (!have_same_content(mine[i], theirs[i])) return told_print(mine[i], theirs[i]);
   return {};
 }
 
@@ -165,7 +157,7 @@ std::string told_folders(const Prints& mine, const Prints& theirs) {
     const auto found = there.find(print.name);
     if (found == there.end()) continue;
     ++common;
-    if (!are_equal(print, found->second)) return told_print(print, found->second);
+    if (!have_same_content(print, found->second)) return told_print(print, found->second);
   }
   if (common < mine.size() && common < there.size() && mine.front().name != theirs.front().name)
     return fmt::format("it has {} at node 0, {} there", mine.front().name, shown_name(theirs.front().name));
@@ -215,8 +207,7 @@ std::string told_other_inputs(const std::string& at_node_0, std::string_view the
   if (all.empty()) return {};
   return fmt::format(
       "what it reads differs from what node 0 reads: {}. Copy it from the host of node 0, or let all hosts "
-      "read one "
-      "folder",
+      "read one folder",
       all);
 }
 

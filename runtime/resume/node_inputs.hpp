@@ -13,8 +13,8 @@ namespace d9d {
 
 // JSON of {"data": [...], ...}, lists of FilePrint by the key that names them; names without folders, because a folder
 // may be mounted elsewhere on another host. Of each file its size and 16 blocks count (1 MiB; all of a small file); of
-// more than 64 files their ends only; of more than 500 their sizes, as one print. Leaves out what cannot be read: the code that reads it reports the error.
-// `tokenizer`: the files of the job's tokenizer. Blocks on the disk.
+// more than 64 files their ends only; of more than 500 their sizes, as one print. Leaves out what cannot be read: the
+// code that reads it reports the error. `tokenizer`: the files of the job's tokenizer. Blocks on the disk.
 std::string node_inputs(const Disk& disk, const JobConfig& job, const TokenizerFiles& tokenizer);
 
 // Says which inputs of the other node differ from those of node 0, and what to do; empty: none. An input that one of

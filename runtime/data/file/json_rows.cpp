@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 
@@ -165,8 +166,8 @@ std::size_t JsonArrayText::read_separator(const TextBlock& block, std::size_t at
        at = text.find_first_not_of(blanks, at + 1)) {
     switch (state_) {
       case At::before:
-        if (text.substr(at).starts_with("\xef\xbb\xbf")) {
-          at += 2;
+        if (text.substr(at).starts_with(byte_order_mark)) {
+          at += byte_order_mark.size() - 1;
           continue;
         }
         if (text[at] != '[') {

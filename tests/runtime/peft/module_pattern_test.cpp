@@ -15,6 +15,13 @@ TEST(ModulePattern, MatchesWholePaths) {
   EXPECT_FALSE(pattern.matches("q_proj"));
 }
 
+TEST(ModulePattern, NamesAtTheEndOfAPathAreWholeOnes) {
+  EXPECT_TRUE(ends_with_names("layers.0.mlp.up_proj", "mlp.up_proj"));
+  EXPECT_TRUE(ends_with_names("up_proj", "up_proj"));
+  EXPECT_FALSE(ends_with_names("layers.0.mlp.gate_up_proj", "up_proj"));
+  EXPECT_FALSE(ends_with_names("up_proj", "mlp.up_proj"));
+}
+
 TEST(ModulePattern, RefusesWhatIsNoExpression) {
   try {
     ModulePattern("(q_proj");
