@@ -54,17 +54,20 @@ void StepActor::behavior(Handlers& handlers) {
   handlers.on(this, &StepActor::keep_state);
 }
 
-void StepActor::started() {
-  ask_to_hear(step_event);
-  ask_to_hear(evaluation_event);
+std::optional<nlohmann::json> StepActor::asked_state() const {
+  const Calling call("state()");
+  return state();
 }
 
-void StepActor::ask_to_hear(const char* event) {
-  tell<wire::Subscribe>({Role::event_bus, 0}, [&](wire::Subscribe::Builder message) {
-    message.setName(event);
-    message.setDecides(decides());
-    message.setKeepsState(state().has_value());
-  });
+void StepActor::started() {
+  const bool keeps_state = asked_state().has_value();
+  for (const char* event : {step_event, evaluation_event}) {
+    tell<wire::Subscribe>({Role::event_bus, 0}, [&](wire::Subscribe::Builder message) {
+      message.setName(event);
+      message.setDecides(decides());
+      message.setKeepsState(keeps_state);
+    });
+  }
 }
 
 void StepActor::event(wire::Event::Reader message) {
@@ -82,7 +85,7 @@ void StepActor::event(wire::Event::Reader message) {
 }
 
 void StepActor::keep_state(wire::KeepState::Reader message) {
-  const std::optional<nlohmann::json> kept = state();
+  const std::optional<nlohmann::json> kept = asked_state();
   tell<wire::StateKept>({Role::trainer, 0}, [&](wire::StateKept::Builder answer) {
     answer.setStep(message.getStep());
     answer.setActor(self().packed());
@@ -102,6 +105,7 @@ void StepActor::texts_generated(wire::TextsGenerated::Reader message) {
 }
 
 void StepActor::roll_back(std::uint64_t before) {
+  D9D_REQUIRE(before >= 1, "roll_back(0): steps count from 1; give the step that went wrong");
   tell<wire::RollBack>({Role::trainer, 0}, [&](wire::RollBack::Builder ask) { ask.setBefore(before); });
 }
 
@@ -127,8 +131,24 @@ void StepActor::set_prompts(const std::vector<std::string>& prompts,
     request_.prompts.push_back(texts_->ids_of(prompt));
     D9D_REQUIRE(!request_.prompts.back().empty(), "the prompt \"{}\" has no token", prompt);
   }
+  require_known_ids();
   request_.options.max_new_tokens = max_new_tokens;
   request_.options.temperature = temperature;
+}
+
+void StepActor::set_vocabulary(std::optional<std::int64_t> size) {
+  vocabulary_ = size;
+  require_known_ids();
+}
+
+void StepActor::require_known_ids() const {
+  for (std::size_t i = 0; i < request_.prompts.size(); ++i) {
+    for (const std::int64_t id : request_.prompts[i]) {
+      D9D_REQUIRE(id >= 0 && (!vocabulary_ || id < *vocabulary_),
+                  "prompt {} of set_prompts() holds the token {}; expected at least 0{}", i, id,
+                  vocabulary_ ? fmt::format(" and less than {}, the model's vocabulary", *vocabulary_) : "");
+    }
+  }
 }
 
 void StepActor::ask_for_texts() {

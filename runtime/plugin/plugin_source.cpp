@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
+#include "runtime/base/shortened.hpp"
 #include "runtime/data/rollout_stream.hpp"
 #include "runtime/data/sample_stream.hpp"
 #include "runtime/task/user_call.hpp"
@@ -58,13 +61,27 @@ class Watched : public Stream {
     call_source(rule_.name, "the begin()", [&] { inner_->begin(place); });
   }
   nlohmann::json state() const override {
-    return call_source(rule_.name, "the state()", [&] { return inner_->state(); });
+    nlohmann::json state = call_source(rule_.name, "the state()", [&] { return inner_->state(); });
+    require_text(state);
+    return state;
   }
   void load_state(const nlohmann::json& state) override {
     call_source(rule_.name, "the load_state()", [&] { inner_->load_state(state); });
   }
   void load_states(const std::vector<nlohmann::json>& states, const StreamPlace& place) override {
     call_source(rule_.name, "the load_states()", [&] { inner_->load_states(states, place); });
+  }
+
+ private:
+  void require_text(const nlohmann::json& state) const {
+    try {
+      json_text(state);
+    } catch (const nlohmann::json::type_error&) {
+      throw Error(ErrorKind::environment,
+                  fmt::format("the state() of the data source \"{}\" holds bytes that are no UTF-8, which a "
+                              "checkpoint cannot keep: {}; write them as numbers",
+                              rule_.name, shortened(shown_json(state))));
+    }
   }
 
  protected:

@@ -204,5 +204,22 @@ TEST(PluginSource, LooksAtWhatAStreamOfRolloutsGivesAndNamesIt) {
               HasSubstr("the load_states() of the data source \"mine\" threw: old state"));
 }
 
+struct StreamOfBytes final : SampleStream {
+  std::int64_t sequence_length() const override { return 2; }
+  void begin(const StreamPlace& /*place*/) override {}
+  std::optional<Sample> next() override { return std::nullopt; }
+  nlohmann::json state() const override { return {{"file", "\xff"}}; }
+  void load_state(const nlohmann::json& /*state*/) override {}
+};
+
+TEST(PluginSource, AStateOfAStreamIsText) {
+  const PluginSource source(
+      "mine", std::make_shared<StreamSource>([] { return std::make_shared<StreamOfBytes>(); }), 10);
+
+  EXPECT_THAT(test::error_of([&] { source.open_stream()->state(); }, ErrorKind::environment),
+              HasSubstr("the state() of the data source \"mine\" holds bytes that are no UTF-8, which a "
+                        "checkpoint cannot keep: {\"file\":\"\uFFFD\"}"));
+}
+
 }  // namespace
 }  // namespace d9d

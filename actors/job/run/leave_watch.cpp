@@ -1,16 +1,16 @@
-#include "actors/job/run/close_watch.hpp"
+#include "actors/job/run/leave_watch.hpp"
 
 #include <utility>
 
 namespace d9d {
 
-CloseWatch::CloseWatch(std::chrono::milliseconds patience, std::function<void()> leave)
+LeaveWatch::LeaveWatch(std::chrono::milliseconds patience, std::function<void()> leave)
     : thread_([this, patience, leave = std::move(leave)] {
         std::unique_lock lock(mutex_);
         if (!changed_.wait_for(lock, patience, [this] { return closed_; })) leave();
       }) {}
 
-CloseWatch::~CloseWatch() {
+LeaveWatch::~LeaveWatch() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
