@@ -35,27 +35,22 @@ TEST_F(FirstModel, OfATextIsTrainedEvaluatedExportedAndWrites) {
   ASSERT_EQ(init.code, 0) << init.err;
   EXPECT_EQ(init.err, "");
 
-  const Outcome trained = run("mine/job.yaml", steps(4));
-
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(run("mine/job.yaml", steps(4)), ends_well());
   EXPECT_EQ(job_.losses("mine").size(), 4U);
   EXPECT_FALSE(job_.values("mine", "evaluation/loss").empty());
   EXPECT_TRUE(exists("runs/mine/export/model.safetensors"));
   EXPECT_TRUE(exists("runs/mine/export/tokenizer.json"));
-  const Outcome text = job_.call({"generate", "runs/mine/export", "--prompt", "Paragraph", "--tokens", "4"});
-  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(job_.call({"generate", "runs/mine/export", "--prompt", "Paragraph", "--tokens", "4"}),
+              ends_well());
 }
 
 TEST_F(FirstModel, IsFineTunedOnAnotherText) {
   ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
   ASSERT_EQ(run("mine/job.yaml", steps(2)).code, 0);
 
-  const Outcome init = job_.call({"init", "tuned", "--model", "runs/mine/export", "--text", "text.txt"});
-
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.out, AllOf(HasSubstr("kind: lora"), HasSubstr("eos_token: \"<|endoftext|>\"")));
-  const Outcome trained = run("tuned/job.yaml", steps(2));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.call({"init", "tuned", "--model", "runs/mine/export", "--text", "text.txt"}),
+              prints(AllOf(HasSubstr("kind: lora"), HasSubstr("eos_token: \"<|endoftext|>\""))));
+  ASSERT_THAT(run("tuned/job.yaml", steps(2)), ends_well());
   EXPECT_TRUE(exists("runs/tuned/adapter/adapter_model.safetensors"));
   EXPECT_TRUE(exists("runs/tuned/export/model.safetensors"));
 }
@@ -64,22 +59,16 @@ TEST_F(FirstModel, IsFineTunedOnConversations) {
   ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
   ASSERT_EQ(run("mine/job.yaml", steps(2)).code, 0);
 
-  const Outcome init = job_.call({"init", "answers", "--model", "runs/mine/export", "--data", "chat.jsonl"});
-
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.out, AllOf(HasSubstr("source: chat"), HasSubstr("roles:")));
-  const Outcome trained = run("answers/job.yaml", steps(2));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.call({"init", "answers", "--model", "runs/mine/export", "--data", "chat.jsonl"}),
+              prints(AllOf(HasSubstr("source: chat"), HasSubstr("roles:"))));
+  ASSERT_THAT(run("answers/job.yaml", steps(2)), ends_well());
   EXPECT_TRUE(exists("runs/answers/adapter/adapter_model.safetensors"));
 }
 
 TEST_F(FirstModel, HasNoEvaluationWhereTheTextIsOneLine) {
   job_.folder().write("line.txt", "One line of a text that is all there is, and that is not much.");
 
-  const Outcome init = job_.call({"init", "line", "--text", "line.txt"});
-
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.err, HasSubstr("too few parts to hold some out"));
+  ASSERT_THAT(job_.call({"init", "line", "--text", "line.txt"}), says("too few parts to hold some out"));
   EXPECT_EQ(run("line/job.yaml", steps(2)).code, 0);
 }
 
@@ -89,30 +78,28 @@ TEST_F(FirstModel, OfAnEncodersFolderIsTunedOnAText) {
                        "--special", "<|endoftext|>", "--special", "[MASK]"})
                 .code,
             0);
-  const Outcome made = run(
-      "job.yaml",
-      set("model_provider",
-          "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, "
-          "num_hidden_layers: 2, "
-          "num_attention_heads: 2}}") +
-          set("task", "{name: masked_lm, mask_token_id: 1}") +
-          set("data",
-              "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, eos_token: "
-              "\"<|endoftext|>\", epochs: as_needed}") +
-          steps(1) + set("export_to", "encoder"));
-  ASSERT_EQ(made.code, 0) << made.err;
+  ASSERT_THAT(run("job.yaml",
+                  set("model_provider",
+                      "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, "
+                      "num_hidden_layers: 2, "
+                      "num_attention_heads: 2}}") +
+                      set("task", "{name: masked_lm, mask_token_id: 1}") +
+                      set("data",
+                          "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, "
+                          "eos_token: "
+                          "\"<|endoftext|>\", epochs: as_needed}") +
+                      steps(1) + set("export_to", "encoder")),
+              ends_well());
 
   const Outcome init = job_.call({"init", "tuned", "--model", "encoder", "--text", "text.txt"});
 
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.out, AllOf(HasSubstr("task: {name: masked_lm, mask_token_id: 1}"), HasSubstr("kind: lora"),
-                              HasSubstr("use it:  model_provider.from: runs/tuned/export")));
-  const Outcome trained = run("tuned/job.yaml", steps(2));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(init,
+              prints(AllOf(HasSubstr("task: {name: masked_lm, mask_token_id: 1}"), HasSubstr("kind: lora"),
+                           HasSubstr("use it:  model_provider.from: runs/tuned/export"))));
+  ASSERT_THAT(run("tuned/job.yaml", steps(2)), ends_well());
   EXPECT_TRUE(exists("runs/tuned/export/model.safetensors"));
-  const Outcome chat = job_.call({"init", "answers", "--model", "encoder", "--data", "chat.jsonl"});
-  EXPECT_EQ(chat.code, 2);
-  EXPECT_THAT(chat.err, HasSubstr("encoder is an encoder, which writes no answers"));
+  EXPECT_THAT(job_.call({"init", "answers", "--model", "encoder", "--data", "chat.jsonl"}),
+              is_refused("encoder is an encoder, which writes no answers"));
 }
 
 }  // namespace
