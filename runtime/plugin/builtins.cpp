@@ -26,6 +26,7 @@
 #include "runtime/task/user_call.hpp"
 #include "runtime/text/generation_task.hpp"
 #include "runtime/text/stop_texts.hpp"
+#include "runtime/tokenizer/text_ends.hpp"
 #include "runtime/train/gradient/gradient_hook.hpp"
 #include "runtime/train/optimizer/optimizer_provider.hpp"
 
@@ -144,7 +145,10 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
     const std::vector<std::int64_t> of_folder = special_tokens_in(disk, folder).eos;
     ends.insert(ends.end(), of_folder.begin(), of_folder.end());
   }
-  if (const auto file = tokenizer_of_model(loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
+  if (const auto file = tokenizer_of_model(loaded.job)) {
+    options.tokenizer = Tokenizer::from_file(*file);
+    if (const auto end = eos_id_of(*options.tokenizer, *file)) ends.push_back(*end);
+  }
   if (!config.stop_texts.empty()) add_stops(config.stop_texts, options);
   return options;
 }

@@ -65,6 +65,25 @@ TEST_F(FirstModel, IsFineTunedOnConversations) {
   EXPECT_TRUE(exists("runs/answers/adapter/adapter_model.safetensors"));
 }
 
+// No template writes them, so nothing else would teach the model to stop, or begin its texts as prompts begin.
+TEST_F(FirstModel, PairsOfTextsHaveTheEndsOfTheTokenizerBesideATemplate) {
+  const auto begins = [&](const std::string& name, const std::string& rows) {
+    job_.folder().write("rows.jsonl", rows);
+    return job_.call({"init", name, "--model", "runs/mine/export", "--data", "rows.jsonl"});
+  };
+  const std::string pair = R"({"prompt": "What is it?", "completion": " It is 1"})", end = "\n";
+  const std::string talk =
+      R"({"messages": [{"role": "user", "content": "What?"}, {"role": "assistant", "content": "This."}]})";
+  ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
+  ASSERT_EQ(run("mine/job.yaml", steps(1)).code, 0);
+  job_.folder().write("runs/mine/export/chat_template.jinja",
+                      "{% for m in messages %}{{ m.content }}{% endfor %}");
+
+  EXPECT_THAT(begins("pairs", pair + end + pair + end), prints(HasSubstr("eos_token: \"<|endoftext|>\"")));
+  EXPECT_THAT(begins("talk", talk + end + talk + end), prints(testing::Not(HasSubstr("eos_token"))));
+  EXPECT_THAT(begins("both", pair + end + talk + end), is_refused("1 of 2 rows are {prompt, completion}"));
+}
+
 TEST_F(FirstModel, HasNoEvaluationWhereTheTextIsOneLine) {
   job_.folder().write("line.txt", "One line of a text that is all there is, and that is not much.");
 
