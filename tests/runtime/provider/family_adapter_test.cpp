@@ -212,9 +212,9 @@ TEST(NewRowsBesideAdapters, AreNamedWhereTheyDoNotTrain) {
     return FamilyAdapter(golden.model, config, folder, disk).check();
   };
 
-  EXPECT_THAT(said(lora),
-              testing::ElementsAre(HasSubstr("the new rows of model.embed_tokens.weight stay as they begin")));
-  EXPECT_THAT(said(StackConfig{{lora, FullTuneConfig{"model.embed_tokens"}}}), testing::IsEmpty());
+  EXPECT_THAT(said(lora), testing::ElementsAre(
+                              HasSubstr("the new rows of model.embed_tokens.weight stay as they begin")));
+  EXPECT_THAT(said(StackConfig{{{lora, FullTuneConfig{"model.embed_tokens"}}}}), testing::IsEmpty());
 }
 
 TEST_F(ClassifierAdapter, MayBeToldToLeaveTheHeadAlone) {
