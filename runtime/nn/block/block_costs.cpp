@@ -2,13 +2,27 @@
 
 #include <algorithm>
 
+#include "runtime/nn/block/cache_sizes.hpp"
+
 namespace d9d {
+namespace {
+
+constexpr CacheSize one_token{1, 1};  // of one sequence
+
+}  // namespace
 
 ResultCosts& ResultCosts::operator+=(const ResultCosts& other) {
   own += other.own;
   gathered += other.gathered;
   side_own += other.side_own;
   side_gathered += other.side_gathered;
+  return *this;
+}
+
+CacheCosts& CacheCosts::operator+=(const CacheCosts& other) {
+  of_token += other.of_token;
+  of_sequence += other.of_sequence;
+  side += other.side;
   return *this;
 }
 
@@ -29,6 +43,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   linear_results += other.linear_results;
   expert_results += other.expert_results;
   summed += other.summed;
+  cached += other.cached;
   return *this;
 }
 
@@ -65,6 +80,10 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.gathered = queries + gates + keys + values};
   costs.summed = hidden;
+  // Of several ranks that have a head of keys together, each keeps that head.
+  const std::int64_t cached_heads = options.num_kv_heads % ranks == 0 ? kv_heads : 1;
+  costs.cached.of_token = elements_of(cached_rows(one_token, cached_heads, options.head_dim)) +
+                          elements_of(cached_rows(one_token, cached_heads, options.value_head_dim));
   return costs;
 }
 
@@ -85,6 +104,10 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   costs.attention_results = {.gathered = values};
   costs.linear_results = {.gathered = 2 * (keys + values + heads)};
   costs.summed = hidden;
+  const std::int64_t of_key_head = values / key_heads;
+  costs.cached.of_sequence = 2 * elements_of(cached_inputs(one_token, options.taps, key_heads, dk)) +
+                             elements_of(cached_inputs(one_token, options.taps, key_heads, of_key_head));
+  costs.cached.side = 4 * elements_of(cached_states(one_token, heads, dk, dv));
   return costs;
 }
 
@@ -110,6 +133,9 @@ BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ran
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.own = key_latent + options.query_rank, .gathered = queries + expanded};
   costs.summed = hidden;
+  // Keys and values of every head, not the latents.
+  costs.cached.of_token = elements_of(cached_rows(one_token, heads, options.head_dim())) +
+                          elements_of(cached_rows(one_token, heads, options.value_dim));
   return costs;
 }
 

@@ -182,4 +182,30 @@ OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition posi
   return bytes;
 }
 
+std::int64_t cache_bytes(const ModelDescription& model, StagePosition position, const CacheSize& size,
+                         int bytes_per_element, int tensor_parallel, const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  std::int64_t of_sequence = 0;
+  for (std::int64_t index = layers.begin; index < layers.end; ++index) {
+    const CacheCosts cached = model.layer(index, tensor_parallel).cached;
+    of_sequence += (cached.of_token * size.tokens + cached.of_sequence) * bytes_per_element + cached.side;
+  }
+  return size.sequences * of_sequence;
+}
+
+// Without gradients a layer's results go with it: the hidden states before and behind it, and what it would keep. The
+// last stage has logits of each sequence's last token.
+std::int64_t generating_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                              std::int64_t sequences, int bytes_per_element, int tensor_parallel,
+                              const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  std::int64_t largest = 0;
+  for (std::int64_t index = layers.begin; index < layers.end; ++index)
+    largest = std::max(
+        largest, kept_bytes(model.layer(index, tensor_parallel), tokens, bytes_per_element, tensor_parallel));
+  const std::int64_t state = tokens * model.hidden_size * bytes_per_element / tensor_parallel;
+  const std::int64_t logits = position.is_last() ? 2 * sequences * model.vocab_size * 4 : 0;
+  return 2 * state + std::max(largest, logits);
+}
+
 }  // namespace d9d

@@ -79,5 +79,42 @@ TEST(RankMemory, GradientsOfNarrowParametersAreWide) {
             Dtype::bfloat16);
 }
 
+// Keys and values of 4 layers with 2 heads of 16 each, in float32.
+TEST(RankMemory, CachesOfTextsTakeThePlaceOfActivations) {
+  const LoadedJob loaded = testing_job::load({"mesh.pipeline_parallel=1"});
+  const JobPlan plan = plan_job(loaded, OneFOneBSchedule{});
+  const auto with = [&](const WrittenTexts& texts) {
+    return estimate_memory(loaded, plan, forecast_of(loaded), 32, texts)[0];
+  };
+  const WrittenTexts few{.texts = 1, .in_a_pass = 1, .prompt_tokens = 1, .new_tokens = 1};
+  const WrittenTexts many{.texts = 100, .in_a_pass = 1, .prompt_tokens = 1, .new_tokens = 99};
+
+  constexpr std::int64_t of_token = 4 * 2 * (2 * 16) * 4;
+  EXPECT_EQ(with(many).texts - with(few).texts, (100 * 100 - 2) * of_token);
+  EXPECT_EQ(with(few).total(), with(few).state() + with(few).activations);
+  EXPECT_EQ(with(many).total(), with(many).state() + with(many).texts);
+  EXPECT_EQ(memory_of({})[0].texts, 0);
+}
+
+TEST(RankMemory, TheSecondStreamCountsWhatItsStagesHaveAtTheirOwnPeak) {
+  const std::vector<std::string> in_a_v{"trainer.pipelining.schedule=dual_pipe_v", "node.device=delayed",
+                                        "trainer.batching.global_batch_size=16"};
+  std::vector<std::string> always = in_a_v;
+  always.push_back("trainer.pipelining.overlap=always");
+  const StepForecast forecast = forecast_of(testing_job::load(always));
+
+  ASSERT_THAT(forecast.live_by_stream, ::testing::SizeIs(2));
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const RankMemory one = memory_of(in_a_v)[rank], both = memory_of(always)[rank];
+    const auto [first, second] = forecast.live_by_stream[rank];
+    EXPECT_GE(first + second, forecast.live_microbatches[rank]);
+    EXPECT_LE(std::max(first, second), forecast.live_microbatches[rank]);
+    EXPECT_EQ(one.second_stream, 0);
+    EXPECT_LE(both.second_stream, both.activations) << "at most once more";
+    EXPECT_EQ(both.total(), one.total() + both.second_stream);
+  }
+  EXPECT_TRUE(forecast_of(testing_job::load(in_a_v)).live_by_stream.empty());
+}
+
 }  // namespace
 }  // namespace d9d
