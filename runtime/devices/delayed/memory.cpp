@@ -38,16 +38,17 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
   const std::size_t left = limit_ - std::min(limit_, total_of(counts_.in_use()));
   auto& of_stream = free_[stream];
   const auto found = of_stream.lower_bound(size);
-  if (found != of_stream.end() && found->first <= std::min(2 * size, left)) {
+  if (found != of_stream.end() && found->first <= 2 * size && size <= left) {
     Block* const block = found->second;
     of_stream.erase(found);
     block->pool = pool;
+    block->taken = size;
     count(*block);
     fresh = std::exchange(block->trimmed, false);
     return block;
   }
   if (size > left || used_ + size > address_bytes) return nullptr;
-  blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, stream}));
+  blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, size, stream}));
   blocks_.back()->pool = pool;
   count(*blocks_.back());
   fresh = true;
@@ -58,16 +59,16 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
 }
 
 void Memory::count(const Block& block) {
-  counts_.take(block.pool, block.size);
+  counts_.take(block.pool, block.taken);
   StreamBytes& of_stream = by_stream_[block.stream];
-  of_stream.in_use += block.size;
+  of_stream.in_use += block.taken;
   of_stream.at_peak = std::max(of_stream.at_peak, of_stream.in_use);
 }
 
 void Memory::give_back(Block* block) {
   const std::lock_guard lock(mutex_);
-  by_stream_[block->stream].in_use -= block->size;
-  counts_.give_back(block->pool, block->size);
+  by_stream_[block->stream].in_use -= block->taken;
+  counts_.give_back(block->pool, block->taken);
   free_[block->stream].emplace(block->size, block);
 }
 

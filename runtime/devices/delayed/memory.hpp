@@ -21,6 +21,7 @@ struct Block {
   Machine* machine;
   void* data;
   std::size_t size;
+  std::size_t taken;                                         // of them, as counted: a GPU splits a larger one
   int stream;                                                // it was made on
   std::uint32_t users = 0;                                   // a bit for each other stream that uses it
   std::vector<std::shared_ptr<const Mark>> used_until = {};  // by other streams, also of other devices

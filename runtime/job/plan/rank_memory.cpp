@@ -150,10 +150,21 @@ class Estimate {
       on.at(static_cast<std::size_t>(stream_of_stage(static_cast<int>(n)))).push_back(stages[n]);
     std::int64_t apart = 0;
     for (std::size_t stream = 0; stream < on.size(); ++stream)
-      apart += whole_units(on.at(stream)) +
+      apart += whole_units(on.at(stream)) + working(on.at(stream)) +
                std::max(activations(on.at(stream), live.at(stream)), texts(on.at(stream)));
-    return std::max<std::int64_t>(
-        0, apart - whole_units(stages) - std::max(activations(stages, live_microbatches), texts(stages)));
+    return std::max<std::int64_t>(0, apart - whole_units(stages) - working(stages) -
+                                         std::max(activations(stages, live_microbatches), texts(stages)));
+  }
+
+  // Of one microbatch in the largest layer, forward or backward.
+  std::int64_t working(const std::vector<StagePosition>& stages) const {
+    std::int64_t largest = 0;
+    if (!tokens_) return largest;
+    for (const StagePosition& stage : stages)
+      largest = std::max(largest, working_bytes(model_, stage, *tokens_,
+                                                static_cast<int>(size_of(dtype_of_parameters(job_))),
+                                                job_.mesh.tensor_parallel, loaded_.split));
+    return largest;
   }
 
   // Of units that are whole only while they compute.

@@ -44,12 +44,16 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   expert_results += other.expert_results;
   summed += other.summed;
   cached += other.cached;
+  work = {.own = std::max(work.own, other.work.own),
+          .gathered = std::max(work.gathered, other.work.gathered),
+          .side_own = std::max(work.side_own, other.work.side_own),
+          .side_gathered = std::max(work.side_gathered, other.work.side_gathered)};
   return *this;
 }
 
 // Kept: the sum that is normed. The normed state is counted with the block that reads it.
 BlockCosts norm_costs(std::int64_t width) {
-  return {.parameters = width, .active = width, .kept_own = width, .side_own = 4};
+  return {.parameters = width, .active = width, .kept_own = width, .side_own = 4, .work = {.own = width}};
 }
 
 // Kept: the gathered input, projections, rotated queries and keys, the attention's output.
@@ -79,6 +83,10 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
     costs.kept_gathered += gates + 2 * mixed;  // the sigmoid, and the output before the gate
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.gathered = queries + gates + keys + values};
+  // Projections before and after RoPE, the output and its gate.
+  costs.work = {
+      .gathered = hidden + 2 * (queries + keys) + values + mixed + gates + 2 * (gates > 0 ? mixed : 0),
+      .side_gathered = costs.side_gathered};
   costs.summed = hidden;
   // Of several ranks that have a head of keys together, each keeps that head.
   const std::int64_t cached_heads = options.num_kv_heads % ranks == 0 ? kv_heads : 1;
@@ -101,6 +109,7 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
   costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;
   costs.side_gathered = 4 * 3 * heads;  // decay, beta, 1 / rms
+  costs.work = {.gathered = costs.kept_gathered + values, .side_gathered = costs.side_gathered};
   costs.attention_results = {.gathered = values};
   costs.linear_results = {.gathered = 2 * (keys + values + heads)};
   costs.summed = hidden;
@@ -130,6 +139,8 @@ BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ran
   costs.kept_gathered = key_latent + (latent_queries ? options.query_rank : hidden) + 2 * queries + 2 * mixed;
   costs.side_own = latent_queries ? 8 : 4;
   costs.side_gathered = 4 * heads;
+  // Heads in parts and put together.
+  costs.work = {.own = costs.kept_own, .gathered = costs.kept_gathered + queries, .side_gathered = 4 * heads};
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.own = key_latent + options.query_rank, .gathered = queries + expanded};
   costs.summed = hidden;
@@ -148,7 +159,8 @@ BlockCosts swiglu_costs(const SwiGluOptions& options, int ranks) {
           .active = all,
           .products = weights,
           .kept_gathered = hidden + 3 * width,
-          .linear_results = {.gathered = 2 * width}};
+          .linear_results = {.gathered = 2 * width},
+          .work = {.gathered = hidden + 3 * width}};
 }
 
 // Kept: the input, gate and up of the chosen experts; router probabilities and routes. Clamped experts also keep a copy
@@ -168,7 +180,10 @@ BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
                    .side_own = 4 * options.num_experts + 32 * options.top_k,
                    .linear_results = {.own = options.num_experts},
                    .expert_results = {.own = options.top_k * 2 * inner,
-                                      .side_own = 4 * options.num_experts + 32 * options.top_k}};
+                                      .side_own = 4 * options.num_experts + 32 * options.top_k},
+                   // Rows of all choices: their inputs or results, gate, up and the product.
+                   .work = {.own = hidden + options.top_k * (2 * hidden + 3 * inner),
+                            .side_own = 4 * options.num_experts + 32 * options.top_k}};
   if (options.clamped) {
     costs.kept_own += options.top_k * (2 * hidden + inner);
     costs.expert_results.own += options.top_k * hidden;

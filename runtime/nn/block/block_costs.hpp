@@ -47,6 +47,8 @@ struct BlockCosts {
   // Elements of own tokens: results of row-parallel products that the layer reads when it is computed again.
   std::int64_t summed = 0;
   CacheCosts cached;
+  // What its forward or backward works with at once beside the inputs, at most; of several blocks that of the largest.
+  ResultCosts work;
 
   BlockCosts& operator+=(const BlockCosts& other);
 };

@@ -64,6 +64,9 @@ OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition posi
                                const StageSplit& split = {},
                                const std::vector<kernels::KeptKind>& keeps = {});
 
+// Bytes that a layer of the stage works with at once in forward or backward, beside what is kept: at most.
+std::int64_t working_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                           int bytes_per_element, int tensor_parallel = 1, const StageSplit& split = {});
 // Bytes of the caches of a stage (generating_stage.hpp) for sequences of this size. With tensor parallelism: on one
 // rank. A block of a plugin's family counts if it adds its cache to BlockCosts.
 std::int64_t cache_bytes(const ModelDescription& model, StagePosition position, const CacheSize& size,

@@ -7,7 +7,7 @@
 namespace d9d {
 namespace {
 
-JobPlan plan_of(const LoadedJob& loaded) {
+JobPlan texts_plan(const LoadedJob& loaded) {
   return plan_job(loaded, loaded.job.trainer.pipelining.schedule);
 }
 
@@ -16,8 +16,8 @@ TEST(WrittenTexts, OfRolloutsAreThoseOfAStepForEachReplica) {
   const LoadedJob loaded = testing_job::load();
   const RolloutOptions options{.max_new_tokens = 7, .texts_per_sample = 3};
 
-  const WrittenTexts texts = texts_of_rollouts(loaded.job, plan_of(loaded), 1, options, 32);
-  const WrittenTexts of_two = texts_of_rollouts(loaded.job, plan_of(loaded), 2, options, 32);
+  const WrittenTexts texts = texts_of_rollouts(loaded.job, texts_plan(loaded), 1, options, 32);
+  const WrittenTexts of_two = texts_of_rollouts(loaded.job, texts_plan(loaded), 2, options, 32);
 
   EXPECT_EQ(texts.texts, 4 * 3);
   EXPECT_EQ(texts.in_a_pass, 6) << "a microbatch for each stage";
@@ -30,7 +30,7 @@ TEST(WrittenTexts, HavePromptsAsLongAsTheirSourceSays) {
   const LoadedJob loaded = testing_job::load();
   const RolloutOptions options{.max_new_tokens = 7, .prompt_tokens_max = 5};
 
-  EXPECT_EQ(texts_of_rollouts(loaded.job, plan_of(loaded), 1, options, 32).prompt_tokens, 5);
+  EXPECT_EQ(texts_of_rollouts(loaded.job, texts_plan(loaded), 1, options, 32).prompt_tokens, 5);
 }
 
 TEST(WrittenTexts, OfATaskAreThoseOfAMicrobatchOrOfAllThatStagesHaveInRotation) {
@@ -39,15 +39,15 @@ TEST(WrittenTexts, OfATaskAreThoseOfAMicrobatchOrOfAllThatStagesHaveInRotation) 
   const LoadedJob staged = testing_job::load({}, job);
   const LoadedJob whole = testing_job::load({"mesh.pipeline_parallel=1"}, job);
 
-  const auto rotating = texts_of_task(staged.job, plan_of(staged), 32);
-  const auto alone = texts_of_task(whole.job, plan_of(whole), 32);
+  const auto rotating = texts_of_task(staged.job, texts_plan(staged), 32);
+  const auto alone = texts_of_task(whole.job, texts_plan(whole), 32);
 
   ASSERT_TRUE(rotating && alone);
   EXPECT_EQ(rotating->texts, 4);
   EXPECT_EQ(rotating->in_a_pass, 2);
   EXPECT_EQ(alone->texts, 2);
   EXPECT_EQ(alone->new_tokens, 9);
-  EXPECT_FALSE(texts_of_task(testing_job::load().job, plan_of(staged), 32));
+  EXPECT_FALSE(texts_of_task(testing_job::load().job, texts_plan(staged), 32));
 }
 
 }  // namespace
