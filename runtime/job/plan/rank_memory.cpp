@@ -126,9 +126,9 @@ class Estimate {
                          gaps.whole_gradients,
             .optimizer = optimizer + gaps.optimizer,
             .checkpoint = saves ? stored + share_of(optimizer, optimizer_.saved_of_kept()) : 0,
-            .activations = activations(stages, live_microbatches),
+            .activations = activations(stages, live_microbatches) + passing_by(stages),
             .live_microbatches = live_microbatches,
-            .loss = tokens_ ? loss(stages) : 0,
+            .loss = loss(stages),
             .texts = texts(stages),
             .second_stream = forecast.live_by_stream.empty()
                                  ? 0
@@ -154,6 +154,19 @@ class Estimate {
                std::max(activations(on.at(stream), live.at(stream)), texts(on.at(stream)));
     return std::max<std::int64_t>(0, apart - whole_units(stages) - working(stages) -
                                          std::max(activations(stages, live_microbatches), texts(stages)));
+  }
+
+  // Beside activations where the last stage, whose loss needs more, is another rank's: a layer's work, and the hidden
+  // states and gradients that come and go.
+  std::int64_t passing_by(const std::vector<StagePosition>& stages) const {
+    if (!tokens_ || has_loss(stages)) return 0;
+    const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
+    return working(stages) + 2 * *tokens_ * model_.hidden_size * bytes / job_.mesh.tensor_parallel;
+  }
+
+  static bool has_loss(const std::vector<StagePosition>& stages) {
+    return std::any_of(stages.begin(), stages.end(),
+                       [](const StagePosition& stage) { return stage.is_last(); });
   }
 
   // Of one microbatch in the largest layer, forward or backward.
@@ -217,9 +230,7 @@ class Estimate {
   // normed, and their gradient; those of the block times a factor in float32. Measured on a GPU:
   // tests/bench/records/gpu.md.
   std::int64_t loss(const std::vector<StagePosition>& stages) const {
-    const bool has_loss =
-        std::any_of(stages.begin(), stages.end(), [](const StagePosition& stage) { return stage.is_last(); });
-    if (job_.node.device != DeviceKind::cuda || !has_loss) return 0;
+    if (!tokens_ || job_.node.device != DeviceKind::cuda || !has_loss(stages)) return 0;
     // Torch takes 32 MiB for cuBLAS on capability 9.0; the rest is for what is small.
     constexpr std::int64_t of_libraries = std::int64_t{40} << 20;
     const std::int64_t columns = std::max<std::int64_t>(1, model_.vocab_size / job_.mesh.tensor_parallel);
@@ -227,8 +238,10 @@ class Estimate {
     if (job_.inference) return 4 * rows * columns + of_libraries;
     const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
     const std::int64_t rounded = bytes < 4 ? bytes : 0;
-    return (4 + rounded) * rows * columns + 2 * bytes * *tokens_ * model_.hidden_size +
-           (4 + rounded) * rows * model_.hidden_size + of_libraries;
+    return std::max(working(stages), (4 + rounded) * rows * columns +
+                                         2 * bytes * *tokens_ * model_.hidden_size +
+                                         (4 + rounded) * rows * model_.hidden_size) +
+           of_libraries;
   }
 
   const LoadedJob& loaded_;

@@ -21,7 +21,7 @@ struct RankMemory {
   // The copy of parameters and optimizer on the host while the rank writes a checkpoint; 0 without
   // checkpointing.
   std::int64_t checkpoint = 0;
-  std::int64_t activations = 0;  // at the program's peak; 0 if the sample length is unknown
+  std::int64_t activations = 0;  // at the program's peak, and a layer's work; 0 if the sample length is unknown
   int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
   std::int64_t loss = 0;         // on a GPU: what it works with beside activations
   // While texts are written, when there are no activations: caches, and what a pass works with.

@@ -258,23 +258,23 @@ TEST_F(OpeningAGroup, EndsAtOnceWhenTheJobDoes) {
   ends.join();
 }
 
-std::size_t descriptors() {
+std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                                                 std::filesystem::directory_iterator()));
 }
 
 TEST_F(OpeningAGroup, LateHasNoConnectionsBeforeItsFirstCall) {
-  const std::size_t before = descriptors();
+  const std::size_t before = open_descriptors();
 
   const auto group = transport_->open_late({"pair", {3, 5}, 1, false}, milliseconds(20'000));
   const auto peer = other_->open_late({"pair", {3, 5}, 0, false}, milliseconds(20'000));
-  const std::size_t opened = descriptors();
+  const std::size_t opened = open_descriptors();
   std::thread calls([&] { peer->barrier(); });
   group->barrier();
   calls.join();
 
   EXPECT_EQ(opened, before);
-  EXPECT_GT(descriptors(), before);
+  EXPECT_GT(open_descriptors(), before);
 }
 
 TEST_F(OpeningAGroup, LateNamesTheRanksThatDoNotComeToAFirstCallWithinItsTimeout) {

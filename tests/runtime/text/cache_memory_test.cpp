@@ -80,7 +80,8 @@ void expect_counted(const FamilyModel& model, c10::ScalarType dtype, std::int64_
   const std::int64_t rounding = 512 * 4 * 2 * model.num_hidden_layers;
   EXPECT_GE(taken.kept, caches);
   EXPECT_LE(taken.kept, caches + rounding);
-  const std::int64_t waiting = texts * prompt_tokens * model.hidden_size * bytes;  // hidden states between stages
+  const std::int64_t waiting =
+      texts * prompt_tokens * model.hidden_size * bytes;  // hidden states between stages
   EXPECT_LE(taken.at_peak, caches + rounding + working + waiting)
       << "of caches " << caches << ", of work " << working;
   EXPECT_GT(taken.at_peak, taken.kept);

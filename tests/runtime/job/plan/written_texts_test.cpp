@@ -34,20 +34,20 @@ TEST(WrittenTexts, HavePromptsAsLongAsTheirSourceSays) {
 }
 
 TEST(WrittenTexts, OfATaskAreThoseOfAMicrobatchOrOfAllThatStagesHaveInRotation) {
-  const std::string job =
-      testing_job::changed("trainer:", "task: {name: generation, max_new_tokens: 9}\ntrainer:");
-  const LoadedJob staged = testing_job::load({}, job);
-  const LoadedJob whole = testing_job::load({"mesh.pipeline_parallel=1"}, job);
+  const auto of_mesh = [](const std::string& mesh) {
+    LoadedJob loaded = testing_job::load({mesh});
+    loaded.job.task = GenerationConfig{.max_new_tokens = 9};
+    return texts_of_task(loaded.job, texts_plan(loaded), 32);
+  };
 
-  const auto rotating = texts_of_task(staged.job, texts_plan(staged), 32);
-  const auto alone = texts_of_task(whole.job, texts_plan(whole), 32);
+  const auto rotating = of_mesh("mesh.pipeline_parallel=2"), alone = of_mesh("mesh.pipeline_parallel=1");
 
   ASSERT_TRUE(rotating && alone);
   EXPECT_EQ(rotating->texts, 4);
   EXPECT_EQ(rotating->in_a_pass, 2);
   EXPECT_EQ(alone->texts, 2);
   EXPECT_EQ(alone->new_tokens, 9);
-  EXPECT_FALSE(texts_of_task(testing_job::load().job, texts_plan(staged), 32));
+  EXPECT_FALSE(texts_of_task(testing_job::load().job, texts_plan(testing_job::load()), 32));
 }
 
 }  // namespace
