@@ -1,8 +1,3 @@
-#include <ATen/ops/empty.h>
-
-#include <algorithm>
-#include <functional>
-
 #include "kernels/graph/node.hpp"
 #include "kernels/memory/chosen_rows.hpp"
 #include "kernels/moe.hpp"
@@ -48,15 +43,10 @@ at::Tensor choice_counts(const at::Tensor& experts, int64_t num_experts) {
   return counts_of_offsets(std::get<0>(order_rows(experts, num_experts)));
 }
 
-// On the CPU a small model feels each call of torch.
 at::Tensor counts_of_offsets(const at::Tensor& offsets) {
   const BelowAutograd below;
   const int64_t num_experts = offsets.numel() - 1;
-  if (!offsets.is_cpu()) return offsets.narrow(0, 1, num_experts).sub(offsets.narrow(0, 0, num_experts));
-  const at::Tensor from = offsets.contiguous(), counts = at::empty({num_experts}, offsets.options());
-  const auto* const first = from.const_data_ptr<int64_t>();
-  std::transform(first + 1, first + 1 + num_experts, first, counts.data_ptr<int64_t>(), std::minus<>());
-  return counts;
+  return offsets.narrow(0, 1, num_experts).sub(offsets.narrow(0, 0, num_experts));
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> moe_permute(const at::Tensor& x, const at::Tensor& experts,

@@ -53,7 +53,9 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
 
 // Kept: the sum that is normed. The normed state is counted with the block that reads it.
 BlockCosts norm_costs(std::int64_t width) {
-  return {.parameters = width, .active = width, .kept_own = width, .side_own = 4, .work = {.own = width}};
+  BlockCosts costs{.parameters = width, .active = width, .kept_own = width, .side_own = 4};
+  costs.work.own = width;
+  return costs;
 }
 
 // Kept: the gathered input, projections, rotated queries and keys, the attention's output.
@@ -83,9 +85,9 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
     costs.kept_gathered += gates + 2 * mixed;  // the sigmoid, and the output before the gate
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.gathered = queries + gates + keys + values};
-  // Projections before and after RoPE, the output and its gate.
+  // Projections before and after RoPE; values and the output, and copies of them; the gate.
   costs.work = {
-      .gathered = hidden + 2 * (queries + keys) + values + mixed + gates + 2 * (gates > 0 ? mixed : 0),
+      .gathered = hidden + 2 * (queries + keys + values + mixed) + gates + 2 * (gates > 0 ? mixed : 0),
       .side_gathered = costs.side_gathered};
   costs.summed = hidden;
   // Of several ranks that have a head of keys together, each keeps that head.

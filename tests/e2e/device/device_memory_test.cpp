@@ -140,21 +140,22 @@ void expect_counted(TinyJob& job, const Words& words, const Outcome& ran, double
     double taken = number_behind(line, "took");
     if (line.find(" more because") != std::string::npos) taken += number_behind(line, "\\);");
     const double total = ranks[rank].at("total_bytes").get<double>() / (1 << 20);
-    EXPECT_LE(taken, total) << line;
-    EXPECT_GE(taken, total * (1 - off)) << line;
+    constexpr double rounding = 0.1;  // of two numbers in the log
+    EXPECT_LE(taken - rounding, total) << line;
+    EXPECT_GE(taken + rounding, total * (1 - off)) << line;
   }
 }
 
 Words in_a_v() {
   return set("mesh.pipeline_parallel", "2") + set("trainer.pipelining.schedule", "dual_pipe_v") +
          set("trainer.batching", "{global_batch_size: 16, microbatch_size: 2}") +
-         set("trainer.schedule.total_steps", "6") + set("trainer.checkpointing.period_steps", "disable") +
-         set("model_provider.name", "qwen3") +
+         set("trainer.schedule.total_steps", "1") + set("lr_scheduler", "null") +
+         set("trainer.checkpointing.period_steps", "disable") + set("model_provider.name", "qwen3") +
          set("model_provider.model",
              "{hidden_size: 64, num_hidden_layers: 16, num_attention_heads: 4, num_key_value_heads: 2, "
              "head_dim: 16, intermediate_size: 128, vocab_size: 512, max_position_embeddings: 512, "
              "tie_word_embeddings: false}") +
-         set("data.sequence_length", "512") + set("node.device", "delayed");
+         set("data.sequence_length", "256") + set("node.device", "delayed");
 }
 
 // Reference PIPE-14: what a stream frees serves that stream alone.

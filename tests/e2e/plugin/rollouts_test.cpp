@@ -90,9 +90,9 @@ class Rollouts : public testing::Test {
 // Long texts and small microbatches: caches need more than activations.
 TEST_F(Rollouts, TakeTheMemoryThatCheckCounts) {
   const Words words =
-      plugins() + steps(2) + set("trainer.batching", "{global_batch_size: 32, microbatch_size: 1}") +
+      plugins() + steps(1) + set("trainer.batching", "{global_batch_size: 32, microbatch_size: 1}") +
       set("trainer.pipelining.schedule", "1f1b") + set("trainer.checkpointing.period_steps", "disable") +
-      set("data", "{source: letter_game, group: 16, max_new_tokens: 150, length: 152}") +
+      set("data", "{source: letter_game, group: 16, max_new_tokens: 60, length: 62}") +
       set("model_provider.model.max_position_embeddings", "256") +
       set("model_provider.model.num_hidden_layers", "4") +
       set("model_provider.model.num_key_value_heads", "4") + set("model_provider.model.head_dim", "32") +
@@ -104,15 +104,16 @@ TEST_F(Rollouts, TakeTheMemoryThatCheckCounts) {
   ASSERT_EQ(checked.code, 0) << checked.err;
   ASSERT_EQ(ran.code, 0) << ran.err;
   const nlohmann::json memory = nlohmann::json::parse(checked.out).at("memory").at(0);
-  const double texts = memory.at("text_bytes"), caches = 32 * 152.0 * 4 * (4 * 2 * 32) * 4;
+  const double texts = memory.at("text_bytes"), caches = 32 * 62.0 * 4 * (4 * 2 * 32) * 4;
   EXPECT_GT(texts, memory.at("activation_bytes").get<double>());
   EXPECT_GE(texts, caches);
   const auto at = ran.err.find("took ");
   ASSERT_NE(at, std::string::npos) << ran.err;
   const double taken = std::stod(ran.err.substr(at + 5)),
                total = memory.at("total_bytes").get<double>() / (1 << 20);
-  EXPECT_LE(taken, total);
-  EXPECT_GE(taken, 0.98 * total);
+  constexpr double rounding = 0.05;  // of the line in the log
+  EXPECT_LE(taken - rounding, total);
+  EXPECT_GE(taken + rounding, 0.98 * total);
 }
 
 TEST_F(Rollouts, OfPromptsWhoseLengthTheSourceDoesNotSayAreCountedAsLongAsSamples) {

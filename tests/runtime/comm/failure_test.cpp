@@ -290,10 +290,7 @@ TEST_F(OpeningAGroup, LateNamesTheRanksThatDoNotComeToAFirstCallWithinItsTimeout
 TEST_F(OpeningAGroup, LateEndsAtOnceWhenTheGroupOrTheJobDoes) {
   for (const bool job : {false, true}) {
     const auto group = transport_->open_late({"pair", {5, 9}, 0, false}, milliseconds(60'000));
-    std::thread ends([&] {
-      std::this_thread::sleep_for(milliseconds(20));
-      job ? transport_->abort("it is over") : group->abort("it is over");
-    });
+    std::thread ends([&] { job ? transport_->abort("it is over") : group->abort("it is over"); });
 
     EXPECT_THAT(test::error_of([&] { group->barrier(); }, ErrorKind::environment),
                 AllOf(HasSubstr("barrier of group pair"), HasSubstr("it is over")));

@@ -18,14 +18,16 @@ namespace d9d::test {
 namespace {
 
 constexpr int index = 6;
-constexpr std::int64_t prompt_tokens = 24, new_tokens = 40;
+struct Texts {
+  std::int64_t count = 6, prompt_tokens = 24, new_tokens = 40;
+};
 
 struct Taken {
   std::int64_t kept = 0, at_peak = 0;  // beside the weights, in bytes
 };
 
 // Of both stages of a pipeline, which write texts of as many prompts one after the other.
-Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, std::int64_t texts) {
+Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, const Texts& texts) {
   constexpr int num_stages = 2;
   const auto device = delayed_device(index);
   delayed::Memory& memory = delayed::machine(index).memory();
@@ -37,8 +39,9 @@ Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, std::int64
   }
   const auto write = [&] {
     TextRequest request;
-    request.prompts.assign(static_cast<std::size_t>(texts), std::vector<std::int64_t>(prompt_tokens, 3));
-    request.options.max_new_tokens = new_tokens;
+    request.prompts.assign(static_cast<std::size_t>(texts.count),
+                           std::vector<std::int64_t>(static_cast<std::size_t>(texts.prompt_tokens), 3));
+    request.options.max_new_tokens = texts.new_tokens;
     PromptedTexts task(request, num_stages);
     std::vector<std::shared_ptr<StageModule>> parts;
     for (int stage = 0; stage < num_stages; ++stage)
@@ -46,7 +49,7 @@ Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, std::int64
     std::vector<TensorMap> given;
     const auto microbatches = task.microbatches();
     for (const ForwardInputs& microbatch : microbatches) given.push_back(microbatch.inputs);
-    for (std::int64_t pass = 0; pass < new_tokens; ++pass) {
+    for (std::int64_t pass = 0; pass < texts.new_tokens; ++pass) {
       for (std::size_t i = 0; i < given.size(); ++i) {
         TensorMap shared = microbatches[i].shared;
         shared[pass_number] = at::scalar_tensor(pass, at::kLong);
@@ -66,27 +69,26 @@ Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, std::int64
   return {kept - before, peak - before};
 }
 
-void expect_counted(const FamilyModel& model, c10::ScalarType dtype, std::int64_t texts) {
+void expect_counted(const FamilyModel& model, c10::ScalarType dtype, const Texts& texts = {}) {
   const int bytes = static_cast<int>(c10::elementSize(dtype));
   const Taken taken = taken_by_texts(model, dtype, texts);
 
   std::int64_t caches = 0, working = 0;
   for (int stage = 0; stage < 2; ++stage) {
-    caches += cache_bytes(model, {stage, 2}, {texts, prompt_tokens + new_tokens}, bytes);
-    working = std::max(working, generating_bytes(model, {stage, 2}, (texts + 1) / 2 * prompt_tokens,
-                                                 (texts + 1) / 2, bytes));
+    caches += cache_bytes(model, {stage, 2}, {texts.count, texts.prompt_tokens + texts.new_tokens}, bytes);
+    working =
+        std::max(working, generating_bytes(model, {stage, 2}, (texts.count + 1) / 2 * texts.prompt_tokens,
+                                           (texts.count + 1) / 2, bytes));
   }
   // A block of memory has a multiple of 512 bytes; a layer has up to four for each microbatch.
   const std::int64_t rounding = 512 * 4 * 2 * model.num_hidden_layers;
   EXPECT_GE(taken.kept, caches);
   EXPECT_LE(taken.kept, caches + rounding);
   const std::int64_t waiting =
-      texts * prompt_tokens * model.hidden_size * bytes;  // hidden states between stages
+      texts.count * texts.prompt_tokens * model.hidden_size * bytes;  // hidden states between stages
   EXPECT_LE(taken.at_peak, caches + rounding + working + waiting)
       << "of caches " << caches << ", of work " << working;
   EXPECT_GT(taken.at_peak, taken.kept);
-  std::cout << "kept " << taken.kept << " caches " << caches << " peak " << taken.at_peak << " working "
-            << working << "\n";
 }
 
 TEST(CacheMemory, OfEachFamilyIsWhatIsCountedFromItsDescription) {
@@ -95,14 +97,19 @@ TEST(CacheMemory, OfEachFamilyIsWhatIsCountedFromItsDescription) {
                            "latent_families/deepseek_v3", "qwen3_next/every_fourth", "qwen3_next/mixed"}) {
     SCOPED_TRACE(name);
     const auto model = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
-    expect_counted(*model, at::kFloat, 6);
+    expect_counted(*model, at::kFloat);
   }
 }
 
 TEST(CacheMemory, OfHalfTypesIsHalfButTheStatesOfDeltaNets) {
   const std::string golden = std::string(D9D_SOURCE_DIR) + "/tests/golden/";
-  expect_counted(*read_hugging_face_config(golden + "qwen3/dense_tied"), at::kBFloat16, 5);
-  expect_counted(*read_hugging_face_config(golden + "qwen3_next/mixed"), at::kBFloat16, 5);
+  expect_counted(*read_hugging_face_config(golden + "qwen3/dense_tied"), at::kBFloat16, {.count = 5});
+  expect_counted(*read_hugging_face_config(golden + "qwen3_next/mixed"), at::kBFloat16, {.count = 5});
+}
+
+TEST(CacheMemory, OfManyTextsOfShortPromptsIsWhatIsCounted) {
+  expect_counted(*read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/qwen3/dense_tied"),
+                 at::kFloat, {.count = 32, .prompt_tokens = 2, .new_tokens = 30});
 }
 
 }  // namespace
