@@ -152,7 +152,8 @@ class Estimate {
     for (std::size_t stream = 0; stream < on.size(); ++stream)
       apart += whole_units(on.at(stream)) + working(on.at(stream)) +
                std::max(activations(on.at(stream), live.at(stream)), texts(on.at(stream)));
-    return std::max<std::int64_t>(0, apart - whole_units(stages) - working(stages) -
+    const std::int64_t counted = has_loss(stages) ? 0 : working(stages);  // see passing_by()
+    return std::max<std::int64_t>(0, apart - whole_units(stages) - counted -
                                          std::max(activations(stages, live_microbatches), texts(stages)));
   }
 

@@ -44,10 +44,7 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   expert_results += other.expert_results;
   summed += other.summed;
   cached += other.cached;
-  work = {.own = std::max(work.own, other.work.own),
-          .gathered = std::max(work.gathered, other.work.gathered),
-          .side_own = std::max(work.side_own, other.work.side_own),
-          .side_gathered = std::max(work.side_gathered, other.work.side_gathered)};
+  if (other.work.own + other.work.gathered > work.own + work.gathered) work = other.work;
   return *this;
 }
 

@@ -18,7 +18,7 @@ namespace d9d::test {
 namespace {
 
 constexpr int index = 6;
-struct Texts {
+struct CachedTexts {
   std::int64_t count = 6, prompt_tokens = 24, new_tokens = 40;
 };
 
@@ -27,7 +27,7 @@ struct Taken {
 };
 
 // Of both stages of a pipeline, which write texts of as many prompts one after the other.
-Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, const Texts& texts) {
+Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, const CachedTexts& texts) {
   constexpr int num_stages = 2;
   const auto device = delayed_device(index);
   delayed::Memory& memory = delayed::machine(index).memory();
@@ -69,7 +69,7 @@ Taken taken_by_texts(const FamilyModel& model, c10::ScalarType dtype, const Text
   return {kept - before, peak - before};
 }
 
-void expect_counted(const FamilyModel& model, c10::ScalarType dtype, const Texts& texts = {}) {
+void expect_counted(const FamilyModel& model, c10::ScalarType dtype, const CachedTexts& texts = {}) {
   const int bytes = static_cast<int>(c10::elementSize(dtype));
   const Taken taken = taken_by_texts(model, dtype, texts);
 
