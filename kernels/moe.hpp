@@ -44,8 +44,9 @@ at::Tensor grouped_linear(const at::Tensor& rows, const at::Tensor& weight, cons
                           const at::Tensor& bias = {});
 
 // permute -> gate and up -> silu_mul -> down -> unpermute, with fewer passes over memory. x [T, H], probs and
-// experts [T, k], gate and up [E, I, H], down [E, H, I] -> [T, H].
+// experts [T, k], gate and up [E, I, H], down [E, H, I] -> [T, H]. `offsets`: becomes that of moe_permute.
 at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
-                       const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down);
+                       const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,
+                       at::Tensor* offsets = nullptr);
 
 }  // namespace d9d::kernels

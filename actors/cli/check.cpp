@@ -2,6 +2,7 @@
 // that `run` would refuse.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "actors/cli/device.hpp"
@@ -14,6 +15,7 @@
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/data/rollout_stream.hpp"
 #include "runtime/data/sample_source.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/job_length.hpp"
@@ -23,8 +25,6 @@
 #include "runtime/launch/launch_environment.hpp"
 #include "runtime/launch/process_place.hpp"
 #include "runtime/mesh/plan.hpp"
-#include "runtime/pipeline/lane/overlap.hpp"
-#include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/train/lr/phase_texts.hpp"
 
 namespace d9d {
@@ -40,7 +40,8 @@ struct Look {
   std::optional<Error> refusal;
   std::vector<ProcessPlace> places{ProcessPlace{}};  // of this command's processes
   bool cannot_share = false;                         // its ranks among them
-  bool writes_texts = false;                         // its source: rollouts
+  std::optional<WrittenTexts> texts;                 // of rollouts
+  bool knows_prompts = false;                        // their options say how long they are
 };
 
 std::string short_count(double number) {
@@ -186,22 +187,57 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          line("output", output_dir(job).string());
 }
 
-// What the estimate of memory leaves out, because only the job's data or its program knows.
-std::string not_counted(const JobConfig& job, const Look& found) {
+// What the columns of texts and of the second stream count.
+std::string further_columns(const Look& found, bool texts, bool streams) {
   std::string text;
-  if (found.writes_texts)
+  if (texts)
     text +=
-        "not counted: keys and values of the texts that the model writes between steps, for as many tokens "
-        "as the longest prompt and max_new_tokens of the source\n";
-  const bool on_cpu = job.node.device == DeviceKind::cpu;
-  if (!on_cpu && composes_actions(found.schedule) && overlaps(job.trainer.pipelining.overlap, on_cpu))
+        "texts: keys and values of those that the model writes, and what it works with then; no activations "
+        "are kept meanwhile, so the total has the larger one of both\n";
+  if (found.texts) {
+    text += fmt::format("{} between steps, {} and {} new tokens each at most\n",
+                        counted(found.texts->texts, "text"), counted(found.texts->prompt_tokens, "token"),
+                        found.texts->new_tokens);
+    if (!found.knows_prompts)
+      text +=
+          "not counted: prompts that are longer than a sample; the source's options do not say how long they "
+          "are (RolloutOptions::prompt_tokens_max)\n";
+  }
+  if (streams)
     text +=
-        "not counted: what one of two compute streams keeps for itself and the other cannot use "
-        "(trainer.pipelining.overlap: always); at most the activations once more\n";
+        "streams: what each of two compute streams keeps for itself and the other cannot use, at most "
+        "(trainer.pipelining.overlap: always)\n";
   return text;
 }
 
-std::string tables(const JobSummary& summary, const JobConfig& job, const Look& found) {
+std::string memory_table(const JobSummary& summary, const Look& found) {
+  const auto any = [&](std::int64_t RankMemory::*bytes) {
+    return std::any_of(summary.ranks.begin(), summary.ranks.end(),
+                       [bytes](const RankMemory& rank) { return rank.*bytes > 0; });
+  };
+  const bool texts = any(&RankMemory::texts), streams = any(&RankMemory::second_stream);
+  std::string text = fmt::format(
+      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  checkpoint  "
+      "activations{}{} "
+      " total\n",
+      texts ? "     texts" : "", streams ? "   streams" : "");
+  for (const RankMemory& rank : summary.ranks) {
+    text +=
+        fmt::format("{:>7}  {:>10}  {:>9}  {:>9}  {:>10}  {:>11}", rank.pipeline_rank, mib(rank.parameters),
+                    mib(rank.gradients), mib(rank.optimizer), mib(rank.checkpoint), mib(rank.activations));
+    if (texts) text += fmt::format("  {:>8}", mib(rank.texts));
+    if (streams) text += fmt::format("  {:>8}", mib(rank.second_stream));
+    text += fmt::format("  {:>5}\n", mib(rank.total()));
+  }
+  return text + "activations: what " + std::to_string(summary.ranks.front().live_microbatches) +
+         " microbatches keep at the peak of pp rank 0\n" +
+         (summary.ranks.front().checkpoint == 0 ? ""
+                                                : "checkpoint: the copy of parameters and optimizer that is "
+                                                  "held while it is written, by one of the replicas\n") +
+         further_columns(found, texts, streams);
+}
+
+std::string tables(const JobSummary& summary, const Look& found) {
   if (summary.ranks.empty()) return {};
   std::string text = "\nstage  pp rank  layers      parameters\n";
   for (const StagePlan& stage : summary.plan.stages) {
@@ -209,20 +245,7 @@ std::string tables(const JobSummary& summary, const JobConfig& job, const Look& 
     text += fmt::format("{:>5}  {:>7}  {:<10}  {:>10}\n", stage.stage, stage.pipeline_rank, layers,
                         short_count(static_cast<double>(stage.parameters)));
   }
-  text +=
-      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  checkpoint  activations "
-      " total\n";
-  for (const RankMemory& rank : summary.ranks) {
-    text += fmt::format("{:>7}  {:>10}  {:>9}  {:>9}  {:>10}  {:>11}  {:>5}\n", rank.pipeline_rank,
-                        mib(rank.parameters), mib(rank.gradients), mib(rank.optimizer), mib(rank.checkpoint),
-                        mib(rank.activations), mib(rank.total()));
-  }
-  return text + "activations: what " + std::to_string(summary.ranks.front().live_microbatches) +
-         " microbatches keep at the peak of pp rank 0\n" +
-         (summary.ranks.front().checkpoint == 0 ? ""
-                                                : "checkpoint: the copy of parameters and optimizer that is "
-                                                  "held while it is written, by one of the replicas\n") +
-         not_counted(job, found);
+  return text + memory_table(summary, found);
 }
 
 // Which processes the command would start, or why it cannot.
@@ -247,6 +270,14 @@ std::optional<RunOptions> look_at_place(const LoadedJob& loaded, const Arguments
   }
 }
 
+// How much the model writes between steps.
+void look_at_texts(const JobConfig& job, const SampleSource& source, Look& found) {
+  const RolloutOptions options = source.open_rollouts()->options();
+  found.knows_prompts = options.prompt_tokens_max > 0;
+  found.texts =
+      texts_of_rollouts(job, *found.plan, found.phases.num_batches(), options, source.sequence_length());
+}
+
 // Makes the job's pieces and notes what they say of the job, or why they cannot be made.
 Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& console) {
   Look found{.sequence_length = given_length(loaded.job.data),
@@ -259,11 +290,11 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     for (const std::string& warning : prepared.warnings) console.err << "warning: " << warning << "\n";
     found.sequence_length = prepared.source->sequence_length();
     found.samples = prepared.source->num_samples();
-    found.writes_texts = prepared.source->is_rollouts();
     found.left_out = prepared.left_out;
     found.schedule = prepared.schedule;
     found.plan = prepared.plan;
     found.phases = prepared.phases;
+    if (prepared.source->is_rollouts() && found.plan) look_at_texts(loaded.job, *prepared.source, found);
   } catch (const Error& error) {
     found.refusal = error;
   }
@@ -304,7 +335,7 @@ void print(const LoadedJob& loaded, const JobSummary& summary, const DeviceSumma
   const auto nodes = static_cast<std::size_t>(summary.num_nodes) * found.places.size();
   const Plan plan(loaded.job.mesh, std::vector<int>(nodes, summary.world_size / static_cast<int>(nodes)));
   console.out << head(loaded, summary, found) << process_lines(loaded.job, device, found)
-              << device_text(loaded.job, found.places, device) << tables(summary, loaded.job, found) << "\n"
+              << device_text(loaded.job, found.places, device) << tables(summary, found) << "\n"
               << plan.text(!loaded.model || loaded.model->experts_per_layer() > 0);
 }
 
@@ -332,7 +363,7 @@ int check(const Arguments& arguments, Console& console) {
     throw found.refusal.value();
   const JobSummary summary =
       summarize(loaded, found.schedule, found.plan ? *found.plan : plan_job(loaded, found.schedule),
-                found.sequence_length);
+                found.sequence_length, found.texts);
   const DeviceSummary device = look_at_device(loaded, summary, found);
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);

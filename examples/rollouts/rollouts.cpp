@@ -30,7 +30,7 @@ struct LetterGame final : d9d::RolloutStream {
 
   std::int64_t sequence_length() const override { return length; }  // filled up: prompt and text have fewer
   d9d::RolloutOptions options() const override {
-    return {.max_new_tokens = max_new_tokens, .ends = {text_end}, .lag = lag};
+    return {.max_new_tokens = max_new_tokens, .ends = {text_end}, .lag = lag, .prompt_tokens_max = 2};
   }
   void begin(const d9d::StreamPlace& /*place*/) override {}
 

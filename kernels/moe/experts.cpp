@@ -44,8 +44,10 @@ class MoeExpertsNode : public BackwardNode {
 };
 
 at::Tensor composed(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
-                    const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down) {
+                    const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,
+                    at::Tensor* known_offsets) {
   const auto [rows, offsets, map] = moe_permute(x, experts, gate.size(0));
+  if (known_offsets != nullptr) *known_offsets = offsets;
   const at::Tensor hidden = silu_mul(grouped_linear(rows, gate, offsets), grouped_linear(rows, up, offsets));
   return moe_unpermute(grouped_linear(hidden, down, offsets), probs, map);
 }
@@ -63,8 +65,9 @@ bool is_stack(const at::Tensor& weight, int64_t experts, int64_t out, int64_t in
 }  // namespace
 
 at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::Tensor& experts,
-                       const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down) {
-  if (is_composed(x)) return composed(x, probs, experts, gate, up, down);
+                       const at::Tensor& gate, const at::Tensor& up, const at::Tensor& down,
+                       at::Tensor* offsets) {
+  if (is_composed(x)) return composed(x, probs, experts, gate, up, down, offsets);
   const int64_t count = gate.size(0), inner = gate.size(1), width = x.size(-1);
   TORCH_CHECK(x.dim() == 2 && gate.dim() == 3 && is_stack(gate, count, inner, width) &&
                   is_stack(up, count, inner, width) && is_stack(down, count, width, inner),
@@ -87,6 +90,7 @@ at::Tensor moe_experts(const at::Tensor& x, const at::Tensor& probs, const at::T
             run_op(&OpTable::expert_project, tokens, up, of)};
   });
   const ExpertRows rows{projected[0], projected[1], projected[2], projected[3]};
+  if (offsets != nullptr) *offsets = rows.offsets;
   const at::Tensor &gated = projected[4], &above = projected[5];
   const at::Tensor y = run_once("d9d::expert_combine", {KeptKind::experts}, x, [&]() -> Results {
     return {run_op(&OpTable::expert_combine, gated, above, down, rows, x.size(0))};

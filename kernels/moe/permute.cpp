@@ -40,8 +40,12 @@ class UnpermuteNode : public BackwardNode {
 }  // namespace
 
 at::Tensor choice_counts(const at::Tensor& experts, int64_t num_experts) {
+  return counts_of_offsets(std::get<0>(order_rows(experts, num_experts)));
+}
+
+at::Tensor counts_of_offsets(const at::Tensor& offsets) {
   const BelowAutograd below;
-  const at::Tensor offsets = std::get<0>(order_rows(experts, num_experts));
+  const int64_t num_experts = offsets.numel() - 1;
   return offsets.narrow(0, 1, num_experts).sub(offsets.narrow(0, 0, num_experts));
 }
 

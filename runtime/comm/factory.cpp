@@ -119,20 +119,22 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_group(Group group, const
   D9D_CHECK(group.one_node || transport_ != nullptr,
             "group {} spans nodes and there is no transport between them", group.name);
   const bool of_host = on_host || options_.devices.kind == DeviceCollectives::Kind::none;
-  std::unique_ptr<Communicator> communicator = of_host ? open_host(group) : open_devices(group, use);
+  std::unique_ptr<Communicator> communicator =
+      of_host ? open_host(group, is_launched_beside_compute(use)) : open_devices(group, use);
   if (!options_.check_collectives) return communicator;
   return make_checked(std::move(communicator), group.ranks[static_cast<std::size_t>(group.index)]);
 }
 
-std::unique_ptr<Communicator> CommunicatorFactory::open_host(const Group& group) const {
-  return group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group);
+std::unique_ptr<Communicator> CommunicatorFactory::open_host(const Group& group, bool late) const {
+  return group.one_node ? hub_.open(group, options_.timeout) : open_across_nodes(group, late);
 }
 
 std::unique_ptr<Communicator> CommunicatorFactory::open_devices(const Group& group,
                                                                 const std::string& use) const {
   if (options_.devices.kind == DeviceCollectives::Kind::nccl) {
     const int rank = group.ranks[static_cast<std::size_t>(group.index)];
-    nccl::World& world = worlds_->of(rank, options_, [this](const Group& host) { return open_host(host); });
+    nccl::World& world =
+        worlds_->of(rank, options_, [this](const Group& host) { return open_host(host, /*late=*/true); });
     const std::string shared =
         is_launched_beside_compute(use)
             ? fmt::format("beside compute[{}]@{}", fmt::join(group.ranks, ","), options_.epoch)
@@ -147,9 +149,12 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_devices(const Group& gro
   return devices_->open(group, hub_.open(host, options_.timeout), options_.timeout);
 }
 
-std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group& group) const {
+std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group& group, bool late) const {
+  const auto open = [&](const Group& of) {
+    return late ? transport_->open_late(of, options_.timeout) : transport_->open(of, options_.timeout);
+  };
   const int per_node = ranks_per_node(plan_, group);
-  if (per_node < 2) return transport_->open(group, options_.timeout);
+  if (per_node < 2) return open(group);
   const int node = group.index / per_node;
   const int position = group.index % per_node;
   Group local{fmt::format("{} node {}", group.name, node), {}, position, true};
@@ -158,8 +163,7 @@ std::unique_ptr<Communicator> CommunicatorFactory::open_across_nodes(const Group
     if (index / per_node == node) local.ranks.push_back(group.ranks[index]);
     if (index % per_node == position) across.ranks.push_back(group.ranks[index]);
   }
-  return make_hybrid({group, per_node, hub_.open(local, options_.timeout),
-                      transport_->open(across, options_.timeout), transport_->open(group, options_.timeout)});
+  return make_hybrid({group, per_node, hub_.open(local, options_.timeout), open(across), open(group)});
 }
 
 }  // namespace d9d

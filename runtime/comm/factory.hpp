@@ -47,7 +47,8 @@ class CommunicatorFactory {
 
   // Opens the communicator of `rank` over these axes. `use` distinguishes communicators over the same
   // ranks, because each belongs to one actor ("stage", "gradients"). Waits for the other members if the
-  // group spans nodes or uses NCCL, so all ranks must open such groups in the same order. Thread-safe.
+  // group spans nodes, so all ranks must open such groups in the same order; but not if it is of devices, or for
+  // gathers and gradients, of which a mesh has some that nobody calls: their first call waits. Thread-safe.
   std::unique_ptr<Communicator> open(int rank, const std::string& domain,
                                      const std::vector<std::string>& axes, const std::string& use) const;
   // The same for CPU tensors only, also where ranks have devices: opens
@@ -69,9 +70,10 @@ class CommunicatorFactory {
  private:
   std::unique_ptr<Communicator> open_group(Group group, const std::string& use, bool on_host = false) const;
   Group pair_of(int rank, int sender, int receiver) const;
-  std::unique_ptr<Communicator> open_host(const Group& group) const;
+  // `late`: connects to other processes when the group is first called.
+  std::unique_ptr<Communicator> open_host(const Group& group, bool late) const;
   std::unique_ptr<Communicator> open_devices(const Group& group, const std::string& use) const;
-  std::unique_ptr<Communicator> open_across_nodes(const Group& group) const;
+  std::unique_ptr<Communicator> open_across_nodes(const Group& group, bool late) const;
 
   const Plan& plan_;
   SharedMemoryHub& hub_;

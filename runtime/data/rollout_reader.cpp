@@ -104,6 +104,10 @@ std::vector<Rollout> RolloutReader::ask(std::uint64_t first) {
   for (auto& prompt : prompts) {
     const auto place = pending.texts.size();
     D9D_REQUIRE(!prompt.empty(), "prompt {} of step {} has no tokens; give one at least", place, step.step);
+    D9D_REQUIRE(
+        options_.prompt_tokens_max == 0 || std::ssize(prompt) <= options_.prompt_tokens_max,
+        "prompt {} of step {} has {} tokens, more than prompt_tokens_max of the stream's options ({})", place,
+        step.step, prompt.size(), options_.prompt_tokens_max);
     pending.texts.push_back(
         {first * static_cast<std::uint64_t>(options_.texts_per_sample) + place, std::move(prompt), {}, {}});
   }

@@ -52,6 +52,9 @@ void require_possible(const RolloutOptions& options) {
       options.temperature);
   D9D_REQUIRE(options.top_p > 0 && options.top_p <= 1, "top_p of rollouts is {}; expected above 0, at most 1",
               options.top_p);
+  D9D_REQUIRE(options.prompt_tokens_max >= 0,
+              "prompt_tokens_max of rollouts is {}; expected the tokens of the longest prompt, or 0",
+              options.prompt_tokens_max);
   D9D_REQUIRE(options.lag >= 0 && options.lag <= RolloutOptions::lag_max,
               "the lag of rollouts is {} steps; expected 0 (on policy) to {}", options.lag,
               RolloutOptions::lag_max);

@@ -9,6 +9,7 @@
 // What is drawn depends on trainer.determinism.base_seed, the number of the text and the place of the token: it is the
 // same on every mesh, as far as the sums of the logits are, and after a resume.
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct RolloutOptions {
   std::int64_t texts_per_sample = 1;  // more: samples() chooses among them (the best of n)
   std::int64_t lag = 0;               // in steps, see above; at most lag_max
   static constexpr std::int64_t lag_max = 16;
+  // Of a prompt; a longer one is refused. 0: the source does not say, and `check` counts memory for prompts as long as
+  // a sample.
+  std::int64_t prompt_tokens_max = 0;
   bool operator==(const RolloutOptions&) const = default;
 };
 
@@ -61,6 +65,11 @@ class RolloutStream : public ReplicaStream {
   // Returns step.samples samples of the texts, which are in the order of the prompts. Their `numbers` must be finite.
   virtual std::vector<Sample> samples(const RolloutStep& step, std::span<const Rollout> texts) = 0;
 };
+
+// In how many microbatches the stages of a pipeline write the texts: one for each stage where there are enough.
+inline std::int64_t microbatches_of_texts(std::int64_t texts, int stages) {
+  return std::min<std::int64_t>(texts, stages);
+}
 
 // The sample that learns the tokens of a text: input_ids prompt and text without its last token, labels the text alone,
 // both filled up on the right to `length` (which token_mask says). Input error for a text that does not fit.

@@ -38,6 +38,7 @@ class PoolCounts {
  public:
   void take(MemoryPool pool, std::uint64_t bytes);
   void give_back(MemoryPool pool, std::uint64_t bytes);
+  void forget_peak() { at_peak_ = in_use_; }
   const PoolBytes& in_use() const { return in_use_; }
   const PoolBytes& at_peak() const { return at_peak_; }  // when the total was largest
 
@@ -50,6 +51,9 @@ struct DeviceMemory {
   PoolBytes in_use{}, at_peak{};
   std::uint64_t free = 0;
   std::uint64_t limit = 0;  // in total; 0: no limit
+  // The most that each stream had, each at its own time, added up: what a stream frees serves that stream alone, so the
+  // device has given out so much. 0: not counted.
+  std::uint64_t of_streams = 0;
 };
 
 // The estimate of `d9d-node check` for a rank, in bytes.

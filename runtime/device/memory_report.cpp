@@ -85,9 +85,13 @@ std::vector<std::string> peak_lines() {
   std::vector<std::string> lines;
   for (const auto& [name, used] : known) {
     try {
-      const PoolBytes peak = device_of(used.place).memory().at_peak;
-      lines.push_back(fmt::format("{} took {} of its memory at most: {}", owner_text(used.place),
-                                  mib(total_of(peak)), pools_text(used.place, peak)));
+      const DeviceMemory memory = device_of(used.place).memory();
+      const std::uint64_t peak = total_of(memory.at_peak);
+      lines.push_back(fmt::format("{} took {} of its memory at most: {}", owner_text(used.place), mib(peak),
+                                  pools_text(used.place, memory.at_peak)));
+      if (memory.of_streams > peak)
+        lines.back() +=
+            fmt::format("; {} more because each stream keeps what it frees", mib(memory.of_streams - peak));
     } catch (const std::exception& error) {  // a GPU that has failed throws at every call
       lines.push_back(
           fmt::format("the peak memory of {} is unknown: {}", owner_text(used.place), error.what()));

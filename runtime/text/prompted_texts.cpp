@@ -25,7 +25,8 @@ PromptedTexts::PromptedTexts(TextRequest request, int stages)
 // Prompt i is in microbatch i % count, so that their sizes differ by one at most.
 std::vector<ForwardInputs> PromptedTexts::microbatches() const {
   const std::size_t prompts = request_.prompts.size();
-  const std::size_t count = std::min<std::size_t>(prompts, static_cast<std::size_t>(stages_));
+  const auto count =
+      static_cast<std::size_t>(microbatches_of_texts(static_cast<std::int64_t>(prompts), stages_));
   std::size_t room = 0;
   for (const auto& prompt : request_.prompts) room = std::max(room, prompt.size());
   std::vector<ForwardInputs> made(count);

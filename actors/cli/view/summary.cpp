@@ -28,6 +28,8 @@ config::Json memory_json(const std::vector<RankMemory>& ranks) {
                       {"optimizer_bytes", rank.optimizer},
                       {"checkpoint_bytes", rank.checkpoint},
                       {"activation_bytes", rank.activations},
+                      {"text_bytes", rank.texts},
+                      {"stream_bytes", rank.second_stream},
                       {"total_bytes", rank.total()},
                       {"live_microbatches", rank.live_microbatches}});
   }
@@ -51,7 +53,7 @@ config::Json groups_json(const std::vector<OptimizerGroup>& groups) {
 }  // namespace
 
 JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule, JobPlan plan,
-                     std::optional<std::int64_t> sequence_length) {
+                     std::optional<std::int64_t> sequence_length, const std::optional<WrittenTexts>& texts) {
   const JobConfig& job = loaded.job;
   JobSummary summary;
   summary.schedule = std::string(name_of(schedule));
@@ -66,7 +68,7 @@ JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule, Jo
   summary.active_parameters = counts.active;
   if (sequence_length) summary.flops_per_token = training_flops_per_token(*loaded.model, *sequence_length);
   if (!job.inference) summary.groups = optimizer_groups(job, *loaded.model);
-  summary.ranks = estimate_memory(loaded, summary.plan, summary.forecast, sequence_length);
+  summary.ranks = estimate_memory(loaded, summary.plan, summary.forecast, sequence_length, texts);
   return summary;
 }
 

@@ -97,7 +97,7 @@ void EpochServices::say_who_uses_devices(const std::vector<RankMemory>& memory) 
     const auto at = static_cast<std::size_t>(placement.pipeline);
     if (at >= memory.size()) continue;
     use.expected.state += static_cast<std::uint64_t>(memory[at].state());
-    use.expected.activations += static_cast<std::uint64_t>(memory[at].activations + memory[at].loss);
+    use.expected.activations += static_cast<std::uint64_t>(memory[at].on_device() - memory[at].state());
   }
   for (auto& [device, use] : uses) set_device_use(places.at(device), std::move(use));
 }

@@ -60,6 +60,8 @@ std::unique_ptr<Transfer> ExchangeCommunicator::begin_receive(const Bytes& bytes
                                                               const char* operation) {
   try {
     return links_->receive(bytes.peer, bytes.data, bytes.size, tag);
+  } catch (const NotMet& error) {
+    fail_all(error, operation);
   } catch (const std::exception& error) {
     fail_of(bytes.peer, error, operation);
   }
@@ -69,6 +71,8 @@ std::unique_ptr<Transfer> ExchangeCommunicator::begin_send(const Bytes& bytes, i
                                                            const char* operation) {
   try {
     return links_->send(bytes.peer, bytes.data, bytes.size, tag);
+  } catch (const NotMet& error) {
+    fail_all(error, operation);
   } catch (const std::exception& error) {
     fail_of(bytes.peer, error, operation);
   }
@@ -277,9 +281,15 @@ void ExchangeCommunicator::fail_of(int peer, const std::exception& error, const 
   fail_in_group(operation, name(), backend_, aborted_.reason());
 }
 
+void ExchangeCommunicator::fail_all(const NotMet& error, const char* operation) {
+  fail(error.what());
+  fail_in_group(operation, name(), backend_, aborted_.reason());
+}
+
 void ExchangeCommunicator::fail(const std::string& reason) noexcept {
   const std::lock_guard lock(in_flight_mutex_);
   aborted_.set(reason);
+  links_->abort();
   for (Transfer* const transfer : in_flight_) transfer->abort();
 }
 

@@ -66,6 +66,7 @@ class ExchangeCommunicator final : public Communicator {
   std::byte* scratch(std::size_t bytes);
   void keep_until_delivered();
   void fail(const std::string& reason) noexcept;
+  [[noreturn]] void fail_all(const NotMet& error, const char* operation);
   [[noreturn]] void fail_of(int peer, const std::exception& error, const char* operation);
   template <class Peers>
   void for_peers(Peers&& with_peer) const;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 
 namespace d9d::comm {
 
@@ -21,6 +22,12 @@ class Transfer {
   virtual bool is_done() { return false; }
 };
 
+// The links of a group cannot be made, whichever peer was called. The text names it.
+class NotMet : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Messages of one (sender, receiver, tag) arrive in the order sent. Calls may come from any thread.
 class PeerLinks {
  public:
@@ -28,6 +35,8 @@ class PeerLinks {
   virtual std::unique_ptr<Transfer> send(int peer, const void* data, std::size_t bytes, int tag) = 0;
   virtual std::unique_ptr<Transfer> receive(int peer, void* data, std::size_t bytes, int tag) = 0;
   virtual void set_timeout(std::chrono::milliseconds timeout) = 0;
+  // Makes send() and receive() throw where they wait. Transfers that have begun are aborted one by one.
+  virtual void abort() noexcept {}
 };
 
 }  // namespace d9d::comm

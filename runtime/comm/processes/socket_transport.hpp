@@ -3,12 +3,10 @@
 // shared by its ranks; several ranks of a process may be members of one group. No torch in this header.
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -20,6 +18,9 @@
 namespace d9d {
 
 class Communicator;
+namespace comm {
+class PeerLinks;
+}
 
 struct SocketTransportOptions {
   int node = 0;                 // this process
@@ -38,7 +39,10 @@ class SocketTransport final : public net::Taker {
   // members that did not. Of two members the one with the higher index dials, so only node 0 of two
   // has to be reachable.
   std::unique_ptr<Communicator> open(const Group& group, std::chrono::milliseconds timeout);
-  // Fails every open() that waits or comes later. From any thread.
+  // The same without a wait: the members meet when they first call the group (late_links.hpp), within the timeout that
+  // it then has. The transport must outlive the communicator's calls.
+  std::unique_ptr<Communicator> open_late(const Group& group, std::chrono::milliseconds timeout);
+  // Fails every open() and every first call that waits or comes later. From any thread.
   void abort(const std::string& reason) noexcept;
 
   net::Answer ask(const net::Hello& hello) override;
@@ -48,6 +52,8 @@ class SocketTransport final : public net::Taker {
   // Group, number of earlier openings, index of the member that dials, index of the other one.
   using Key = std::tuple<std::string, std::uint32_t, int, int>;
   struct Opening;
+  class Cancel;
+  struct Shared;
 
   std::unique_ptr<net::Channel> dial(const Opening& opening, int index);
   std::unique_ptr<net::Channel> dial_once(const Opening& opening, int index, net::Deadline deadline);
@@ -55,13 +61,13 @@ class SocketTransport final : public net::Taker {
   std::unique_ptr<net::Channel> own_end(const Key& key);
   void meet(const Opening& opening, std::vector<std::unique_ptr<net::Channel>>& channels);
   std::string name_of(int rank) const;
-  void throw_if_aborted(const Group& group) const;
+  void throw_if_aborted(const Opening& opening) const;
+  std::uint32_t number_of(const Group& group);
+  std::unique_ptr<comm::PeerLinks> connect(const Opening& opening);
 
   net::Gate& gate_;
   const SocketTransportOptions options_;
-  const net::Fd cancel_;  // readable once aborted
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  const std::shared_ptr<Shared> shared_;  // its mutex guards what follows
   bool aborted_ = false;
   std::string reason_;
   std::map<std::pair<std::string, int>, std::uint32_t> opened_;  // by group and index

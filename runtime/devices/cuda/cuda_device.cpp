@@ -244,7 +244,7 @@ class CudaDevice final : public Device {
     const auto stats = allocator::getDeviceStats(index_);
     const auto kept = stats.reserved_bytes[0].current - stats.allocated_bytes[0].current;
     const PoolCounts counts = ledger_of(index_).counts();
-    return {counts.in_use(), counts.at_peak(), free + static_cast<std::uint64_t>(kept), total};
+    return {counts.in_use(), counts.at_peak(), free + static_cast<std::uint64_t>(kept), total, 0};
   }
   std::string note_kernels(bool on) override { return log_kernels(index_, on); }
   std::vector<KernelRun> take_kernels() override {

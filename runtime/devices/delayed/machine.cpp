@@ -94,6 +94,7 @@ void Machine::reseed(std::uint64_t seed) {
   const std::lock_guard lock(queues_mutex_);
   order_ = RandomStream(seed, "delayed:" + std::to_string(index_));
   drawn_ = 0;
+  memory_.forget_peaks();
   freed_too_early_.clear();
   stopped &= ~(1U << index_);
 }

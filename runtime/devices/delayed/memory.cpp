@@ -38,18 +38,19 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
   const std::size_t left = limit_ - std::min(limit_, total_of(counts_.in_use()));
   auto& of_stream = free_[stream];
   const auto found = of_stream.lower_bound(size);
-  if (found != of_stream.end() && found->first <= std::min(2 * size, left)) {
+  if (found != of_stream.end() && found->first <= 2 * size && size <= left) {
     Block* const block = found->second;
     of_stream.erase(found);
     block->pool = pool;
-    counts_.take(pool, block->size);
+    block->taken = size;
+    count(*block);
     fresh = std::exchange(block->trimmed, false);
     return block;
   }
   if (size > left || used_ + size > address_bytes) return nullptr;
-  counts_.take(pool, size);
-  blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, stream}));
+  blocks_.push_back(std::make_unique<Block>(Block{&machine, begin_ + used_, size, size, stream}));
   blocks_.back()->pool = pool;
+  count(*blocks_.back());
   fresh = true;
   const std::size_t end = used_ + size;
   if (opened_ > 0) protect(true, up(used_, page), up(end, page));
@@ -57,9 +58,17 @@ Block* Memory::take(Machine& machine, std::size_t bytes, int stream, bool& fresh
   return blocks_.back().get();
 }
 
+void Memory::count(const Block& block) {
+  counts_.take(block.pool, block.taken);
+  StreamBytes& of_stream = by_stream_[block.stream];
+  of_stream.in_use += block.taken;
+  of_stream.at_peak = std::max(of_stream.at_peak, of_stream.in_use);
+}
+
 void Memory::give_back(Block* block) {
   const std::lock_guard lock(mutex_);
-  counts_.give_back(block->pool, block->size);
+  by_stream_[block->stream].in_use -= block->taken;
+  counts_.give_back(block->pool, block->taken);
   free_[block->stream].emplace(block->size, block);
 }
 
@@ -105,7 +114,15 @@ std::size_t Memory::bytes_in_use() const {
 DeviceMemory Memory::pools() const {
   const std::lock_guard lock(mutex_);
   const std::size_t used = std::min<std::size_t>(limit_, total_of(counts_.in_use()));
-  return {counts_.in_use(), counts_.at_peak(), limit_ - used, limit_ == address_bytes ? 0 : limit_};
+  DeviceMemory all{counts_.in_use(), counts_.at_peak(), limit_ - used, limit_ == address_bytes ? 0 : limit_};
+  for (const auto& [stream, bytes] : by_stream_) all.of_streams += bytes.at_peak;
+  return all;
+}
+
+void Memory::forget_peaks() {
+  const std::lock_guard lock(mutex_);
+  counts_.forget_peak();
+  for (auto& [stream, bytes] : by_stream_) bytes.at_peak = bytes.in_use;
 }
 
 }  // namespace d9d::delayed

@@ -21,6 +21,7 @@ struct Block {
   Machine* machine;
   void* data;
   std::size_t size;
+  std::size_t taken;                                         // of them, as counted: a GPU splits a larger one
   int stream;                                                // it was made on
   std::uint32_t users = 0;                                   // a bit for each other stream that uses it
   std::vector<std::shared_ptr<const Mark>> used_until = {};  // by other streams, also of other devices
@@ -50,10 +51,12 @@ class Memory {
 
   std::size_t bytes_in_use() const;
   DeviceMemory pools() const;
+  void forget_peaks();  // they are those from now on
   // All that it can have: begin and end.
   std::pair<std::uintptr_t, std::uintptr_t> addresses() const;
 
  private:
+  void count(const Block& block);  // that it was taken
   void protect(bool opened, std::size_t begin, std::size_t end) const;
 
   mutable std::mutex mutex_;
@@ -62,6 +65,10 @@ class Memory {
   int opened_ = 0;
   const std::size_t limit_;
   PoolCounts counts_;
+  struct StreamBytes {
+    std::size_t in_use = 0, at_peak = 0;
+  };
+  std::map<int, StreamBytes> by_stream_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::map<int, std::multimap<std::size_t, Block*>> free_;  // by stream, by size
 };

@@ -11,6 +11,7 @@
 #include "runtime/nn/plan/gathered_unit.hpp"
 #include "runtime/nn/size/model_costs.hpp"
 #include "runtime/nn/size/state_memory.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/pipeline/simulated/simulator.hpp"
 
@@ -24,6 +25,11 @@ const FamilyProvider* family_of(const JobConfig& job) {
 // A guess for a plugin's model.
 Dtype dtype_of_parameters(const JobConfig& job) {
   return family_of(job) != nullptr ? family_of(job)->dtype : Dtype::float32;
+}
+
+bool has_second_stream(const JobConfig& job, const ScheduleConfig& schedule) {
+  const bool on_cpu = job.node.device == DeviceKind::cpu;
+  return !on_cpu && composes_actions(schedule) && overlaps(job.trainer.pipelining.overlap, on_cpu);
 }
 
 // Bytes per element, on average over the model. A guess for a plugin's optimizer: two moments.
@@ -86,21 +92,25 @@ std::int64_t share_of(std::int64_t bytes, double share) {
 // What the estimates of all ranks have in common.
 class Estimate {
  public:
-  Estimate(const LoadedJob& loaded, const JobPlan& plan, std::optional<std::int64_t> sequence_length)
+  Estimate(const LoadedJob& loaded, const JobPlan& plan, std::optional<std::int64_t> sequence_length,
+           const std::optional<WrittenTexts>& texts)
       : loaded_(loaded),
         job_(loaded.job),
         model_(*loaded.model),
         plan_(plan),
         optimizer_(bytes_of_optimizer(job_, model_)),
-        peft_(peft_shares(job_, model_)) {
+        peft_(peft_shares(job_, model_)),
+        texts_(texts || !sequence_length ? texts : texts_of_task(job_, plan, *sequence_length)) {
     if (sequence_length)
       tokens_ = job_.trainer.batching.microbatch_size * *sequence_length / job_.mesh.context_parallel();
   }
 
-  RankMemory of(int pipeline_rank, int live_microbatches) const {
+  RankMemory of(int pipeline_rank, const StepForecast& forecast) const {
     std::vector<StagePosition> stages;
     for (const int stage : plan_.topology.stages_of(pipeline_rank))
       stages.push_back({stage, plan_.topology.num_stages()});
+    const auto at = static_cast<std::size_t>(pipeline_rank);
+    const int live_microbatches = forecast.live_microbatches[at];
     const StateMemoryOptions options = state_options(job_, plan_.microbatches, optimizer_.kept);
     const StateMemory state = state_memory(model_, stages, options, loaded_.split);
     const StateMemory gaps = gaps_of(flat_gaps(loaded_, stages), options);
@@ -116,9 +126,13 @@ class Estimate {
                          gaps.whole_gradients,
             .optimizer = optimizer + gaps.optimizer,
             .checkpoint = saves ? stored + share_of(optimizer, optimizer_.saved_of_kept()) : 0,
-            .activations = tokens_ ? activations(stages, live_microbatches) : 0,
+            .activations = activations(stages, live_microbatches) + passing_by(stages),
             .live_microbatches = live_microbatches,
-            .loss = tokens_ ? loss(stages) : 0};
+            .loss = loss(stages),
+            .texts = texts(stages),
+            .second_stream = forecast.live_by_stream.empty()
+                                 ? 0
+                                 : second_stream(stages, live_microbatches, forecast.live_by_stream[at])};
   }
 
  private:
@@ -127,8 +141,73 @@ class Estimate {
     return job_.inference ? 0 : 4 * trained_head_elements(job_, model_) / job_.mesh.tensor_parallel;
   }
 
+  // What each stream's stages have at their own peak, beside what all have at the common one: for blocks that a stream
+  // has freed serve that stream alone (stage_streams.hpp).
+  std::int64_t second_stream(const std::vector<StagePosition>& stages, int live_microbatches,
+                             const std::array<int, 2>& live) const {
+    std::array<std::vector<StagePosition>, 2> on;
+    for (std::size_t n = 0; n < stages.size(); ++n)
+      on.at(static_cast<std::size_t>(stream_of_stage(static_cast<int>(n)))).push_back(stages[n]);
+    std::int64_t apart = 0;
+    for (std::size_t stream = 0; stream < on.size(); ++stream)
+      apart += whole_units(on.at(stream)) + working(on.at(stream)) +
+               std::max(activations(on.at(stream), live.at(stream)), texts(on.at(stream)));
+    const std::int64_t counted = has_loss(stages) ? 0 : working(stages);  // see passing_by()
+    return std::max<std::int64_t>(0, apart - whole_units(stages) - counted -
+                                         std::max(activations(stages, live_microbatches), texts(stages)));
+  }
+
+  // Beside activations where the last stage, whose loss needs more, is another rank's: a layer's work, and the hidden
+  // states and gradients that come and go.
+  std::int64_t passing_by(const std::vector<StagePosition>& stages) const {
+    if (!tokens_ || has_loss(stages)) return 0;
+    const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
+    return working(stages) + 2 * *tokens_ * model_.hidden_size * bytes / job_.mesh.tensor_parallel;
+  }
+
+  static bool has_loss(const std::vector<StagePosition>& stages) {
+    return std::any_of(stages.begin(), stages.end(),
+                       [](const StagePosition& stage) { return stage.is_last(); });
+  }
+
+  // Of one microbatch in the largest layer, forward or backward.
+  std::int64_t working(const std::vector<StagePosition>& stages) const {
+    std::int64_t largest = 0;
+    if (!tokens_) return largest;
+    for (const StagePosition& stage : stages)
+      largest = std::max(largest, working_bytes(model_, stage, *tokens_,
+                                                static_cast<int>(size_of(dtype_of_parameters(job_))),
+                                                job_.mesh.tensor_parallel, loaded_.split));
+    return largest;
+  }
+
+  // Of units that are whole only while they compute.
+  std::int64_t whole_units(const std::vector<StagePosition>& stages) const {
+    const StateMemory state =
+        state_memory(model_, stages, state_options(job_, plan_.microbatches, optimizer_.kept), loaded_.split);
+    return share_of(state.gathered, 1 + peft_.added) + share_of(state.whole_gradients, peft_.trainable);
+  }
+
+  // Of all stages the caches, and the most that one of them works with; between stages hidden states wait.
+  std::int64_t texts(const std::vector<StagePosition>& stages) const {
+    if (!texts_) return 0;
+    const int bytes = static_cast<int>(size_of(dtype_of_parameters(job_))), ranks = job_.mesh.tensor_parallel;
+    const CacheSize size{texts_->texts, texts_->prompt_tokens + texts_->new_tokens};
+    std::int64_t caches = 0, working = 0;
+    for (const StagePosition& stage : stages) {
+      caches += cache_bytes(model_, stage, size, bytes, ranks, loaded_.split);
+      working = std::max(working, generating_bytes(model_, stage, texts_->in_a_pass * texts_->prompt_tokens,
+                                                   texts_->in_a_pass, bytes, ranks, loaded_.split));
+    }
+    const std::int64_t waiting = plan_.topology.num_stages() == 1 ? 0
+                                                                  : texts_->texts * texts_->prompt_tokens *
+                                                                        model_.hidden_size * bytes / ranks;
+    return caches + working + waiting;
+  }
+
   // The stages of a rank share its peak; the largest of them bounds it.
   std::int64_t activations(const std::vector<StagePosition>& stages, int live_microbatches) const {
+    if (!tokens_) return 0;
     const FamilyProvider* const family = family_of(job_);
     const bool recomputes = family != nullptr && family->enable_checkpointing;
     const std::int64_t offloads = family != nullptr ? family->offload_layers : 0;
@@ -152,9 +231,7 @@ class Estimate {
   // normed, and their gradient; those of the block times a factor in float32. Measured on a GPU:
   // tests/bench/records/gpu.md.
   std::int64_t loss(const std::vector<StagePosition>& stages) const {
-    const bool has_loss =
-        std::any_of(stages.begin(), stages.end(), [](const StagePosition& stage) { return stage.is_last(); });
-    if (job_.node.device != DeviceKind::cuda || !has_loss) return 0;
+    if (!tokens_ || job_.node.device != DeviceKind::cuda || !has_loss(stages)) return 0;
     // Torch takes 32 MiB for cuBLAS on capability 9.0; the rest is for what is small.
     constexpr std::int64_t of_libraries = std::int64_t{40} << 20;
     const std::int64_t columns = std::max<std::int64_t>(1, model_.vocab_size / job_.mesh.tensor_parallel);
@@ -162,8 +239,10 @@ class Estimate {
     if (job_.inference) return 4 * rows * columns + of_libraries;
     const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
     const std::int64_t rounded = bytes < 4 ? bytes : 0;
-    return (4 + rounded) * rows * columns + 2 * bytes * *tokens_ * model_.hidden_size +
-           (4 + rounded) * rows * model_.hidden_size + of_libraries;
+    return std::max(working(stages), (4 + rounded) * rows * columns +
+                                         2 * bytes * *tokens_ * model_.hidden_size +
+                                         (4 + rounded) * rows * model_.hidden_size) +
+           of_libraries;
   }
 
   const LoadedJob& loaded_;
@@ -172,8 +251,29 @@ class Estimate {
   const JobPlan& plan_;
   const OptimizerBytes optimizer_;
   const PeftShares peft_;
+  const std::optional<WrittenTexts> texts_;
   std::optional<std::int64_t> tokens_;  // of a microbatch on one rank
 };
+
+// The most pairs that the stages of each stream keep, as Simulation counts those of all; `extra`: more of them, if there
+// are any.
+std::array<int, 2> peaks_by_stream(const std::vector<SimulatedAction>& actions,
+                                   const std::vector<int>& stages, int extra) {
+  std::array<int, 2> all{}, live{}, peaks{};
+  for (const SimulatedAction& each : actions) {
+    const auto place = std::find(stages.begin(), stages.end(), each.action.stage) - stages.begin();
+    const auto stream = static_cast<std::size_t>(stream_of_stage(static_cast<int>(place)));
+    if (each.action.kind == ActionKind::forward) {
+      ++all.at(stream);
+      peaks.at(stream) = std::max(peaks.at(stream), ++live.at(stream));
+    }
+    if (each.action.kind == ActionKind::backward || each.action.kind == ActionKind::backward_input)
+      --live.at(stream);
+  }
+  for (std::size_t stream = 0; stream < peaks.size(); ++stream)
+    peaks.at(stream) = std::min(all.at(stream), peaks.at(stream) + extra);
+  return peaks;
+}
 
 }  // namespace
 
@@ -186,6 +286,10 @@ StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule,
     const int all = static_cast<int>(plan.topology.stages_of(pp).size()) * microbatches;
     const int peak = simulation.peak_activations[static_cast<std::size_t>(pp)];
     forecast.live_microbatches.push_back(std::min(all, peak + job.trainer.pipelining.extra_activations));
+    if (!has_second_stream(job, schedule)) continue;
+    forecast.live_by_stream.push_back(peaks_by_stream(simulation.ranks[static_cast<std::size_t>(pp)],
+                                                      plan.topology.stages_of(pp),
+                                                      job.trainer.pipelining.extra_activations));
   }
   return forecast;
 }
@@ -199,12 +303,13 @@ Dtype dtype_of_gradients(const JobConfig& job) {
 
 std::vector<RankMemory> estimate_memory(const LoadedJob& loaded, const JobPlan& plan,
                                         const StepForecast& forecast,
-                                        std::optional<std::int64_t> sequence_length) {
+                                        std::optional<std::int64_t> sequence_length,
+                                        const std::optional<WrittenTexts>& texts) {
   std::vector<RankMemory> ranks;
   if (!loaded.model) return ranks;
-  const Estimate estimate(loaded, plan, sequence_length);
-  for (const int live : forecast.live_microbatches)
-    ranks.push_back(estimate.of(static_cast<int>(ranks.size()), live));
+  const Estimate estimate(loaded, plan, sequence_length, texts);
+  for (int pp = 0; pp < static_cast<int>(forecast.live_microbatches.size()); ++pp)
+    ranks.push_back(estimate.of(pp, forecast));
   return ranks;
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 // Estimates the memory of the ranks of a job with a built-in model from its plan. No torch.
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "runtime/job/plan/rank_plan.hpp"
+#include "runtime/job/plan/written_texts.hpp"
 
 namespace d9d {
 
@@ -18,20 +21,26 @@ struct RankMemory {
   // The copy of parameters and optimizer on the host while the rank writes a checkpoint; 0 without
   // checkpointing.
   std::int64_t checkpoint = 0;
-  std::int64_t activations = 0;  // at the program's peak; 0 if the sample length is unknown
+  std::int64_t activations = 0;  // at the program's peak, and a layer's work; 0 if the sample length is unknown
   int live_microbatches = 0;     // (stage, microbatch) pairs at that peak
   std::int64_t loss = 0;         // on a GPU: what it works with beside activations
+  // While texts are written, when there are no activations: caches, and what a pass works with.
+  std::int64_t texts = 0;
+  // What two compute streams have in addition, because each keeps the memory that it frees: at most.
+  std::int64_t second_stream = 0;
 
   std::int64_t state() const { return parameters + gradients + optimizer; }
-  std::int64_t total() const { return state() + checkpoint + activations; }
+  std::int64_t total() const { return state() + checkpoint + std::max(activations, texts) + second_stream; }
   // Without CUDA's context, which comes once for each GPU, and without NCCL's buffers.
-  std::int64_t on_device() const { return state() + activations + loss; }
+  std::int64_t on_device() const { return state() + std::max(activations + loss, texts) + second_stream; }
 };
 
 // One step, simulated with unit costs.
 struct StepForecast {
   double bubble = 0;                   // share of the step in which ranks wait
   std::vector<int> live_microbatches;  // by pipeline rank: the most (stage, microbatch) pairs it keeps
+  // By pipeline rank, the same for the stages of each compute stream; empty: the rank has one (lane/overlap.hpp).
+  std::vector<std::array<int, 2>> live_by_stream;
 };
 // Input errors of the schedule's builder.
 StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule, const JobPlan& plan);
@@ -39,9 +48,11 @@ StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule,
 // The dtype in which the gradients of a step are summed.
 Dtype dtype_of_gradients(const JobConfig& job);
 
-// By pipeline rank; empty for a plugin's model. `sequence_length`: tokens of a sample, if known.
+// By pipeline rank; empty for a plugin's model. `sequence_length`: tokens of a sample, if known. `texts`: of rollouts,
+// which only their source knows (written_texts.hpp).
 std::vector<RankMemory> estimate_memory(const LoadedJob& loaded, const JobPlan& plan,
                                         const StepForecast& forecast,
-                                        std::optional<std::int64_t> sequence_length);
+                                        std::optional<std::int64_t> sequence_length,
+                                        const std::optional<WrittenTexts>& texts = std::nullopt);
 
 }  // namespace d9d

@@ -13,14 +13,9 @@
 #include <vector>
 
 #include "kernels/ops/cache_ops.hpp"
+#include "runtime/nn/block/cache_sizes.hpp"
 
 namespace d9d {
-
-// Sequences have numbers 0 .. sequences - 1. Each has room for `tokens` tokens.
-struct CacheSize {
-  std::int64_t sequences = 0;
-  std::int64_t tokens = 0;
-};
 
 // The new tokens of one pass, a stretch for each sequence. A stretch with past 0 begins its sequence anew.
 struct NewTokens {

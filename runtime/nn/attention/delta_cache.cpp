@@ -23,7 +23,7 @@ at::Tensor DeltaCache::with_last(std::size_t input, const at::Tensor& x, const N
                                  const Group& group) {
   if (last_.size() <= input) last_.resize(input + 1);
   at::Tensor& last = last_[input];
-  if (!last.defined()) last = at::zeros({size_.sequences, taps_ - 1, x.size(2), x.size(3)}, x.options());
+  if (!last.defined()) last = at::zeros(cached_inputs(size_, taps_, x.size(2), x.size(3)), x.options());
   if (!group.begun.empty()) last.index_fill_(0, tokens.indices(group.begun, last.device()), 0);
   const at::Tensor& sequences = tokens.indices(group.sequences, last.device());
   const auto stretches = static_cast<std::int64_t>(group.sequences.size());
@@ -44,9 +44,8 @@ at::Tensor DeltaCache::joined(std::vector<at::Tensor> results, const at::Tensor&
 }
 
 at::Tensor DeltaCache::states(at::IntArrayRef sizes, const at::Tensor& like, const NewTokens& tokens) {
-  if (!states_.defined()) {
-    states_ = at::zeros({size_.sequences, sizes[0], sizes[1], sizes[2]}, like.options());
-  }
+  if (!states_.defined())
+    states_ = at::zeros(cached_states(size_, sizes[0], sizes[1], sizes[2]), like.options());
   for (const kernels::CacheStretch& stretch : tokens.stretches) {
     if (stretch.past == 0) states_.select(0, stretch.sequence).zero_();
   }

@@ -20,8 +20,7 @@ bool has_many(const kernels::CacheStretch& stretch) {
 }
 
 at::Tensor room_for(const CacheSize& size, const at::Tensor& rows) {
-  return at::empty({size.sequences, rows.size(2), size.tokens, rows.size(3)},
-                   rows.options().requires_grad(false));
+  return at::empty(cached_rows(size, rows.size(2), rows.size(3)), rows.options().requires_grad(false));
 }
 
 KeyValueCache& as_key_values(BlockCache& cache) {

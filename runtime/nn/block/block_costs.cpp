@@ -2,13 +2,27 @@
 
 #include <algorithm>
 
+#include "runtime/nn/block/cache_sizes.hpp"
+
 namespace d9d {
+namespace {
+
+constexpr CacheSize one_token{1, 1};  // of one sequence
+
+}  // namespace
 
 ResultCosts& ResultCosts::operator+=(const ResultCosts& other) {
   own += other.own;
   gathered += other.gathered;
   side_own += other.side_own;
   side_gathered += other.side_gathered;
+  return *this;
+}
+
+CacheCosts& CacheCosts::operator+=(const CacheCosts& other) {
+  of_token += other.of_token;
+  of_sequence += other.of_sequence;
+  side += other.side;
   return *this;
 }
 
@@ -29,12 +43,16 @@ BlockCosts& BlockCosts::operator+=(const BlockCosts& other) {
   linear_results += other.linear_results;
   expert_results += other.expert_results;
   summed += other.summed;
+  cached += other.cached;
+  if (other.work.own + other.work.gathered > work.own + work.gathered) work = other.work;
   return *this;
 }
 
 // Kept: the sum that is normed. The normed state is counted with the block that reads it.
 BlockCosts norm_costs(std::int64_t width) {
-  return {.parameters = width, .active = width, .kept_own = width, .side_own = 4};
+  BlockCosts costs{.parameters = width, .active = width, .kept_own = width, .side_own = 4};
+  costs.work.own = width;
+  return costs;
 }
 
 // Kept: the gathered input, projections, rotated queries and keys, the attention's output.
@@ -64,7 +82,15 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
     costs.kept_gathered += gates + 2 * mixed;  // the sigmoid, and the output before the gate
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.gathered = queries + gates + keys + values};
+  // Projections before and after RoPE; values and the output, and copies of them; the gate.
+  costs.work = {
+      .gathered = hidden + 2 * (queries + keys + values + mixed) + gates + 2 * (gates > 0 ? mixed : 0),
+      .side_gathered = costs.side_gathered};
   costs.summed = hidden;
+  // Of several ranks that have a head of keys together, each keeps that head.
+  const std::int64_t cached_heads = options.num_kv_heads % ranks == 0 ? kv_heads : 1;
+  costs.cached.of_token = elements_of(cached_rows(one_token, cached_heads, options.head_dim)) +
+                          elements_of(cached_rows(one_token, cached_heads, options.value_head_dim));
   return costs;
 }
 
@@ -82,9 +108,14 @@ BlockCosts delta_net_costs(const DeltaNetOptions& options, int ranks) {
   costs.carried = heads * (3 * dk * dv + delta_chunk * (dk + 2 * dv)) + 2 * delta_chunk * keys;
   costs.kept_gathered = hidden + 4 * keys + 6 * values + 2 * heads;
   costs.side_gathered = 4 * 3 * heads;  // decay, beta, 1 / rms
+  costs.work = {.gathered = costs.kept_gathered + values, .side_gathered = costs.side_gathered};
   costs.attention_results = {.gathered = values};
   costs.linear_results = {.gathered = 2 * (keys + values + heads)};
   costs.summed = hidden;
+  const std::int64_t of_key_head = values / key_heads;
+  costs.cached.of_sequence = 2 * elements_of(cached_inputs(one_token, options.taps, key_heads, dk)) +
+                             elements_of(cached_inputs(one_token, options.taps, key_heads, of_key_head));
+  costs.cached.side = 4 * elements_of(cached_states(one_token, heads, dk, dv));
   return costs;
 }
 
@@ -107,9 +138,14 @@ BlockCosts latent_attention_costs(const LatentAttentionOptions& options, int ran
   costs.kept_gathered = key_latent + (latent_queries ? options.query_rank : hidden) + 2 * queries + 2 * mixed;
   costs.side_own = latent_queries ? 8 : 4;
   costs.side_gathered = 4 * heads;
+  // Heads in parts and put together.
+  costs.work = {.own = costs.kept_own, .gathered = costs.kept_gathered + queries, .side_gathered = 4 * heads};
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.own = key_latent + options.query_rank, .gathered = queries + expanded};
   costs.summed = hidden;
+  // Keys and values of every head, not the latents.
+  costs.cached.of_token = elements_of(cached_rows(one_token, heads, options.head_dim())) +
+                          elements_of(cached_rows(one_token, heads, options.value_dim));
   return costs;
 }
 
@@ -122,7 +158,8 @@ BlockCosts swiglu_costs(const SwiGluOptions& options, int ranks) {
           .active = all,
           .products = weights,
           .kept_gathered = hidden + 3 * width,
-          .linear_results = {.gathered = 2 * width}};
+          .linear_results = {.gathered = 2 * width},
+          .work = {.gathered = hidden + 3 * width}};
 }
 
 // Kept: the input, gate and up of the chosen experts; router probabilities and routes. Clamped experts also keep a copy
@@ -142,7 +179,10 @@ BlockCosts mixture_costs(const MoeOptions& options, int ranks) {
                    .side_own = 4 * options.num_experts + 32 * options.top_k,
                    .linear_results = {.own = options.num_experts},
                    .expert_results = {.own = options.top_k * 2 * inner,
-                                      .side_own = 4 * options.num_experts + 32 * options.top_k}};
+                                      .side_own = 4 * options.num_experts + 32 * options.top_k},
+                   // Rows of all choices: their inputs or results, gate, up and the product.
+                   .work = {.own = hidden + options.top_k * (2 * hidden + 3 * inner),
+                            .side_own = 4 * options.num_experts + 32 * options.top_k}};
   if (options.clamped) {
     costs.kept_own += options.top_k * (2 * hidden + inner);
     costs.expert_results.own += options.top_k * hidden;

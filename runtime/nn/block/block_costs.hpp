@@ -20,6 +20,15 @@ struct ResultCosts {
   ResultCosts& operator+=(const ResultCosts& other);
 };
 
+// What a block keeps of each sequence, for the tokens after it, while texts are made (cache_sizes.hpp).
+struct CacheCosts {
+  std::int64_t of_token = 0;     // elements of the model's dtype for each token that there is room for
+  std::int64_t of_sequence = 0;  // elements of the model's dtype, however long it is
+  std::int64_t side = 0;         // bytes of fp32 values, however long it is
+
+  CacheCosts& operator+=(const CacheCosts& other);
+};
+
 // The costs of a layer or of a part of one.
 struct BlockCosts {
   std::int64_t parameters = 0;
@@ -37,6 +46,9 @@ struct BlockCosts {
   ResultCosts attention_results, linear_results, expert_results;
   // Elements of own tokens: results of row-parallel products that the layer reads when it is computed again.
   std::int64_t summed = 0;
+  CacheCosts cached;
+  // What its forward or backward works with at once beside the inputs, at most; of several blocks that of the largest.
+  ResultCosts work;
 
   BlockCosts& operator+=(const BlockCosts& other);
 };

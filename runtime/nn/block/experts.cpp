@@ -14,17 +14,18 @@ SwiGluExperts::SwiGluExperts(ParameterMaker& make, const MoeOptions& options) {
   down_proj_ = grouped("down_proj", options.intermediate_size, options.hidden_size);
 }
 
-at::Tensor SwiGluExperts::forward(const at::Tensor& rows, const at::Tensor& probs,
-                                  const at::Tensor& experts) const {
+at::Tensor SwiGluExperts::forward(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts,
+                                  at::Tensor* offsets) const {
   if (!gate_proj_->branch && !up_proj_->branch && !down_proj_->branch) {
     return kernels::moe_experts(rows, probs, experts, gate_proj_->weight, up_proj_->weight,
-                                down_proj_->weight);
+                                down_proj_->weight, offsets);
   }
   // Adapters are attached: the fused kernel's steps one by one, each product with its branch.
-  const auto [sorted, offsets, map] = kernels::moe_permute(rows, experts, gate_proj_->weight.size(0));
+  const auto [sorted, ends, map] = kernels::moe_permute(rows, experts, gate_proj_->weight.size(0));
+  if (offsets != nullptr) *offsets = ends;
   const at::Tensor inner =
-      kernels::silu_mul(gate_proj_->forward(sorted, offsets), up_proj_->forward(sorted, offsets));
-  return kernels::moe_unpermute(down_proj_->forward(inner, offsets), probs, map);
+      kernels::silu_mul(gate_proj_->forward(sorted, ends), up_proj_->forward(sorted, ends));
+  return kernels::moe_unpermute(down_proj_->forward(inner, ends), probs, map);
 }
 
 std::vector<at::Tensor> SwiGluExperts::weights() const {
@@ -40,12 +41,13 @@ ClampedExperts::ClampedExperts(ParameterMaker& make, const MoeOptions& options)
   down_proj_ = grouped("down_proj", options.intermediate_size, options.hidden_size);
 }
 
-at::Tensor ClampedExperts::forward(const at::Tensor& rows, const at::Tensor& probs,
-                                   const at::Tensor& experts) const {
-  const auto [sorted, offsets, map] = kernels::moe_permute(rows, experts, gate_up_proj_->weight.size(0));
+at::Tensor ClampedExperts::forward(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts,
+                                   at::Tensor* offsets) const {
+  const auto [sorted, ends, map] = kernels::moe_permute(rows, experts, gate_up_proj_->weight.size(0));
+  if (offsets != nullptr) *offsets = ends;
   const at::Tensor inner =
-      kernels::clamped_swiglu(gate_up_proj_->forward(sorted, offsets), clamp_.alpha, clamp_.limit);
-  return kernels::moe_unpermute(down_proj_->forward(inner, offsets), probs, map);
+      kernels::clamped_swiglu(gate_up_proj_->forward(sorted, ends), clamp_.alpha, clamp_.limit);
+  return kernels::moe_unpermute(down_proj_->forward(inner, ends), probs, map);
 }
 
 std::vector<at::Tensor> ClampedExperts::weights() const {

@@ -12,9 +12,10 @@ namespace d9d {
 class Experts : public torch::nn::Module {
  public:
   // rows [T, H], probs and experts [T, k] (kernels/moe.hpp) -> [T, H]. Choices of experts that this rank does not
-  // have are outside [0, E) and add nothing.
-  virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs,
-                             const at::Tensor& experts) const = 0;
+  // have are outside [0, E) and add nothing. `offsets`: unless null, becomes those of the rows in expert order, which say
+  // how often each expert was chosen (kernels/moe/choice_counts.hpp).
+  virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts,
+                             at::Tensor* offsets) const = 0;
   // All parameters, each [E, ..].
   virtual std::vector<at::Tensor> weights() const = 0;
 };
@@ -23,8 +24,8 @@ class Experts : public torch::nn::Module {
 class SwiGluExperts final : public Experts {
  public:
   SwiGluExperts(ParameterMaker& make, const MoeOptions& options);
-  at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs,
-                     const at::Tensor& experts) const override;
+  at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts,
+                     at::Tensor* offsets) const override;
   std::vector<at::Tensor> weights() const override;
 
  private:
@@ -36,8 +37,8 @@ class SwiGluExperts final : public Experts {
 class ClampedExperts final : public Experts {
  public:
   ClampedExperts(ParameterMaker& make, const MoeOptions& options);
-  at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs,
-                     const at::Tensor& experts) const override;
+  at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts,
+                     at::Tensor* offsets) const override;
   std::vector<at::Tensor> weights() const override;
 
  private:

@@ -36,21 +36,39 @@ GatedMul gated_mul_of(Activation activation) {
   return kernels::gelu_erf_mul;
 }
 
-// How often each expert was chosen by a token that counts, int64 [E]. Not by bincount, which waits for the device. On
-// the CPU a small model feels each call of torch.
-at::Tensor choices_of(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask) {
-  if (token_mask.defined()) {
-    // Tokens that do not count choose one expert more.
-    const at::Tensor left_out = at::logical_not(token_mask).reshape({-1, 1});
-    return kernels::choice_counts(experts.masked_fill(left_out, num_experts), num_experts + 1)
-        .narrow(0, 0, num_experts);
+// How often each expert was chosen, int64 [E] each. Not by bincount, which waits for the device.
+struct ChoiceCounts {
+  at::Tensor of_all;      // tokens; undefined where nobody needs it
+  at::Tensor of_counted;  // tokens that count
+};
+
+// Of tokens some of which do not count: these choose among as many experts more, so that one count says both. The
+// kernels of a GPU put up to 3072 in order (kernels/cuda/moe/permute.hpp).
+constexpr std::int64_t experts_twice_max = 1536;
+ChoiceCounts masked_choices(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask,
+                            bool wants_all) {
+  const at::Tensor left_out = at::logical_not(token_mask).reshape({-1, 1});
+  if (!wants_all || num_experts > experts_twice_max)
+    return {{},
+            kernels::choice_counts(experts.masked_fill(left_out, num_experts), num_experts + 1)
+                .narrow(0, 0, num_experts)};
+  const at::Tensor both =
+      kernels::choice_counts(at::add(experts, left_out, num_experts), 2 * num_experts).view({2, num_experts});
+  return {both.sum(0), both[0]};
+}
+
+// Before tokens travel. On the CPU, where their plan needs no counts, a small model feels each call of torch.
+ChoiceCounts choices_of(const at::Tensor& experts, std::int64_t num_experts, const at::Tensor& token_mask) {
+  if (token_mask.defined()) return masked_choices(experts, num_experts, token_mask, !experts.is_cpu());
+  if (!experts.is_cpu()) {
+    const at::Tensor counts = kernels::choice_counts(experts, num_experts);
+    return {counts, counts};
   }
-  if (!experts.is_cpu()) return kernels::choice_counts(experts, num_experts);
   const at::Tensor ids = experts.contiguous(), counts = at::zeros({num_experts}, at::kLong);
   const auto* data = ids.const_data_ptr<std::int64_t>();
   auto* count = counts.data_ptr<std::int64_t>();
   for (std::int64_t i = 0; i < ids.numel(); ++i) ++count[data[i]];
-  return counts;
+  return {{}, counts};
 }
 
 kernels::RouterRule rule_of(const MoeOptions& options) {
@@ -129,17 +147,30 @@ void MixtureOfExperts::shard(TensorParallel& tensor, const ActivationShards& tok
 
 at::Tensor MixtureOfExperts::forward(const at::Tensor& x, bool recompute, const at::Tensor& token_mask) {
   const at::Tensor rows = x.reshape({-1, options_.hidden_size});
-  const auto [probs, experts] = choose(rows, recompute, token_mask);
+  const at::Tensor logits = gate_->forward(rows);
+  const auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
+  const bool counts = is_training() && (options_.router_sums || !recompute);
   at::Tensor all, shared;
   if (!group_) {
-    all = experts_->forward(rows, probs, experts);
+    at::Tensor offsets;
+    all = experts_->forward(rows, probs, experts, &offsets);
+    // What puts the choices in order has counted them.
+    if (counts)
+      add_choices(logits,
+                  token_mask.defined()
+                      ? masked_choices(experts, options_.num_experts, token_mask, false).of_counted
+                      : kernels::counts_of_offsets(offsets),
+                  recompute, token_mask);
     shared = shared_part(x, recompute);
   } else {
-    TokenPlan plan = plan_tokens(experts, options_.num_experts, group_);
+    const ChoiceCounts chosen =
+        counts ? choices_of(experts, options_.num_experts, token_mask) : ChoiceCounts();
+    if (counts) add_choices(logits, chosen.of_counted, recompute, token_mask);
+    TokenPlan plan = plan_tokens(experts, options_.num_experts, group_, chosen.of_all);
     shared = shared_part(
         x, recompute);  // Before the host waits for the plan, so that a device has work meanwhile.
     const DispatchedTokens here = dispatch_tokens(rows, probs, std::move(plan), group_);
-    all = return_tokens(experts_->forward(here.x, here.probs, here.experts), here.route, group_);
+    all = return_tokens(experts_->forward(here.x, here.probs, here.experts, nullptr), here.route, group_);
   }
   all = all.view(x.sizes());
   return shared.defined() ? at::add(all, shared) : all;
@@ -152,16 +183,10 @@ at::Tensor MixtureOfExperts::shared_part(const at::Tensor& x, bool recompute) {
   return at::mul(shared_expert_->forward(x, recompute), share);
 }
 
-std::tuple<at::Tensor, at::Tensor> MixtureOfExperts::choose(const at::Tensor& rows, bool recompute,
-                                                            const at::Tensor& token_mask) {
-  const at::Tensor logits = gate_->forward(rows);
-  auto [probs, experts] = kernels::moe_router(logits, rule_of(options_), selection_bias_);
-  if (is_training() && (options_.router_sums || !recompute)) {
-    const at::Tensor chosen = choices_of(experts, options_.num_experts, token_mask);
-    if (options_.router_sums) router_sums_ = sums_of(logits, chosen, token_mask);
-    if (!recompute) expert_tokens_ = expert_tokens_.to(chosen.device(), /*non_blocking=*/true).add_(chosen);
-  }
-  return {probs, experts};
+void MixtureOfExperts::add_choices(const at::Tensor& logits, const at::Tensor& counts, bool recompute,
+                                   const at::Tensor& token_mask) {
+  if (options_.router_sums) router_sums_ = sums_of(logits, counts, token_mask);
+  if (!recompute) expert_tokens_ = expert_tokens_.to(counts.device(), /*non_blocking=*/true).add_(counts);
 }
 
 // Compares counts as integers, so that no rounding decides and all ranks move the bias alike.

@@ -99,9 +99,9 @@ class MixtureOfExperts final : public FeedForward, public ExpertBlock {
   void balance(const at::Tensor& tokens) override;
 
  private:
-  // -> probs and experts of the rows' choices, each [T, k]
-  std::tuple<at::Tensor, at::Tensor> choose(const at::Tensor& rows, bool recompute,
-                                            const at::Tensor& token_mask);
+  // `counts`: how often tokens that count chose each expert, int64 [E].
+  void add_choices(const at::Tensor& logits, const at::Tensor& counts, bool recompute,
+                   const at::Tensor& token_mask);
   // What the shared expert adds; undefined without one.
   at::Tensor shared_part(const at::Tensor& x, bool recompute);
 

@@ -46,18 +46,20 @@ std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
 
 // offsets [P + 1] of the rows for each rank. A device's result is on its way to the host.
 at::Tensor exchange_counts(const at::Tensor& offsets, const at::Tensor& experts, std::int64_t num_experts,
-                           Communicator& group) {
+                           const at::Tensor& choices, Communicator& group) {
   const std::int64_t size = group.size();
   const at::Tensor rows = at::sub(offsets.narrow(0, 1, size), offsets.narrow(0, 0, size));
   if (offsets.is_cpu()) return at::cat({rows, exchange_row_each(rows, group)});
-  const at::Tensor choices = kernels::choice_counts(experts, num_experts).view({size, -1}).sum(1);
-  const at::Tensor received = exchange_row_each(at::stack({rows, choices}, 1), group);
+  const at::Tensor by_expert = choices.defined() ? choices : kernels::choice_counts(experts, num_experts);
+  const at::Tensor by_rank = by_expert.view({size, -1}).sum(1);
+  const at::Tensor received = exchange_row_each(at::stack({rows, by_rank}, 1), group);
   return copy_later(at::cat({rows, received.select(1, 0), received.select(1, 1)}));
 }
 
 }  // namespace
 
-TokenPlan plan_tokens(const at::Tensor& experts, std::int64_t num_experts, const SharedCommunicator& group) {
+TokenPlan plan_tokens(const at::Tensor& experts, std::int64_t num_experts, const SharedCommunicator& group,
+                      const at::Tensor& choices) {
   const std::int64_t size = group->size();
   D9D_CHECK(num_experts % size == 0, "{} experts are not divisible by the {} ranks of {}", num_experts, size,
             group->name());
@@ -66,7 +68,7 @@ TokenPlan plan_tokens(const at::Tensor& experts, std::int64_t num_experts, const
   std::tie(offsets, plan.map) =
       kernels::order_rows(kernels::choice_owners(experts, plan.experts_per_rank), size);
   const auto exchange = [&]() -> kernels::Results {
-    at::Tensor counts = exchange_counts(offsets, experts, num_experts, *group);
+    at::Tensor counts = exchange_counts(offsets, experts, num_experts, choices, *group);
     plan.counted = device_of(experts.device()).record();
     return {counts};
   };

@@ -42,8 +42,10 @@ struct TokenPlan {
 };
 
 // experts int64 [T, k] in [0, num_experts). It is a bug when the number of ranks does not divide num_experts. The host
-// does not wait.
-TokenPlan plan_tokens(const at::Tensor& experts, std::int64_t num_experts, const SharedCommunicator& group);
+// does not wait. `choices`: how often each expert was chosen here, int64 [num_experts], where somebody has counted it;
+// undefined: it is counted here, on a device.
+TokenPlan plan_tokens(const at::Tensor& experts, std::int64_t num_experts, const SharedCommunicator& group,
+                      const at::Tensor& choices = {});
 // x [T, H], probs [T, k]. The host waits for the counts, once a call; not at all where a checkpointed segment has kept
 // them. Errors as in communicator.hpp.
 DispatchedTokens dispatch_tokens(const at::Tensor& x, const at::Tensor& probs, TokenPlan plan,

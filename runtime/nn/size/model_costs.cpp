@@ -182,4 +182,39 @@ OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition posi
   return bytes;
 }
 
+std::int64_t cache_bytes(const ModelDescription& model, StagePosition position, const CacheSize& size,
+                         int bytes_per_element, int tensor_parallel, const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  std::int64_t of_sequence = 0;
+  for (std::int64_t index = layers.begin; index < layers.end; ++index) {
+    const CacheCosts cached = model.layer(index, tensor_parallel).cached;
+    of_sequence += (cached.of_token * size.tokens + cached.of_sequence) * bytes_per_element + cached.side;
+  }
+  return size.sequences * of_sequence;
+}
+
+std::int64_t working_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                           int bytes_per_element, int tensor_parallel, const StageSplit& split) {
+  const LayerRange layers = layers_of(model, position, split);
+  std::int64_t largest = 0;
+  for (std::int64_t index = layers.begin; index < layers.end; ++index)
+    largest = std::max(largest, bytes_of(model.layer(index, tensor_parallel).work, tokens, bytes_per_element,
+                                         tensor_parallel));
+  return largest;
+}
+
+// Without gradients a layer's results go with it; the hidden states before and behind it, and normed ones, stay, and so do
+// cosines and sines of positions, in two tables where windows have one of their own. The last stage has logits of each
+// sequence's last token, and of these copies in float32.
+std::int64_t generating_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                              std::int64_t sequences, int bytes_per_element, int tensor_parallel,
+                              const StageSplit& split) {
+  const std::int64_t state = tokens * model.hidden_size * bytes_per_element / tensor_parallel;
+  const std::int64_t tables = tokens * (model.window_rope ? 4 : 2) * model.head_widths().keys * 4;
+  const std::int64_t logits =
+      position.is_last() ? sequences * model.vocab_size * (bytes_per_element + 2 * 4) : 0;
+  return 3 * state + tables +
+         std::max(working_bytes(model, position, tokens, bytes_per_element, tensor_parallel, split), logits);
+}
+
 }  // namespace d9d

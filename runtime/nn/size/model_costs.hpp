@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/graph/kept_kind.hpp"
+#include "runtime/nn/block/cache_sizes.hpp"
 #include "runtime/nn/size/layer_distribution.hpp"
 #include "runtime/nn/size/model_description.hpp"
 #include "runtime/nn/size/stage_layers.hpp"
@@ -62,5 +63,17 @@ OffloadedBytes offloaded_bytes(const ModelDescription& model, StagePosition posi
                                bool checkpoint_activations, int tensor_parallel = 1,
                                const StageSplit& split = {},
                                const std::vector<kernels::KeptKind>& keeps = {});
+
+// Bytes that a layer of the stage works with at once in forward or backward, beside what is kept: at most.
+std::int64_t working_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                           int bytes_per_element, int tensor_parallel = 1, const StageSplit& split = {});
+// Bytes of the caches of a stage (generating_stage.hpp) for sequences of this size. With tensor parallelism: on one
+// rank. A block of a plugin's family counts if it adds its cache to BlockCosts.
+std::int64_t cache_bytes(const ModelDescription& model, StagePosition position, const CacheSize& size,
+                         int bytes_per_element, int tensor_parallel = 1, const StageSplit& split = {});
+// At most what a stage works with beside them, in a pass of `tokens` new ones of `sequences`.
+std::int64_t generating_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
+                              std::int64_t sequences, int bytes_per_element, int tensor_parallel = 1,
+                              const StageSplit& split = {});
 
 }  // namespace d9d

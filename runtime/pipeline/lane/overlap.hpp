@@ -11,4 +11,9 @@ inline bool overlaps(Overlap chosen, bool on_cpu) {
   return chosen == Overlap::always || (chosen == Overlap::auto_ && on_cpu);
 }
 
+// Where they overlap on a device: the compute stream of the rank's n-th stage in ascending order, 0 or 1.
+inline int stream_of_stage(int n) {
+  return n % 2;
+}
+
 }  // namespace d9d

@@ -6,6 +6,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/device/work_name.hpp"
+#include "runtime/pipeline/lane/overlap.hpp"
 
 namespace d9d {
 
@@ -17,7 +18,8 @@ StageStreams::StageStreams(std::shared_ptr<Device> device, const std::vector<int
 StreamRole StageStreams::stream_of(int stage) const {
   const auto found = std::find(stages_.begin(), stages_.end(), stage);
   D9D_CHECK(found != stages_.end(), "stage {} is none of the rank's", stage);
-  return (found - stages_.begin()) % 2 == 0 ? StreamRole::compute : StreamRole::compute_beside;
+  return stream_of_stage(static_cast<int>(found - stages_.begin())) == 0 ? StreamRole::compute
+                                                                         : StreamRole::compute_beside;
 }
 
 StageStreams::Fork::Fork(const StageStreams& streams, const Instruction& instruction)

@@ -1,6 +1,7 @@
 // What a job takes of its devices' memory, by pool, and what it says when there is no more.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "tests/support/curve_test.hpp"
@@ -117,6 +118,48 @@ TEST_F(MemoryOfDevices, OfLayersThatAreComputedAgainIsThatOfWhatTheyKeep) {
   EXPECT_LT(costly, all);
   for (const char* run : {"costly", "attention", "inputs"})
     EXPECT_EQ(job_.exact_curve(run), job_.exact_curve("all")) << run;
+}
+
+// By rank, in MiB: what the device has given out, and the total of check.
+void expect_counted(TinyJob& job, const Words& words, const Outcome& ran, double off) {
+  const Outcome checked = job.call(Words{"check", "job.yaml"} + words + Words{"--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(checked.code, 0) << checked.err;
+  const nlohmann::json ranks = nlohmann::json::parse(checked.out).at("memory");
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const auto at = ran.err.find("delayed:" + std::to_string(rank) + " (rank");
+    ASSERT_NE(at, std::string::npos) << ran.err;
+    const std::string line = ran.err.substr(at, ran.err.find('\n', at) - at);
+    double taken = number_behind(line, "took");
+    if (line.find(" more because") != std::string::npos) taken += number_behind(line, "\\);");
+    const double total = ranks[rank].at("total_bytes").get<double>() / (1 << 20);
+    constexpr double rounding = 0.1;  // of two numbers in the log
+    EXPECT_LE(taken - rounding, total) << line;
+    EXPECT_GE(taken + rounding, total * (1 - off)) << line;
+  }
+}
+
+Words in_a_v() {
+  return set("mesh.pipeline_parallel", "2") + set("trainer.pipelining.schedule", "dual_pipe_v") +
+         set("trainer.batching", "{global_batch_size: 16, microbatch_size: 2}") +
+         set("trainer.schedule.total_steps", "1") + set("lr_scheduler", "null") +
+         set("trainer.checkpointing.period_steps", "disable") + set("model_provider.name", "qwen3") +
+         set("model_provider.model",
+             "{hidden_size: 64, num_hidden_layers: 16, num_attention_heads: 4, num_key_value_heads: 2, "
+             "head_dim: 16, intermediate_size: 128, vocab_size: 512, max_position_embeddings: 512, "
+             "tie_word_embeddings: false}") +
+         set("data.sequence_length", "256") + set("node.device", "delayed");
+}
+
+// Reference PIPE-14: what a stream frees serves that stream alone.
+TEST_F(MemoryOfDevices, OfTwoStreamsIsWithinTwoPercentOfCheckAndNeverAbove) {
+  const Words one = in_a_v(), both = one + set("trainer.pipelining.overlap", "always");
+
+  const Outcome of_one = run_with("", named("one") + one), of_both = run_with("", named("both") + both);
+
+  expect_counted(job_, one, of_one, 0.02);
+  expect_counted(job_, both, of_both, 0.02);
+  EXPECT_THAT(of_both.err, HasSubstr(" more because each stream keeps what it frees"));
 }
 
 }  // namespace

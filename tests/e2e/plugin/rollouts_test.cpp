@@ -24,6 +24,7 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 using testing::Le;
+using testing::Not;
 using testing::SizeIs;
 
 const std::string example_job = D9D_SOURCE_DIR "/examples/rollouts/job.yaml";
@@ -83,12 +84,45 @@ class Rollouts : public testing::Test {
   TinyJob job_;
 };
 
-// tests/golden/rollouts: texts, rewards, policy gradient and updates of four steps by transformers and autograd.
-TEST_F(Rollouts, HaveCachesOfWhichCheckSaysThatItDoesNotCountThem) {
-  EXPECT_THAT(job_.call(Words{"check", example_job} + plugins() + named("checked")),
-              prints("not counted: keys and values of the texts that the model writes"));
+// Long texts and small microbatches: caches need more than activations.
+TEST_F(Rollouts, TakeTheMemoryThatCheckCounts) {
+  const Words words =
+      plugins() + steps(1) + set("trainer.batching", "{global_batch_size: 32, microbatch_size: 1}") +
+      set("trainer.pipelining.schedule", "1f1b") + set("trainer.checkpointing.period_steps", "disable") +
+      set("data", "{source: letter_game, group: 16, max_new_tokens: 60, length: 62}") +
+      set("model_provider.model.max_position_embeddings", "256") +
+      set("model_provider.model.num_hidden_layers", "4") +
+      set("model_provider.model.num_key_value_heads", "4") + set("model_provider.model.head_dim", "32") +
+      set("node", "{threads_per_rank: 1, heartbeat_ms: 10000, device: delayed}");
+
+  const Outcome checked = job_.call(Words{"check", example_job} + words + Words{"--json"});
+  const Outcome ran = job_.call(Words{example_job} + words + named("cached"));
+
+  ASSERT_EQ(checked.code, 0) << checked.err;
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const nlohmann::json memory = nlohmann::json::parse(checked.out).at("memory").at(0);
+  const double texts = memory.at("text_bytes"), caches = 32 * 62.0 * 4 * (4 * 2 * 32) * 4;
+  EXPECT_GT(texts, memory.at("activation_bytes").get<double>());
+  EXPECT_GE(texts, caches);
+  const auto at = ran.err.find("took ");
+  ASSERT_NE(at, std::string::npos) << ran.err;
+  const double taken = std::stod(ran.err.substr(at + 5)),
+               total = memory.at("total_bytes").get<double>() / (1 << 20);
+  constexpr double rounding = 0.05;  // of the line in the log
+  EXPECT_LE(taken - rounding, total);
+  EXPECT_GE(taken + rounding, 0.98 * total);
 }
 
+TEST_F(Rollouts, OfPromptsWhoseLengthTheSourceDoesNotSayAreCountedAsLongAsSamples) {
+  const Outcome known = job_.call(Words{"check", example_job} + plugins());
+  const Outcome unknown = job_.call(Words{"check", example_job} + plugins() + faulty("fault: none"));
+
+  EXPECT_THAT(known.out, HasSubstr("256 texts between steps, 2 tokens and 6 new tokens each at most"));
+  EXPECT_THAT(known.out, Not(HasSubstr("not counted")));
+  EXPECT_THAT(unknown.out, HasSubstr("not counted: prompts that are longer than a sample"));
+}
+
+// tests/golden/rollouts: texts, rewards, policy gradient and updates of four steps by transformers and autograd.
 TEST_F(Rollouts, AreThoseOfTransformersWithTheGradientOfThePaper) {
   const nlohmann::json expected = nlohmann::json::parse(text_of_file(golden + "/expect.json"));
   for (const int late : {0, 1, 2}) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 
 #include "runtime/base/error.hpp"
@@ -254,6 +256,54 @@ TEST_F(OpeningAGroup, EndsAtOnceWhenTheJobDoes) {
   EXPECT_THAT(error_of({"pair", {5, 9}, 0, false}, milliseconds(60'000)),
               AllOf(HasSubstr("open of group pair"), HasSubstr("the job stops")));
   ends.join();
+}
+
+std::size_t open_descriptors() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                                std::filesystem::directory_iterator()));
+}
+
+TEST_F(OpeningAGroup, LateHasNoConnectionsBeforeItsFirstCall) {
+  const std::size_t before = open_descriptors();
+
+  const auto group = transport_->open_late({"pair", {3, 5}, 1, false}, milliseconds(20'000));
+  const auto peer = other_->open_late({"pair", {3, 5}, 0, false}, milliseconds(20'000));
+  const std::size_t opened = open_descriptors();
+  std::thread calls([&] { peer->barrier(); });
+  group->barrier();
+  calls.join();
+
+  EXPECT_EQ(opened, before);
+  EXPECT_GT(open_descriptors(), before);
+}
+
+TEST_F(OpeningAGroup, LateNamesTheRanksThatDoNotComeToAFirstCallWithinItsTimeout) {
+  const auto group = transport_->open_late({"trio", {3, 5, 9}, 1, false}, milliseconds(60'000));
+  group->set_timeout(milliseconds(50));
+
+  for (int call = 0; call < 2; ++call)
+    EXPECT_THAT(test::error_of([&] { group->barrier(); }, ErrorKind::environment),
+                AllOf(HasSubstr("barrier of group trio (sockets)"),
+                      HasSubstr("ranks 3 9 did not come within 50 ms")));
+}
+
+TEST_F(OpeningAGroup, LateEndsAtOnceWhenTheGroupOrTheJobDoes) {
+  for (const bool job : {false, true}) {
+    const auto group = transport_->open_late({"pair", {5, 9}, 0, false}, milliseconds(60'000));
+    std::thread ends([&] { job ? transport_->abort("it is over") : group->abort("it is over"); });
+
+    EXPECT_THAT(test::error_of([&] { group->barrier(); }, ErrorKind::environment),
+                AllOf(HasSubstr("barrier of group pair"), HasSubstr("it is over")));
+    ends.join();
+  }
+}
+
+TEST_F(OpeningAGroup, LateAndNeverCalledMayOutliveTheTransport) {
+  const auto group = transport_->open_late({"pair", {5, 9}, 0, false}, milliseconds(60'000));
+  transport_ = nullptr;
+
+  EXPECT_THAT(test::error_of([&] { group->barrier(); }, ErrorKind::environment), HasSubstr("aborted"));
+  group->abort("the end");
 }
 
 }  // namespace

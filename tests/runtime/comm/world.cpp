@@ -29,7 +29,8 @@ struct CommWorld::Node {
 };
 
 CommWorld::CommWorld(CommWorldOptions options) : options_(std::move(options)), communicators_(options_.size) {
-  if (options_.backend == "sockets" || options_.backend == "tls") open_gates(size());
+  if (options_.backend == "sockets" || options_.backend == "late" || options_.backend == "tls")
+    open_gates(size());
   if (options_.backend == "hybrid") open_gates(size() / 2);
   for (int node = 0; node < size() / 2; ++node) hubs_.push_back(std::make_unique<SharedMemoryHub>());
   std::vector<std::thread> threads;
@@ -79,7 +80,9 @@ std::unique_ptr<Communicator> CommWorld::open_plain(int rank) {
   if (options_.backend == "single") return std::make_unique<SingleCommunicator>();
   if (options_.backend == "shared_memory") return hub_.open(group, join_patience);
   if (options_.backend == "hybrid") return open_hybrid(rank);
-  return nodes_[rank]->transport->open(group, join_patience);
+  SocketTransport& transport = *nodes_[rank]->transport;
+  return options_.backend == "late" ? transport.open_late(group, join_patience)
+                                    : transport.open(group, join_patience);
 }
 
 std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {

@@ -13,7 +13,7 @@
 namespace d9d {
 
 struct CommWorldOptions {
-  std::string backend = "shared_memory";  // or "sockets", "tls", "hybrid", "single"
+  std::string backend = "shared_memory";  // or "sockets", "late", "tls", "hybrid", "single"
   int size = 2;
   std::chrono::milliseconds timeout{10'000};
   bool checked = false;  // checked.hpp around it

@@ -87,6 +87,16 @@ TEST(RolloutReader, MakesAStepsSamplesOfItsTexts) {
   EXPECT_EQ(reader.state(), R"({"replica":1,"state":{"pending":[],"stream":10}})");
 }
 
+// Prompts of two tokens.
+TEST(RolloutReader, RefusesAPromptThatIsLongerThanItsStreamSays) {
+  RolloutReader enough(std::make_shared<Sums>(RolloutOptions{.prompt_tokens_max = 2}), {}, 2, 1, {});
+  EXPECT_EQ(enough.ask(0).size(), 2U);
+
+  RolloutReader reader(std::make_shared<Sums>(RolloutOptions{.prompt_tokens_max = 1}), {}, 2, 1, {});
+  EXPECT_THAT(test::error_of([&] { reader.ask(0); }, ErrorKind::input),
+              HasSubstr("prompt 0 of step 1 has 2 tokens, more than prompt_tokens_max"));
+}
+
 TEST(RolloutReader, KeepsTextsThatAreNotUsedUpInItsState) {
   const RolloutOptions options{.lag = 1};
   const auto through = std::make_shared<Sums>(options);

@@ -51,6 +51,7 @@ TEST(RolloutOptions, NameWhatIsImpossible) {
   EXPECT_THAT(refusal({.temperature = 0}), HasSubstr("the temperature of rollouts is 0"));
   EXPECT_THAT(refusal({.top_p = 0}), HasSubstr("top_p of rollouts is 0"));
   EXPECT_THAT(refusal({.texts_per_sample = 0}), HasSubstr("0 texts for a sample"));
+  EXPECT_THAT(refusal({.prompt_tokens_max = -1}), HasSubstr("prompt_tokens_max of rollouts is -1"));
   EXPECT_THAT(refusal({.lag = -1}), HasSubstr("the lag of rollouts is -1"));
   EXPECT_THAT(refusal({.lag = 17}), HasSubstr("expected 0 (on policy) to 16"));
 }

@@ -1,6 +1,8 @@
 // How many kernels a layer starts: those of our ops by the emulated grid, and torch's own, one for each that reads or
 // writes memory. Products, which are a library's, are counted apart.
 #include <ATen/TensorOperators.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/gt.h>
 #include <ATen/ops/zeros_like.h>
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
@@ -10,13 +12,16 @@
 #include <string>
 
 #include "kernels/graph/weight_work.hpp"
+#include "kernels/moe/choice_counts.hpp"
 #include "kernels/ops/every_op.hpp"
 #include "kernels/run_op.hpp"
+#include "runtime/comm/shared_memory/single.hpp"
 #include "runtime/device/work_name.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/devices/delayed/machine.hpp"
 #include "runtime/devices/delayed/op_table.hpp"
 #include "runtime/nn/attention/gated_delta_net.hpp"
+#include "runtime/nn/block/feed_forward.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "tests/kernels/cuda/emulated/scheduler.hpp"
 #include "tests/kernels/cuda/same_as_cpu.hpp"
@@ -159,28 +164,46 @@ std::string told(const Counts& counts) {
   return text;
 }
 
-TEST(Launches, OfAGatedDeltaNetAreFew) {
-  OpTable table;
-  kernels::for_each_op([&]<auto op>() { table.*op = &Counting<op>::call; });
-  delayed::use_host_table(&table);
-  const at::CallbackHandle callback =
-      at::addGlobalCallback(at::RecordFunctionCallback(begin_torch, end_torch));
-  choose_run(0);
-  delayed::machine(0).reseed(1);
-  delayed::machine(0).ran().note(true);
-  const WorkName name("test");
-  ParameterMaker make(at::kBFloat16, delayed_device(0)->place(), 0.5F);
-  GatedDeltaNet block(make, {.hidden_size = 32,
-                             .num_key_heads = 2,
-                             .num_value_heads = 4,
-                             .key_head_dim = 8,
-                             .value_head_dim = 8,
-                             .taps = 4,
-                             .norm_eps = 1e-6});
-  draw_initial_weights(make.parameters(), 3);
-  const at::Tensor x = values({2, 150, 32}, 1, at::kBFloat16).to(delayed_device(0)->place()).requires_grad_();
-  for (const StageParameter& parameter : make.parameters())
-    parameter.tensor.mutable_grad() = at::zeros_like(parameter.tensor, at::kFloat);
+// While it lives, kernels of device 0 are counted. A block is made with `make`.
+class Launches : public ::testing::Test {
+ protected:
+  Launches() {
+    kernels::for_each_op([&]<auto op>() { table_.*op = &Counting<op>::call; });
+    delayed::use_host_table(&table_);
+    callback_ = at::addGlobalCallback(at::RecordFunctionCallback(begin_torch, end_torch));
+    choose_run(0);
+    delayed::machine(0).reseed(1);
+    delayed::machine(0).ran().note(true);
+  }
+  ~Launches() override {
+    delayed::machine(0).ran().note(false);
+    at::removeCallback(callback_);
+    delayed::use_host_table(nullptr);
+  }
+
+  void draw() {
+    draw_initial_weights(make_.parameters(), 3);
+    for (const StageParameter& parameter : make_.parameters())
+      parameter.tensor.mutable_grad() = at::zeros_like(parameter.tensor, at::kFloat);
+  }
+  static at::Tensor there(const at::Tensor& tensor) { return tensor.to(delayed_device(0)->place()); }
+
+  OpTable table_;
+  at::CallbackHandle callback_{};
+  const WorkName name_{"test"};
+  ParameterMaker make_{at::kBFloat16, delayed_device(0)->place(), 0.5F};
+};
+
+TEST_F(Launches, OfAGatedDeltaNetAreFew) {
+  GatedDeltaNet block(make_, {.hidden_size = 32,
+                              .num_key_heads = 2,
+                              .num_value_heads = 4,
+                              .key_head_dim = 8,
+                              .value_head_dim = 8,
+                              .taps = 4,
+                              .norm_eps = 1e-6});
+  draw();
+  const at::Tensor x = there(values({2, 150, 32}, 1, at::kBFloat16)).requires_grad_();
   counts_of_run();
 
   const kernels::WeightWork::Scope scope(c10::make_intrusive<kernels::WeightWork>());
@@ -193,9 +216,56 @@ TEST(Launches, OfAGatedDeltaNetAreFew) {
 
   EXPECT_LE(kernels_in(forward), 10) << told(forward);
   EXPECT_LE(kernels_in(backward), 20) << told(backward);
-  delayed::machine(0).ran().note(false);
-  at::removeCallback(callback);
-  delayed::use_host_table(nullptr);
+}
+
+// A layer that trains counts how often each expert was chosen. What puts the choices in order has counted them, or
+// nobody; so counting costs no order of its own, whose launches are four.
+class LaunchesOfExperts : public Launches {
+ protected:
+  LaunchesOfExperts()
+      : block_(make_, {.hidden_size = 32, .intermediate_size = 16, .num_experts = 8, .top_k = 2}) {
+    draw();
+    counts_of_run();
+  }
+  Counts of_forward(bool training, const at::Tensor& token_mask = {}) {
+    const c10::NoGradGuard no_gradients;
+    block_.train(training);
+    block_.forward(x_, false, token_mask);
+    return counts_of_run();
+  }
+  int of_counting(const at::Tensor& token_mask = {}) {
+    of_forward(true);  // the counts come to the device
+    const Counts trained = of_forward(true, token_mask), evaluated = of_forward(false);
+    const int more = kernels_in(trained) - kernels_in(evaluated);
+    EXPECT_GT(kernels_in(evaluated), 10) << told(evaluated);
+    EXPECT_LT(more, 8) << told(trained);
+    return more;
+  }
+
+  const at::Tensor x_ = there(values({2, 50, 32}, 1, at::kBFloat16));
+  const at::Tensor mask_ = there(values({2, 50}, 2, at::kFloat).gt(0));
+  MixtureOfExperts block_;
+};
+
+TEST_F(LaunchesOfExperts, ACountOfChoicesIsFour) {
+  const at::Tensor experts = there(values({100, 2}, 1, at::kFloat).gt(0).to(at::kLong));
+  counts_of_run();
+
+  kernels::choice_counts(experts, 8);
+
+  EXPECT_EQ(kernels_in(counts_of_run()), 4);
+}
+
+TEST_F(LaunchesOfExperts, OfOneRankCountByTheirOrder) {
+  EXPECT_EQ(of_counting(), 2) << "a difference, and the sum over steps";
+  EXPECT_EQ(of_counting(mask_), 4 + 3) << "of tokens that count, with their mask and its negation";
+}
+
+TEST_F(LaunchesOfExperts, OfSeveralRanksCountOnceForRouterAndDispatch) {
+  block_.spread_experts(std::make_shared<SingleCommunicator>("ep"));
+
+  EXPECT_EQ(of_counting(), 1) << "the sum over steps; the plan of tokens counts anyway";
+  EXPECT_EQ(of_counting(mask_), 4) << "negation, sum with ids, both halves, and the sum over steps";
 }
 
 }  // namespace

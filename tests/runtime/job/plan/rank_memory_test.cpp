@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "runtime/nn/size/model_costs.hpp"
 #include "tests/runtime/job/job_text.hpp"
 
 namespace d9d {
@@ -43,24 +44,29 @@ TEST(RankMemory, CountsTheBytesOfEachKind) {
   EXPECT_EQ(ranks[0].loss, 0) << "on a CPU";
 }
 
+// Logits of so many need more than a layer's work.
+constexpr const char* many_words = "model_provider.model.vocab_size=8192";
+constexpr const char* many_ids = "data.vocab_size=8192";
+
 TEST(RankMemory, OnlyAGpuCountsTheLossAndTheCopyForACheckpointIsOnTheHost) {
   const std::vector<RankMemory> ranks =
-      memory_of({"node.device=cuda", "trainer.checkpointing={period_steps: 5}"});
+      memory_of({"node.device=cuda", "trainer.checkpointing={period_steps: 5}", many_words, many_ids});
 
   EXPECT_EQ(ranks[0].loss, 0) << "the loss is the last stage's";
   constexpr std::int64_t tokens = 2 * 32, of_libraries = 40 << 20;
-  EXPECT_EQ(ranks[1].loss, 4 * tokens * 512 + (2 + 1) * 4 * tokens * 64 + of_libraries)
-      << "float32 logits of 512 ids; two tensors of 64 numbers a token, and one of the block";
+  EXPECT_EQ(ranks[1].loss, 4 * tokens * 8192 + (2 + 1) * 4 * tokens * 64 + of_libraries)
+      << "float32 logits of 8192 ids; two tensors of 64 numbers a token, and one of the block";
   EXPECT_GT(ranks[1].checkpoint, 0);
   EXPECT_EQ(ranks[1].on_device(), ranks[1].state() + ranks[1].activations + ranks[1].loss);
 }
 
 TEST(RankMemory, TheGradientOfLogitsInBfloat16IsBesideThem) {
-  const std::int64_t wide = memory_of({"node.device=cuda"})[1].loss;
-  const std::int64_t half = memory_of({"node.device=cuda", "model_provider.dtype=bfloat16"})[1].loss;
+  const std::int64_t wide = memory_of({"node.device=cuda", many_words, many_ids})[1].loss;
+  const std::int64_t half =
+      memory_of({"node.device=cuda", "model_provider.dtype=bfloat16", many_words, many_ids})[1].loss;
 
   constexpr std::int64_t tokens = 2 * 32;
-  EXPECT_EQ(half - wide, 2 * tokens * 512 + 2 * tokens * 64 - 2 * 2 * tokens * 64);
+  EXPECT_EQ(half - wide, 2 * tokens * 8192 + 2 * tokens * 64 - 2 * 2 * tokens * 64);
 }
 
 TEST(RankMemory, WithoutALengthOfSamplesOnlyStateIsKnown) {
@@ -77,6 +83,55 @@ TEST(RankMemory, GradientsOfNarrowParametersAreWide) {
                                                   "trainer.gradient_manager={grad_dtype: bfloat16}"})
                                    .job),
             Dtype::bfloat16);
+}
+
+// Rows of two choices of a token, the router's numbers; hidden states and gradients that come and go.
+TEST(RankMemory, ARankWithoutTheLossCountsALayersWork) {
+  const LoadedJob loaded = testing_job::load();
+  constexpr std::int64_t tokens = 2 * 32, of_libraries = 40 << 20;
+  constexpr std::int64_t of_choices = 64 + 2 * (2 * 64 + 3 * 32), beside = 4 * 8 + 32 * 2;
+  constexpr std::int64_t work = tokens * (4 * of_choices + beside);
+
+  EXPECT_EQ(memory_of({})[0].activations,
+            2 * activation_bytes(*loaded.model, {0, 2}, tokens, 4, false) + work + 2 * tokens * 64 * 4);
+  EXPECT_EQ(memory_of({"node.device=cuda"})[1].loss, work + of_libraries) << "logits of 512 ids need less";
+}
+
+// Keys and values of 4 layers with 2 heads of 16 each, in float32.
+TEST(RankMemory, CachesOfTextsTakeThePlaceOfActivations) {
+  const LoadedJob loaded = testing_job::load({"mesh.pipeline_parallel=1"});
+  const JobPlan plan = plan_job(loaded, OneFOneBSchedule{});
+  const auto with = [&](const WrittenTexts& texts) {
+    return estimate_memory(loaded, plan, forecast_of(loaded), 32, texts)[0];
+  };
+  const WrittenTexts few{.texts = 1, .in_a_pass = 1, .prompt_tokens = 1, .new_tokens = 1};
+  const WrittenTexts many{.texts = 100, .in_a_pass = 1, .prompt_tokens = 1, .new_tokens = 99};
+
+  constexpr std::int64_t of_token = 4 * 2 * (2 * 16) * 4;
+  EXPECT_EQ(with(many).texts - with(few).texts, (100 * 100 - 2) * of_token);
+  EXPECT_EQ(with(few).total(), with(few).state() + with(few).activations);
+  EXPECT_EQ(with(many).total(), with(many).state() + with(many).texts);
+  EXPECT_EQ(memory_of({})[0].texts, 0);
+}
+
+TEST(RankMemory, TheSecondStreamCountsWhatItsStagesHaveAtTheirOwnPeak) {
+  const std::vector<std::string> in_a_v{"trainer.pipelining.schedule=dual_pipe_v", "node.device=delayed",
+                                        "trainer.batching.global_batch_size=16"};
+  std::vector<std::string> always = in_a_v;
+  always.push_back("trainer.pipelining.overlap=always");
+  const StepForecast forecast = forecast_of(testing_job::load(always));
+
+  ASSERT_THAT(forecast.live_by_stream, ::testing::SizeIs(2));
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const RankMemory one = memory_of(in_a_v)[rank], both = memory_of(always)[rank];
+    const auto [first, second] = forecast.live_by_stream[rank];
+    EXPECT_GE(first + second, forecast.live_microbatches[rank]);
+    EXPECT_LE(std::max(first, second), forecast.live_microbatches[rank]);
+    EXPECT_EQ(one.second_stream, 0);
+    EXPECT_LE(both.second_stream, both.activations) << "at most once more";
+    EXPECT_EQ(both.total(), one.total() + both.second_stream);
+  }
+  EXPECT_TRUE(forecast_of(testing_job::load(in_a_v)).live_by_stream.empty());
 }
 
 }  // namespace

@@ -16,9 +16,11 @@
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/comm/shared_memory/single.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/device/host_waits.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/family/qwen3/config.hpp"
+#include "runtime/nn/block/feed_forward.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
@@ -219,6 +221,40 @@ TEST(ExpertParallelLayer, HoldsItsBlockOfTheExpertsAndAllOfTheRouter) {
     EXPECT_EQ(parameter_of(parameters, router).layout.replicate_axes(),
               (std::vector<std::string>{"dp_replicate"}));
   });
+}
+
+// With a router and a dispatch that share a count, with one that the experts' order gives, and with neither.
+TEST(ExpertLayer, OnADeviceCountsChoicesAsTheCpuDoes) {
+  const MoeOptions options{
+      .hidden_size = 8, .intermediate_size = 6, .num_experts = 5, .top_k = 2, .router_sums = true};
+  const at::Tensor x = waves({2, 30, 8}, 4).to(at::kFloat), mask = waves({2, 30}, 5).gt(0.2);
+  const auto forward = [&](const std::shared_ptr<Device>& device, bool spread, bool masked) {
+    ParameterMaker make(at::kFloat, device->place(), 0.5F);
+    MixtureOfExperts block(make, options);
+    draw_initial_weights(make.parameters(), 3);
+    if (spread) block.spread_experts(std::make_shared<SingleCommunicator>("ep"));
+    std::vector<at::Tensor> results;
+    for (const bool recompute : {false, true}) {
+      const at::Tensor y =
+          block.forward(x.to(device->place()), recompute, masked ? mask.to(device->place()) : at::Tensor());
+      results.insert(results.end(), {y.detach().cpu(), block.take_router_sums().detach().cpu()});
+    }
+    results.push_back(block.expert_tokens().cpu());
+    return results;
+  };
+
+  for (const bool masked : {false, true}) {
+    const auto expected = forward(cpu_device(), false, masked);
+    const std::int64_t counted = masked ? mask.sum().item<std::int64_t>() : mask.numel();
+    EXPECT_EQ(expected.back().sum().item<std::int64_t>(), 2 * counted) << "once, not when computed again";
+    for (const bool spread : {false, true}) {
+      for (const auto& device : {cpu_device(), delayed_device(0)}) {
+        const auto made = forward(device, spread, masked);
+        for (std::size_t i = 0; i < made.size(); ++i)
+          EXPECT_TRUE(made[i].equal(expected[i])) << i << ", mask " << masked << ", spread " << spread;
+      }
+    }
+  }
 }
 
 }  // namespace
