@@ -161,6 +161,7 @@ void Node::tick(wire::Tick::Reader message) {
   if (message.getKind() == dial_again && dials_.open(node)) {
     return host().dial(dials_.address(node).host, dials_.address(node).port, node);
   }
+  if (message.getKind() == init_deadline && state_ < NodeState::ready) return give_up_on_cast();
   if (message.getKind() == join_deadline && message.getValue() == deadline_) give_up();
 }
 

@@ -44,7 +44,8 @@ class Node final : public Actor {
     listen_again = 2,
     join_deadline = 3,
     leave_unformed = 4,
-    still_without_peer = 5
+    still_without_peer = 5,
+    init_deadline = 6
   };
 
   void take_part();
@@ -60,6 +61,7 @@ class Node final : public Actor {
   void spawn_cast();
   void spawn_all(std::vector<CastMember> members);
   void spawn_rest();
+  void give_up_on_cast();
   void publish_configured(ActorId ready);
   void publish(const char* event, int rank = 0);
   struct Failure {  // wire::Failed

@@ -17,6 +17,8 @@ struct NodeOptions {
   HostPort join;           // not on node 0: where node 0 listens
   // How long the nodes may take to find each other; the same on all of them.
   std::chrono::milliseconds join_timeout{600'000};
+  // How long the actors of this process may take until they are ready.
+  std::chrono::milliseconds init_timeout{10'000'000};
   std::uint32_t ranks = 0;        // how many this process offers; 0 = all that are left
   int node_index = -1;            // the index that it asks for; -1 = any
   std::uint64_t command = 0;      // number of the command that started this process beside others; 0: none

@@ -24,6 +24,8 @@ constexpr std::chrono::seconds peer_patience{5};  // time for it to report a los
 void Node::spawn_cast() {
   state_.become(NodeState::spawning_listeners);
   ++deadline_;
+  tell_self_after<wire::Tick>(options_.init_timeout,
+                              [](wire::Tick::Builder tick) { tick.setKind(init_deadline); });
   std::vector<CastMember> cast;
   try {
     cast = options_.cast(membership_);
@@ -53,6 +55,19 @@ void Node::spawn_rest() {
   state_.become(NodeState::spawning_rest);
   if (membership_.node == first_node) publish("configuration.start");
   spawn_all(std::exchange(waiting_cast_, {}));
+}
+
+// An actor that blocks in users' code would otherwise keep the job from beginning for ever.
+void Node::give_up_on_cast() {
+  std::string waits_for;
+  for (const ActorId actor : not_ready_) {
+    waits_for += (waits_for.empty() ? "" : ", ") + world().activities.doing_of(actor, world().clock.now_ns());
+  }
+  tell_failed(
+      ErrorKind::environment,
+      fmt::format("node {} is not ready after {} s (trainer.timeout.init_timeout); it waits for {}. "
+                  "Raise the deadline if the start is really that slow",
+                  membership_.node, std::chrono::duration<double>(options_.init_timeout).count(), waits_for));
 }
 
 // Publishes the configuration events of an actor that is ready, because the things that

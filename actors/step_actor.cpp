@@ -63,6 +63,7 @@ void StepActor::started() {
 
 // The host names the actor in what is thrown.
 std::optional<nlohmann::json> StepActor::checked_state() const {
+  const Calling call("state()");
   std::optional<nlohmann::json> kept = state();
   if (kept) require_json_holds(*kept, "its state()");
   return kept;
@@ -111,6 +112,7 @@ void StepActor::texts_generated(wire::TextsGenerated::Reader message) {
 }
 
 void StepActor::roll_back(std::uint64_t before) {
+  D9D_REQUIRE(before >= 1, "roll_back(0): steps count from 1; give the step that went wrong");
   tell<wire::RollBack>({Role::trainer, 0}, [&](wire::RollBack::Builder ask) { ask.setBefore(before); });
 }
 
@@ -136,8 +138,24 @@ void StepActor::set_prompts(const std::vector<std::string>& prompts,
     request_.prompts.push_back(texts_->ids_of(prompt));
     D9D_REQUIRE(!request_.prompts.back().empty(), "the prompt \"{}\" has no token", prompt);
   }
+  require_known_ids();
   request_.options.max_new_tokens = max_new_tokens;
   request_.options.temperature = temperature;
+}
+
+void StepActor::set_vocabulary(std::optional<std::int64_t> size) {
+  vocabulary_ = size;
+  require_known_ids();
+}
+
+void StepActor::require_known_ids() const {
+  for (std::size_t i = 0; i < request_.prompts.size(); ++i) {
+    for (const std::int64_t id : request_.prompts[i]) {
+      D9D_REQUIRE(id >= 0 && (!vocabulary_ || id < *vocabulary_),
+                  "prompt {} of set_prompts() holds the token {}; expected at least 0{}", i, id,
+                  vocabulary_ ? fmt::format(" and less than {}, the model's vocabulary", *vocabulary_) : "");
+    }
+  }
 }
 
 void StepActor::ask_for_texts() {

@@ -43,6 +43,9 @@ class StepActor : public Actor {
   // checkpoint that would have them, because JSON cannot hold them: return null or a text instead.
   virtual std::optional<nlohmann::json> state() const;
   virtual void load_state(const nlohmann::json& /*state*/) {}
+  // For the job, before the actor starts: ids of prompts are from 0 and below `size`. None: any id. Input error for a
+  // prompt that was given before.
+  void set_vocabulary(std::optional<std::int64_t> size);
   void behavior(Handlers& handlers) final;
   void started() final;
   void event(wire::Event::Reader message);
@@ -60,7 +63,7 @@ class StepActor : public Actor {
   virtual void texts_came(std::uint64_t /*step*/, const std::vector<std::string>& /*texts*/) {}
 
   // Has the job restore the newest checkpoint that is older than step `before`, and go on with
-  // the data that follow.
+  // the data that follow. Input error for step 0.
   void roll_back(std::uint64_t before);
   // Has the job end well after the step that is being computed: with a checkpoint, `export_to` and exit
   // code 0. Log, report and run.jsonl show `reason`. A further start trains only if
@@ -71,7 +74,7 @@ class StepActor : public Actor {
   void set_lr_factor(double factor);
   // Sets what ask_for_texts() asks for. `tokenizer`: a tokenizer.json or .model; none: a text is its token
   // ids with spaces between. `temperature` is that of the logits; 0: the most likely token. Input error for
-  // a prompt that is no text of the tokenizer.
+  // a prompt that is no text of the tokenizer, or that holds an id which the model has not.
   void set_prompts(const std::vector<std::string>& prompts, const std::optional<std::string>& tokenizer,
                    std::int64_t max_new_tokens, double temperature = 0);
   // Has the model continue the prompts after the step that is being computed. Training waits meanwhile, and
@@ -86,11 +89,13 @@ class StepActor : public Actor {
  private:
   std::optional<nlohmann::json> checked_state() const;
   void ask_to_hear(const char* event, bool keeps_state);
+  void require_known_ids() const;
   void tell_record(const TaskRecord& record);
 
   std::uint64_t events_ = 0;  // how many Events of steps and evaluations were handled
   TextRequest request_;
   std::optional<TextOrIds> texts_;
+  std::optional<std::int64_t> vocabulary_;
 };
 
 }  // namespace d9d

@@ -133,6 +133,10 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
     write(prefix + std::string(names[i]), message.getStep(), Scalar{values[i]});
   }
   const auto histograms = message.getHistograms();
+  std::vector<std::string> all;
+  for (unsigned i = 0; i < names.size(); ++i) all.push_back(prefix + std::string(names[i]));
+  for (const auto histogram : histograms) all.push_back(prefix + std::string(histogram.getName()));
+  warn_of_repeated(all);
   for (const auto histogram : histograms) {
     write(prefix + std::string(histogram.getName()), message.getStep(),
           Histogram{.counts = to_vector<double>(histogram.getCounts()),
@@ -143,6 +147,18 @@ void Tracker::metric_values(wire::MetricValues::Reader message) {
   }
   ledger_.metrics(message.getStep(), message.getEvaluation());
   answer_when_complete();
+}
+
+// Once for each name.
+void Tracker::warn_of_repeated(const std::vector<std::string>& names) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (seen.insert(name).second || !repeated_.insert(name).second) continue;
+    log::warn(
+        "two values of the metrics are called \"{}\": only the last one is kept; give each value of "
+        "compute() and each histogram a name of its own",
+        name);
+  }
 }
 
 // A value from a Trainer is one that the task shows.

@@ -62,6 +62,7 @@ class Tracker final : public Actor {
   void write(const std::string& name, std::uint64_t step, const TrackerValue& value,
              const PointContext& context = {});
   std::string name_shown(const std::string& name, const PointContext& context);
+  void warn_of_repeated(const std::vector<std::string>& names);
   void write_flops(std::uint64_t step, double rate);
   void write_progress_of_data(wire::StepFinished::Reader message);
   void answer_when_complete();
@@ -70,6 +71,7 @@ class Tracker final : public Actor {
   std::vector<std::unique_ptr<TrackerRun>> runs_;
   StepLedger ledger_;
   std::set<std::string> put_beside_;  // names of the job's numbers under which pieces have shown values
+  std::set<std::string> repeated_;    // names under which metrics have shown two values in one report
   std::vector<Question> questions_;
   bool asked_epoch_ = false;
   std::optional<std::uint64_t> samples_per_epoch_;

@@ -22,6 +22,7 @@
 #include "runtime/state/disk/disk_error.hpp"
 #include "runtime/text/model_use.hpp"
 #include "runtime/text/stop_texts.hpp"
+#include "runtime/tokenizer/text_ends.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
@@ -182,6 +183,7 @@ int generate_text(const Arguments& arguments, Console& console) {
       options_given(disk, folder_of_model(disk, directory, base_given(arguments)), arguments);
   const StopTexts stops(tokenizer, arguments.values("--stop"), "--stop");
   add_to(options, stops);
+  if (const auto end = eos_id_of(tokenizer, file)) options.ends.push_back(*end);
   const LoadedModel model =
       load_hugging_face_model(disk, directory, dtype, device->place(), base_given(arguments));
   options.max_new_tokens = arguments.integer("--tokens", 1, 10'000'000).value_or(usual_length(model, ids));

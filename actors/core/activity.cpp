@@ -12,6 +12,14 @@ namespace {
 
 constexpr double nanosecond = 1e-9;
 
+// Empty: the actor handles nothing.
+std::string text_of(const Activity& line, std::int64_t now_ns) {
+  const char* const message = line.message.load(std::memory_order_acquire);
+  if (message == nullptr) return {};
+  const double seconds = nanosecond * static_cast<double>(now_ns - line.since_ns.load());
+  return fmt::format("{} in {} since {:.0f} s", line.name.data(), message, seconds);
+}
+
 }  // namespace
 
 void Activities::label(ActorId id, std::string label) {
@@ -38,13 +46,20 @@ std::string Activities::busy(std::int64_t now_ns) const {
   const std::lock_guard lock(mutex_);
   std::string text;
   for (const Activity& line : lines_) {
-    const char* const message = line.message.load(std::memory_order_acquire);
-    if (message == nullptr) continue;
-    const double seconds = nanosecond * static_cast<double>(now_ns - line.since_ns.load());
-    text += fmt::format("{}{} in {} since {:.0f} s", text.empty() ? "" : ", ", line.name.data(), message,
-                        seconds);
+    const std::string doing = text_of(line, now_ns);
+    if (!doing.empty()) text += (text.empty() ? "" : ", ") + doing;
   }
   return text;
+}
+
+std::string Activities::doing_of(ActorId id, std::int64_t now_ns) const {
+  std::string name = name_of(id);
+  const std::lock_guard lock(mutex_);
+  for (const Activity& line : lines_) {
+    if (name.substr(0, line.name.size() - 1) != line.name.data()) continue;
+    if (std::string doing = text_of(line, now_ns); !doing.empty()) return doing;
+  }
+  return name;
 }
 
 Doing::Doing(Activity& activity, const char* message, std::int64_t now_ns)
@@ -59,6 +74,16 @@ Doing::Doing(Activity& activity, const char* message, std::int64_t now_ns)
 Doing::~Doing() {
   activity_.message.store(before_message_, std::memory_order_release);
   current = before_;
+}
+
+Calling::Calling(const char* call)
+    : activity_(current),
+      before_(current == nullptr ? nullptr : current->message.load(std::memory_order_relaxed)) {
+  if (activity_ != nullptr) activity_->message.store(call, std::memory_order_release);
+}
+
+Calling::~Calling() {
+  if (activity_ != nullptr) activity_->message.store(before_, std::memory_order_release);
 }
 
 const Activity* current_activity() {

@@ -30,6 +30,8 @@ class Activities {
   Activity& enter(ActorId id);
   // "user/0 (spike_guard) in Event since 12 s, ..." the actors that handle something; empty: none does.
   std::string busy(std::int64_t now_ns) const;
+  // "user/0 (spike_guard) in Event since 12 s"; its name alone where it handles nothing.
+  std::string doing_of(ActorId id, std::int64_t now_ns) const;
 
  private:
   mutable std::mutex mutex_;
@@ -49,6 +51,20 @@ class Doing {
   Activity& activity_;
   const char* const before_message_;
   Activity* const before_;
+};
+
+// While this object lives, the handler of this thread is inside a function of users' code, and reports say "in state()"
+// instead of its message. `call` is a text that is never freed. Has no effect on a thread that runs no handler.
+class Calling {
+ public:
+  explicit Calling(const char* call);
+  ~Calling();
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+
+ private:
+  Activity* const activity_;
+  const char* const before_;
 };
 
 // The activity of the calling thread; null: it runs no handler. Safe in a signal handler.

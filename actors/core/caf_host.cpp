@@ -103,7 +103,10 @@ caf::behavior CafHost::make_behavior() {
   // must be able to answer.
   std::call_once(*arguments_.entered, [&] { world.book.enter(arguments_.id, mailbox_); });
   try {
-    actor_ = arguments_.factory(world);
+    {
+      const Doing doing(world.activities.enter(arguments_.id), "its construction", world.clock.now_ns());
+      actor_ = arguments_.factory(world);
+    }
     actor_->attach(this, arguments_.id, arguments_.parent);
     dispatcher_ = std::make_unique<Dispatcher>(world, *actor_, arguments_.id);
     if (auto failure = dispatcher_->start()) fail(std::move(*failure));

@@ -7,6 +7,7 @@
 namespace d9d {
 
 void ActorRegistry::add(const std::string& name, Make make) {
+  D9D_REQUIRE(!name.empty(), "an actor is registered under an empty name; a job file could not name it");
   D9D_REQUIRE(makers_.emplace(name, std::move(make)).second, "the actor \"{}\" is registered twice", name);
 }
 

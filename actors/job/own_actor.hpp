@@ -8,6 +8,7 @@
 //   BOOST_DESCRIBE_STRUCT(Guard, (), (limit))
 //   add_actor<Guard>(registry, "guard");       // in d9d_register_actors
 
+#include "actors/core/activity.hpp"
 #include "actors/job/actor_registry.hpp"
 #include "actors/step_actor.hpp"
 #include "runtime/plugin/own_piece.hpp"
@@ -21,7 +22,10 @@ void add_actor(ActorRegistry& registry, const std::string& name) {
   registry.add(name, [](World& world, const config::Section& section) -> std::unique_ptr<Actor> {
     auto made = std::make_unique<Made>(world);
     own::read_keys(*made, section);
-    if constexpr (requires { made->prepare(); }) made->prepare();
+    if constexpr (requires { made->prepare(); }) {
+      const Calling call("prepare()");
+      made->prepare();
+    }
     return made;
   });
 }

@@ -125,7 +125,7 @@ class StepLoop : public Actor {
   void take_snapshot_when_due();
   void tell_checkpoint_state();
   std::string state_of_rank_0() const;
-  void require_commit_of(std::uint64_t step) const;
+  void require_commit_of(std::uint64_t step);
   void fall_asleep(std::uint64_t step);
   void wake_when_asleep();
   void arm_deadline(bool links_are_new = false);

@@ -40,6 +40,7 @@ void StepLoop::metric_state(wire::MetricState::Reader message) {
   if (options_.rank != 0 || actors_.keeping.empty()) return tell_checkpoint_state();
   // Sent after the events of this step and before those of the next one.
   actors_.kept.clear();
+  actors_.asked = message.getStep();
   tell<wire::KeepState>({Role::event_bus, 0},
                         [&](wire::KeepState::Builder keep) { keep.setStep(message.getStep()); });
 }
@@ -88,15 +89,26 @@ void StepLoop::checkpoint_committed(wire::CheckpointCommitted::Reader message) {
   advance();
 }
 
-void StepLoop::require_commit_of(std::uint64_t step) const {
+void StepLoop::require_commit_of(std::uint64_t step) {
   if (!saves_.in_flight(step)) return;
+  const auto timeout =
+      std::chrono::duration_cast<std::chrono::seconds>(options_.saves.commit_timeout).count();
+  if (actors_.asked == step) {
+    for (const ActorId actor : actors_.keeping) {
+      if (actors_.kept.contains(actor)) continue;
+      throw Error(ErrorKind::environment,
+                  fmt::format("the checkpoint of step {} has no state of {} after {} s "
+                              "(trainer.timeout.checkpoint_timeout). Raise the deadline if the actor is "
+                              "really that slow",
+                              step, world().activities.doing_of(actor, world().clock.now_ns()), timeout));
+    }
+  }
   throw Error(
       ErrorKind::environment,
       fmt::format(
           "the checkpoint of step {} was not committed within {} s (trainer.timeout.checkpoint_timeout): {} "
           "is still being written. Raise the deadline if the disk is really that slow",
-          step, std::chrono::duration_cast<std::chrono::seconds>(options_.saves.commit_timeout).count(),
-          options_.saves.temporary_dir(step)));
+          step, timeout, options_.saves.temporary_dir(step)));
 }
 
 }  // namespace d9d

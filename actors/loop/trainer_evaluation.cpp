@@ -112,7 +112,7 @@ void Trainer::finish_evaluation() {
   const bool compares = training_.evaluation->stopping || training_.evaluation->metric != "loss";
   if (options_.rank == 0 && (compares || listened_to_.maybe(events::EvaluationPost::train)))
     return state_.become(StepState::measuring);
-  publish<events::EvaluationPost>(json_text(nlohmann::json{{"loss", json_number(loss)}}));
+  publish<events::EvaluationPost>(shown_json(nlohmann::json{{"loss", json_number(loss)}}));
   compare_evaluation(loss);
 }
 
@@ -124,7 +124,7 @@ void Trainer::metric_values(wire::MetricValues::Reader message) {
   const auto values = message.getValues();
   for (unsigned i = 0; i < names.size(); ++i) metrics[names[i].cStr()] = json_number(values[i]);
   publish<events::EvaluationPost>(
-      json_text(nlohmann::json{{"loss", json_number(loss)}, {"metrics", metrics}}));
+      shown_json(nlohmann::json{{"loss", json_number(loss)}, {"metrics", metrics}}));
   const std::string& metric = training_.evaluation->metric;
   if (metric == "loss") return compare_evaluation(loss);
   D9D_REQUIRE(metrics.contains(metric), "evaluation.metric: the evaluation has no \"{}\"; it has loss{}",

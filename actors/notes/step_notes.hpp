@@ -55,6 +55,7 @@ struct FollowingActors {
   std::set<ActorId> keeping{};            // actors that have a state for checkpoints
   std::uint64_t told = 0;                 // how many of those Events were sent
   std::map<ActorId, std::string> kept{};  // states for the checkpoint in flight
+  std::optional<std::uint64_t> asked{};   // the step of the checkpoint for which states are awaited
 };
 
 // An event that is sent after the update before it.

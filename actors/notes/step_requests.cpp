@@ -1,10 +1,12 @@
 #include "actors/notes/step_requests.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 
 namespace d9d {
 
@@ -41,8 +43,10 @@ void StepRequests::roll_back(std::uint64_t step) {
   wanted_ = std::min(*newest, wanted_.value_or(*newest));
 }
 
+// The reason goes into checkpoints and run.jsonl, which hold UTF-8 alone.
 void StepRequests::end(const std::string& reason) {
-  if (why_it_ends_.empty()) why_it_ends_ = reason;
+  if (!why_it_ends_.empty()) return;
+  why_it_ends_ = parse_json<nlohmann::json>(shown_json(nlohmann::json(reason))).get<std::string>();
 }
 
 void StepRequests::add_to(RankWishes& wishes) {

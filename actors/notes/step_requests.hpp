@@ -62,7 +62,7 @@ class StepRequests {
   // Called on every rank at a start: requests that the run before has not served. All ranks had agreed on the first
   // `due` of them.
   void take_over(std::vector<RequestedTexts> texts, std::uint64_t due, bool is_rank_0);
-  // Asks rank 0 to end the job; the first reason counts.
+  // Asks rank 0 to end the job; the first reason counts. Its bytes that are no UTF-8 become U+FFFD.
   void end(const std::string& reason);
   void scale_learning_rate(double factor) { wanted_lr_factor_ = asked_lr_factor_ = factor; }
 

@@ -5,7 +5,6 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <deque>
@@ -15,12 +14,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "kernels/graph/leaf_node.hpp"
 #include "kernels/graph/node.hpp"
 
 namespace d9d::kernels {
 namespace {
 
-using torch::autograd::AccumulateGrad;
 using torch::autograd::Edge;
 using torch::autograd::Node;
 using torch::autograd::variable_list;
@@ -189,8 +188,8 @@ class TwoHalves {
     return place;
   }
   bool is_known_leaf(Node& node) const {
-    const auto* leaf = dynamic_cast<AccumulateGrad*>(&node);
-    return leaf != nullptr && leaves_.contains(leaf->variable.unsafeGetTensorImpl());
+    const at::Tensor* const leaf = leaf_of(node);
+    return leaf != nullptr && leaves_.contains(leaf->unsafeGetTensorImpl());
   }
   bool may_wait(const Node& node) const {
     const Place& place = places_.at(&node);
@@ -209,8 +208,8 @@ class TwoHalves {
   // Whether the node submits the gradient of this leaf as weight work.
   static bool queues(const Node& node, const Node& below) {
     const auto* own = dynamic_cast<const BackwardNode*>(&node);
-    const auto* leaf = dynamic_cast<const AccumulateGrad*>(&below);
-    return own != nullptr && leaf != nullptr && own->is_direct(leaf->variable);
+    const at::Tensor* const leaf = leaf_of(below);
+    return own != nullptr && leaf != nullptr && own->is_direct(*leaf);
   }
 
   void mark_second_half() {

@@ -26,6 +26,7 @@ std::string joined_name(const std::string& metric, const std::string& part) {
 
 void Compose::add(std::string name, std::unique_ptr<Metric> metric) {
   D9D_CHECK(metric != nullptr, "no metric given for \"{}\"", name);
+  D9D_REQUIRE(!name.empty(), "a metric is added under an empty name; nothing could show its values");
   D9D_REQUIRE(!metrics_.contains(name), "there are two metrics named \"{}\"; give each its own name", name);
   const auto layout = metric->layout();
   const auto state = state_of(name, *metric, layout.size());

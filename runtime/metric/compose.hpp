@@ -17,7 +17,7 @@ namespace d9d {
 
 class Compose : public Metric {
  public:
-  // Adds a metric. Input error: the name is taken, or the metric has counted something already.
+  // Adds a metric. Input error: the name is empty or taken, or the metric has counted something already.
   // Every rank has a copy, so its start value would be counted once for each rank.
   void add(std::string name, std::unique_ptr<Metric> metric);
   // Returns the metric that was added under this name. Input error: there is none, or

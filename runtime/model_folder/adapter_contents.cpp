@@ -4,7 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/folder/folder_names.hpp"
-#include "runtime/peft/each_linear.hpp"
+#include "runtime/peft/lora.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -22,16 +22,13 @@ std::vector<std::string> joined_paths(const StateMapper& to_folder, const std::s
 
 // Paths, as in a Hugging Face folder, of the linears that have no adapter.
 std::vector<std::string> others(StageModule& stage, const StateMapper& to_hugging_face) {
-  const AdaptedModel model(stage);
   std::vector<std::string> paths;
-  each_linear(model.modules(), [&](const auto& leaf) {
-    if (leaf.branch) return;
-    const std::vector<std::string> joined = joined_paths(to_hugging_face, model.parameter(leaf.weight).name);
+  for (const StageParameter& weight : weights_without_adapter(stage)) {
+    const std::vector<std::string> joined = joined_paths(to_hugging_face, weight.name);
     paths.insert(paths.end(), joined.begin(), joined.end());
-    if (!joined.empty() || !has_modules(to_hugging_face, model.parameter(leaf.weight))) return;
-    for (const AdaptedModule& module : modules_of(to_hugging_face, model.parameter(leaf.weight)))
-      paths.push_back(module.path);
-  });
+    if (!joined.empty() || !has_modules(to_hugging_face, weight)) continue;
+    for (const AdaptedModule& module : modules_of(to_hugging_face, weight)) paths.push_back(module.path);
+  }
   return paths;
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/peft/adapted_model.hpp"
 
+#include <torch/nn/module.h>
+
 #include <algorithm>
 
 #include "runtime/base/error.hpp"

@@ -1,13 +1,15 @@
 #pragma once
 // Access to the modules and parameters of one pipeline stage for methods of fine-tuning, which change them.
 
-#include <torch/nn/module.h>
-
 #include <string>
 #include <vector>
 
 #include "runtime/peft/module_pattern.hpp"
 #include "runtime/tensor/stage_module.hpp"
+
+namespace torch::nn {
+class Module;
+}
 
 namespace d9d {
 
@@ -30,7 +32,7 @@ class AdaptedModel {
   void set_trainable(bool trainable) const;  // all parameters
   void let_train(const std::vector<std::string>& names) const;
 
-  // stage, right after that of `tensor`. The place in the list decides when backward is expected to
+  // Adds parameters to the list of the stage, right after that of `tensor`. The place in the list decides when backward is expected to
   // complete their gradients (train/flat_parameters.hpp).
   void insert_after(const at::Tensor& tensor, const std::vector<StageParameter>& added);
   // The same for the parameters of an adapter of `weight`, in the order in which they were made: folders of weights do

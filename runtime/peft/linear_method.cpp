@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/peft/each_linear.hpp"
 #include "runtime/peft/lora.hpp"
+#include "runtime/peft/own_adapters.hpp"
 
 namespace d9d {
 namespace {
@@ -72,7 +73,7 @@ void LinearMethod::merge(AdaptedModel& model) const {
     auto* const linear = dynamic_cast<Linear*>(module);
     if (linear == nullptr || !own_branch_of(*linear)) continue;
     const OwnAdapter adapter = adapter_at(model, *linear);
-    linear->weight.detach().copy_(adapter.branch->merged(linear->weight.detach(), values_of(adapter)));
+    linear->weight.detach().copy_(adapter.merged(linear->weight.detach(), values_of(adapter)));
     for (const StageParameter& parameter : adapter.added) model.remove(parameter.tensor);
     for (const auto& child : linear->named_children()) linear->unregister_module(child.key());
     linear->branch = nullptr;
@@ -81,6 +82,10 @@ void LinearMethod::merge(AdaptedModel& model) const {
 
 std::string OwnAdapter::name_of(const StageParameter& parameter) const {
   return parameter.name.substr(scope_of(weight).size());
+}
+
+at::Tensor OwnAdapter::merged(const at::Tensor& values_of_weight, const TensorMap& values) const {
+  return branch->merged(values_of_weight, values);
 }
 
 std::vector<OwnAdapter> own_adapters(StageModule& stage) {
@@ -101,7 +106,7 @@ void require_merged_form(StageModule& stage) {
   }
   for (const OwnAdapter& adapter : own_adapters(stage)) {
     try {
-      const at::Tensor merged = adapter.branch->merged(adapter.weight.tensor.detach(), values_of(adapter));
+      const at::Tensor merged = adapter.merged(adapter.weight.tensor.detach(), values_of(adapter));
       D9D_REQUIRE(
           merged.defined() && merged.sizes() == adapter.weight.tensor.sizes(),
           "merged() of its adapter method gives another shape than the weight's; return a tensor like it");

@@ -43,16 +43,4 @@ class LinearMethod : public PeftMethod {
   void merge(AdaptedModel& model) const final;
 };
 
-// The branch of a plugin's method at one linear of a stage.
-struct OwnAdapter {
-  std::shared_ptr<const OwnBranch> branch;
-  StageParameter weight;
-  std::vector<StageParameter> added;
-
-  std::string name_of(const StageParameter& parameter) const;  // after the linear's
-};
-std::vector<OwnAdapter> own_adapters(StageModule& stage);
-// Input error that names a parameter of an adapter which no export can add to a weight, or a branch without merged().
-void require_merged_form(StageModule& stage);
-
 }  // namespace d9d

@@ -261,6 +261,15 @@ std::vector<LoraAdapter> lora_adapters(StageModule& stage) {
   return adapters;
 }
 
+std::vector<StageParameter> weights_without_adapter(StageModule& stage) {
+  const AdaptedModel model(stage);
+  std::vector<StageParameter> weights;
+  each_linear(model.modules(), [&](const auto& leaf) {
+    if (!leaf.branch) weights.push_back(model.parameter(leaf.weight));
+  });
+  return weights;
+}
+
 void begin_magnitudes(const std::vector<LoraAdapter>& adapters,
                       const std::vector<StageParameter>& parameters) {
   for (const LoraAdapter& adapter : adapters) {

@@ -29,6 +29,8 @@ struct LoraAdapter {
 };
 // Returns the adapters of a stage, in the order of the modules.
 std::vector<LoraAdapter> lora_adapters(StageModule& stage);
+// The weights of the linears that have no adapter, in the same order.
+std::vector<StageParameter> weights_without_adapter(StageModule& stage);
 
 // Sets m to |W| in this rank's `parameters`, which are found by name. Call it after the weights were loaded
 // or drawn. Skips adapters of other stages.

@@ -13,6 +13,7 @@
 #include "runtime/job/rule/head_rules.hpp"
 #include "runtime/model_folder/carried_keys.hpp"
 #include "runtime/model_folder/new_rows.hpp"
+#include "runtime/plugin/plugin_model.hpp"
 #include "runtime/plugin/plugin_source.hpp"
 #include "runtime/provider/family_provider.hpp"
 #include "runtime/provider/model_provider.hpp"
@@ -25,6 +26,7 @@
 #include "runtime/task/user_call.hpp"
 #include "runtime/text/generation_task.hpp"
 #include "runtime/text/stop_texts.hpp"
+#include "runtime/tokenizer/text_ends.hpp"
 #include "runtime/train/gradient/gradient_hook.hpp"
 #include "runtime/train/optimizer/optimizer_provider.hpp"
 
@@ -143,7 +145,10 @@ GenerationTaskOptions generation_options(const LoadedJob& loaded, const Disk& di
     const std::vector<std::int64_t> of_folder = special_tokens_in(disk, folder).eos;
     ends.insert(ends.end(), of_folder.begin(), of_folder.end());
   }
-  if (const auto file = tokenizer_of_model(loaded.job)) options.tokenizer = Tokenizer::from_file(*file);
+  if (const auto file = tokenizer_of_model(loaded.job)) {
+    options.tokenizer = Tokenizer::from_file(*file);
+    if (const auto end = eos_id_of(*options.tokenizer, *file)) ends.push_back(*end);
+  }
   if (!config.stop_texts.empty()) add_stops(config.stop_texts, options);
   return options;
 }
@@ -239,8 +244,10 @@ Registry builtin_registry(const LoadedJob& loaded, Disk& disk) {
 }
 
 std::shared_ptr<const ModelProvider> make_model(const Registry& registry, const JobConfig& job) {
-  return registry.make_model(std::visit(NameOf{}, job.model_provider),
-                             std::visit(OptionsOf{}, job.model_provider));
+  auto model = registry.make_model(std::visit(NameOf{}, job.model_provider),
+                                   std::visit(OptionsOf{}, job.model_provider));
+  const auto* const named = std::get_if<config::Named>(&job.model_provider);
+  return named == nullptr ? model : std::make_shared<PluginModel>(named->name, std::move(model));
 }
 
 std::shared_ptr<TrainTask> make_task(const Registry& registry, const JobConfig& job) {
@@ -269,7 +276,10 @@ class NamedHook final : public GradientHook {
  public:
   NamedHook(std::string name, std::shared_ptr<GradientHook> hook)
       : name_(std::move(name)), hook_(std::move(hook)) {}
-  void create_metrics(Compose& metrics) const override { hook_->create_metrics(metrics); }
+  void create_metrics(Compose& metrics) const override {
+    call_user(fmt::format("create_metrics of the gradient hook \"{}\"", name_), ErrorInside::bug_is_named,
+              [&] { hook_->create_metrics(metrics); });
+  }
   HookVerdict gradients_reduced(const GradientContext& context) override {
     return call_user(fmt::format("the gradient hook \"{}\"", name_), ErrorInside::is_named,
                      [&] { return hook_->gradients_reduced(context); });

@@ -13,6 +13,7 @@ namespace {
 
 template <class Map, class Make>
 void add(Map& map, const char* what, const std::string& name, Make make) {
+  D9D_REQUIRE(!name.empty(), "a {} is registered under an empty name; a job file could not name it", what);
   D9D_REQUIRE(map.emplace(name, std::move(make)).second, "the {} \"{}\" is registered twice", what, name);
 }
 

@@ -8,7 +8,7 @@
 #include "runtime/job/job_paths.hpp"
 #include "runtime/metric/sink/open_tracker.hpp"
 #include "runtime/metric/sink/run_record.hpp"
-#include "runtime/task/user_call.hpp"
+#include "runtime/plugin/tracker_thread.hpp"
 
 namespace d9d {
 namespace {
@@ -96,18 +96,29 @@ class WatchedRun final : public TrackerRun {
   bool off_ = false;
 };
 
+// A plugin's tracker may wait for its network for ever, which is no fault of the disk.
 std::unique_ptr<TrackerRun> open_own(const JobConfig& job, const Registry& registry, const OwnTracker& own,
-                                     std::int64_t last_step) {
-  const OpenTracker open = registry.make_tracker(own.name, own.options);
-  const std::string whose = fmt::format("the tracker \"{}\"", own.name);
-  auto run = call_user(whose, ErrorInside::passes, [&] {
-    return open({.run = job.trainer.run.name,
-                 .description = job.trainer.run.description.value_or(""),
-                 .folder = output_dir(job).string(),
-                 .last_step = last_step});
-  });
-  D9D_REQUIRE(run != nullptr, "{} opened no run", whose);
-  return run;
+                                     std::int64_t last_step, DiskWatch& watch) {
+  const std::string folder = output_dir(job).string();
+  const TrackerContext context{.run = job.trainer.run.name,
+                               .description = job.trainer.run.description.value_or(""),
+                               .folder = folder,
+                               .last_step = last_step};
+  const auto open = [make = registry.make_tracker(own.name, own.options), context, name = own.name] {
+    auto run = make(context);
+    D9D_REQUIRE(run != nullptr, "the tracker \"{}\" opened no run", name);
+    return run;
+  };
+  const auto look_at_folder = [&watch, folder] {
+    const DiskWatch::Call call(watch, "write", folder, DiskWatch::Access::change);
+  };
+  look_at_folder();
+  return std::make_unique<TrackerThread>(
+      TrackerThreadOptions{.name = own.name,
+                           .open = open,
+                           .open_limit = std::chrono::seconds(job.trainer.timeout.init_timeout),
+                           .call_limit = std::chrono::seconds(job.node.disk_timeout),
+                           .before_lines_go_out = look_at_folder});
 }
 
 }  // namespace
@@ -125,18 +136,15 @@ std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job,
                                                            DiskWatch& watch) {
   const auto resumed = static_cast<std::int64_t>(last_step);
   std::vector<std::unique_ptr<TrackerRun>> runs;
-  const auto add_run = [&](const auto& open, const std::string& path, const std::string& name) {
-    const DiskWatch::Call call(watch, "open", path, DiskWatch::Access::change);
-    runs.push_back(std::make_unique<WatchedRun>(open(), watch, path, name));
-  };
   const auto add = [&](const TrackerTarget& target, const std::string& path, const std::string& name) {
-    add_run([&] { return open_tracker(target, resumed, clock); }, path, name);
+    const DiskWatch::Call call(watch, "open", path, DiskWatch::Access::change);
+    runs.push_back(std::make_unique<WatchedRun>(open_tracker(target, resumed, clock), watch, path, name));
   };
   const std::string metrics = metrics_file(job).string();
   add(JsonlTarget{metrics}, metrics, "");  // the job's own record
   for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
     if (const auto* own = std::get_if<OwnTracker>(&tracker)) {
-      add_run([&] { return open_own(job, registry, *own, resumed); }, output_dir(job).string(), own->name);
+      runs.push_back(open_own(job, registry, *own, resumed, watch));
     } else {
       add(std::visit(TargetOf{job}, tracker), output_dir(job).string(),
           config::encode(tracker).at("provider").get<std::string>());

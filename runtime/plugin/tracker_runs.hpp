@@ -17,7 +17,7 @@ namespace d9d {
 void require_tracker_clients(const JobConfig& job);
 
 // `last_step`: of the checkpoint that is resumed, 0 for a fresh run. Clock and watch outlive the runs; every call to
-// them is watched for a disk that hangs.
+// them is watched for a disk that hangs, but those of plugins' trackers (tracker_thread.hpp).
 std::vector<std::unique_ptr<TrackerRun>> open_tracker_runs(const JobConfig& job, const Registry& registry,
                                                            std::uint64_t last_step,
                                                            const nlohmann::json& hparams, const Clock& clock,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "runtime/family/folder/folder_names.hpp"
 #include "runtime/model_folder/adapter_contents.hpp"
 #include "runtime/provider/merged_weights.hpp"
 #include "runtime/state/checkpoint/checkpoint_reader.hpp"
@@ -42,9 +43,28 @@ void FamilyAdapter::load(const std::vector<StageParameter>& parameters) const {
   load_adapters(disk_, whole_model().begun, parameters, whole_model().beside);
 }
 
+std::string FamilyAdapter::new_rows_that_stay() const {
+  if (source_.empty() || new_rows(*model_, ModelFiles(disk_, source_)) == 0) return "";
+  std::vector<std::string> frozen;
+  for (const StageParameter& parameter : whole_model().stage->parameters()) {
+    const bool is_table = parameter.name == embedding_table || parameter.name == head_table;
+    const bool is_adapted = std::ranges::any_of(whole_model().lora, [&](const LoraAdapter& adapter) {
+      return adapter.weight.name == parameter.name;
+    });
+    if (is_table && !is_adapted && !parameter.tensor.requires_grad()) frozen.push_back(parameter.name);
+  }
+  if (frozen.empty()) return "";
+  return fmt::format(
+      "the new rows of {} stay as they begin, because adapters alone train, so the model cannot tell new "
+      "tokens "
+      "apart; let the modules train whole (model_provider.peft: a stack with full_tune)",
+      fmt::join(frozen, " and "));
+}
+
 std::vector<std::string> FamilyAdapter::check() const {
   check_adapters(disk_, whole_model().begun, whole_model().beside);
   std::vector<std::string> news = not_had_;
+  if (const std::string still = new_rows_that_stay(); !still.empty()) news.push_back(still);
   const std::vector<std::string> drawn = drawn_parameters(disk_, *model_, source_);
   if (source_.empty() || drawn.empty()) return news;
   news.push_back(fmt::format(

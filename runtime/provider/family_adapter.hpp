@@ -44,6 +44,8 @@ class FamilyAdapter {
     std::vector<SavedTensor> beside;  // of beside_
   };
   const Whole& whole_model() const;  // built when it is needed first
+  // What is to be said of tables whose new rows do not train; empty: nothing.
+  std::string new_rows_that_stay() const;
 
   const std::shared_ptr<const FamilyModel> model_;
   const std::unique_ptr<const PeftMethod> method_;

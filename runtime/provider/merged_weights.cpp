@@ -52,7 +52,7 @@ at::Tensor MergedWeights::read(const std::string& name) const {
     TensorMap added;
     for (const StageParameter& parameter : own->second.added)
       added[own->second.name_of(parameter)] = checkpoint_.read(parameter.name);
-    return own->second.branch->merged(weight, added).to(scalar_type_of(wanted.dtype));
+    return own->second.merged(weight, added).to(scalar_type_of(wanted.dtype));
   }
   const auto adapter = adapters_.find(name);
   if (adapter == adapters_.end()) return weight;

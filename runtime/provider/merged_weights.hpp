@@ -9,7 +9,7 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/model_folder/new_rows.hpp"
 #include "runtime/peft/adapter_files.hpp"
-#include "runtime/peft/linear_method.hpp"
+#include "runtime/peft/own_adapters.hpp"
 #include "runtime/state/checkpoint/checkpoint_source.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/model/model_files.hpp"

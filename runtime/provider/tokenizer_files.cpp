@@ -110,12 +110,14 @@ SpecialTokens tokens_of_data(const JobConfig& job) {
   return tokens;
 }
 
-// A model that begins anew has the special tokens of its tokenizer, where the job says none.
+// The end of a text that the tokenizer names is one for the model, too: texts of a chat template have it, whatever the
+// model before stopped at (transformers' Trainer adds it, too). A model that begins anew has the other special tokens of
+// its tokenizer, where the job says none.
 void add_tokenizers_own(SpecialTokens& tokens, const JobConfig& job, const FamilyModel* model,
                         const TokenizerFiles& files) {
   const auto text = text_tokens_of(job);
   const auto given = files.find(settings_name);
-  if (!text || model_folder(job) || given == files.end()) return;
+  if (!text || given == files.end()) return;
   const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
   const Json settings = object_in(given->second, settings_name);
   const auto id_of = [&](const char* key) -> std::optional<std::int64_t> {
@@ -126,9 +128,12 @@ void add_tokenizers_own(SpecialTokens& tokens, const JobConfig& job, const Famil
     return id && (model == nullptr || *id < model->vocab_size) ? std::optional<std::int64_t>(*id)
                                                                : std::nullopt;
   };
-  const auto eos = tokens.eos.empty() ? id_of("eos_token") : std::nullopt;
-  add(tokens,
-      {eos ? std::vector{*eos} : std::vector<std::int64_t>(), id_of("bos_token"), id_of("pad_token")});
+  const bool is_new = !model_folder(job);
+  const auto eos = is_new && !tokens.eos.empty() ? std::nullopt : id_of("eos_token");
+  SpecialTokens own;
+  if (eos) own.eos = {*eos};
+  if (is_new) own.bos = id_of("bos_token"), own.pad = id_of("pad_token");
+  add(tokens, own);
 }
 
 // The tokens that stand for the special ids, for those who read text.

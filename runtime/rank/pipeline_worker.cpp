@@ -118,7 +118,7 @@ void PipelineWorker::begin_task() {
                            context.group({"world"}));
   };
   context.count = [counts = metrics_.beside()](const auto& update) { counts->update(update); };
-  call_user("the task's begin", ErrorInside::passes, [&] { task.begin(context); });
+  call_user("the task's begin", ErrorInside::bug_is_named, [&] { task.begin(context); });
 }
 
 RankPass& PipelineWorker::pass(RankPass::Kind kind) {

@@ -17,8 +17,10 @@ StopTexts::StopTexts(Tokenizer tokenizer, const std::vector<std::string>& texts,
   for (const std::string& text : texts) {
     D9D_REQUIRE(!text.empty(), "{} is empty; name a token or a text", given_by);
     const auto ids = tokenizer_.encode(text, false);
-    if (ids.size() == 1) tokens_.push_back(ids.front());
-    if (ids.size() != 1) texts_.push_back(text);
+    // A special token has no text. The text of any other one may stand in a longer token.
+    const bool is_token = ids.size() == 1 && tokenizer_.decode(ids).find(text) == std::string::npos;
+    if (is_token) tokens_.push_back(ids.front());
+    if (!is_token) texts_.push_back(text);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Texts after which a generated one ends. One that is a single token ends it as that token, special ones among them; others
-// wherever their characters stand, whichever tokens these are of. Any number of threads.
+// Texts after which a generated one ends. A special token ends it as that token; all others wherever their characters
+// stand, whichever tokens these are of: "\n\n" in the token ".\n\n". Any number of threads.
 
 #include <cstdint>
 #include <span>

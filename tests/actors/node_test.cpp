@@ -212,5 +212,33 @@ TEST_F(NodeTest, ACastThatThrowsWhateverItLikesIsToldToTheCoordinatorToo) {
   EXPECT_TRUE(world.lives(first_id));
 }
 
+TEST_F(NodeTest, ACastThatIsNotReadyInTimeNamesTheActorsThatItWaitsFor) {
+  options.init_timeout = std::chrono::seconds(20);
+  listener = true;
+  world.world().activities.label({Role::user, 0}, "guard");
+  play_member();
+  world.after(std::chrono::seconds(19));
+  EXPECT_TRUE(world.heard<wire::Failed>().empty());
+
+  world.after(std::chrono::seconds(1));
+
+  const auto failed = world.last<wire::Failed>(coordinator_id);
+  EXPECT_EQ(failed->getKind(), wire::Failed::Kind::ENVIRONMENT);
+  EXPECT_THAT(std::string(failed->getText()),
+              HasSubstr("node 0 is not ready after 20 s (trainer.timeout.init_timeout); it waits for user/0 "
+                        "(guard)"));
+}
+
+TEST_F(NodeTest, ACastThatIsReadyHasNoDeadline) {
+  options.init_timeout = std::chrono::seconds(20);
+  play_member();
+  ready(trainer_id);
+  ready(executor_id);
+
+  world.after(std::chrono::seconds(60));
+
+  EXPECT_TRUE(world.heard<wire::Failed>().empty());
+}
+
 }  // namespace
 }  // namespace d9d::test

@@ -227,5 +227,36 @@ TEST(StepActor, IsMadeOfItsDescribedMembers) {
               HasSubstr("\"and\" is no list of token ids"));
 }
 
+TEST(StepActor, HasNoStepZeroToGoBackTo) {
+  struct Open : StepActor {
+    using StepActor::roll_back;
+    using StepActor::StepActor;
+  };
+  ActorWorld actors;
+  Open actor(actors.world());
+
+  EXPECT_THAT(test::error_of([&] { actor.roll_back(0); }, ErrorKind::input), HasSubstr("roll_back(0)"));
+}
+
+TEST(StepActor, TakesNoPromptThatTheModelCannotRead) {
+  ActorWorld actors;
+  const auto made = made_of(actors.world(), "{prompts: [1 2, 3 300]}");
+  auto& follower = dynamic_cast<Follower&>(*made);
+  follower.set_vocabulary(std::nullopt);
+  follower.set_vocabulary(301);
+
+  EXPECT_THAT(
+      test::error_of([&] { follower.set_vocabulary(300); }, ErrorKind::input),
+      HasSubstr("prompt 1 of set_prompts() holds the token 300; expected at least 0 and less than 300"));
+  EXPECT_THAT(test::error_of([&] { follower.prepare(); }, ErrorKind::input), HasSubstr("the token 300"));
+}
+
+TEST(ActorRegistry, TakesNoEmptyName) {
+  ActorRegistry registry;
+
+  EXPECT_THAT(test::error_of([&] { add_actor<Follower>(registry, ""); }, ErrorKind::input),
+              HasSubstr("an actor is registered under an empty name"));
+}
+
 }  // namespace
 }  // namespace d9d

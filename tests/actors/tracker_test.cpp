@@ -289,5 +289,25 @@ TEST_F(TrackerTest, SaysWhichStepsItsRunsHaveWhereTheJobWantsToKnow) {
   EXPECT_EQ(world.last<wire::StepShown>(ActorId{Role::trainer, 0})->getStep(), 4U);
 }
 
+TEST_F(TrackerTest, WarnsOnceOfTwoValuesOfOneName) {
+  testing::internal::CaptureStderr();
+  for (const std::uint64_t step : {4, 5}) {
+    world.say<wire::MetricValues>(tracker_id, [&](wire::MetricValues::Builder values) {
+      values.setStep(step);
+      auto names = values.initNames(3);
+      names.set(0, "accuracy");
+      names.set(1, "recall");
+      names.set(2, "accuracy");
+      fill_list(values.initValues(3), std::vector<double>{0.75, 0.5, 0.25});
+    });
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+
+  const std::string warning = "two values of the metrics are called \"metrics/accuracy\"";
+  ASSERT_NE(log.find(warning), std::string::npos) << log;
+  EXPECT_EQ(log.find(warning, log.find(warning) + 1), std::string::npos) << log;
+  EXPECT_EQ(log.find("metrics/recall"), std::string::npos) << log;
+}
+
 }  // namespace
 }  // namespace d9d

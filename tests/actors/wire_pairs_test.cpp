@@ -6,6 +6,7 @@
 
 #include "actors/core/failure_kind.hpp"
 #include "actors/notes/reduce_operation.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -34,13 +35,9 @@ TEST(WirePairs, MeanTheSameOnBothSides) {
 }
 
 TEST(WirePairs, AnUnknownValueIsABugByName) {
-  try {
-    reduce_operations.from_wire(wire::ReduceValues::Operation(7));
-    FAIL() << "a value that the schema does not have";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::bug);
-    EXPECT_STREQ(error.what(), "ReduceValues.operation is 7, which is not known");
-  }
+  EXPECT_EQ(
+      test::error_of([&] { reduce_operations.from_wire(wire::ReduceValues::Operation(7)); }, ErrorKind::bug),
+      "ReduceValues.operation is 7, which is not known");
 }
 
 }  // namespace

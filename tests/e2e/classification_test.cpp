@@ -48,11 +48,9 @@ TEST_F(Classification, LearnsOnTheBodyOfALanguageModelAndIsExported) {
   const Outcome source = job_.run(named("source") + set("export_to", "source"));
   ASSERT_EQ(source.code, 0) << source.err;
 
-  const Outcome outcome =
-      job_.run(words("classifier") + set("trainer.model_stage_factory.source_checkpoint", "source") +
-               set("export_to", "classifier") + mesh(2, 2));
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ASSERT_THAT(job_.run(words("classifier") + set("trainer.model_stage_factory.source_checkpoint", "source") +
+                       set("export_to", "classifier") + mesh(2, 2)),
+              ends_well());
   const std::vector<double> losses = job_.losses("classifier");
   EXPECT_LT(losses.back(), 0.3 * losses.front());
   EXPECT_GT(job_.values("classifier", "metrics/accuracy").back(), 0.9);
@@ -89,9 +87,7 @@ TEST_F(Classification, OfTheFirstTokenNeedsAModelWhoseTokensSeeThoseAfterThem) {
   };
   EXPECT_GT(of_last_epoch("both_ways"), 0.95);
   EXPECT_LE(of_last_epoch("causal"), 0.75) << "of 64 samples the first token gives 48 away, counted by hand";
-  const Outcome next_tokens = job_.run(named("next_tokens") + both_ways);
-  EXPECT_EQ(next_tokens.code, 2);
-  EXPECT_THAT(next_tokens.err, HasSubstr("is_causal is false"));
+  EXPECT_THAT(job_.run(named("next_tokens") + both_ways), is_refused("is_causal is false"));
 }
 
 TEST_F(Classification, ANewHeadTrainsBesideAdaptersOnEveryMeshAndTravelsWithThem) {
@@ -113,8 +109,7 @@ TEST_F(Classification, ANewHeadTrainsBesideAdaptersOnEveryMeshAndTravelsWithThem
   for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], of_four[i], 1e-4 * losses[i]) << i;
   EXPECT_LT(losses.back(), 0.9 * losses.front());
   const auto first = [&](const std::string& run, const Words& more) {
-    const Outcome again = job_.run(words(run) + more);
-    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_THAT(job_.run(words(run) + more), ends_well());
     return job_.losses(run).at(0);
   };
   const double adapted = first("adapted", tuned + set("model_provider.peft.from", "adapter"));
@@ -140,11 +135,11 @@ TEST_F(Classification, LearnsTheSameOnADelayedDevice) {
 // The same samples in every step, so what is evaluated after a step is what the next one trains with.
 TEST_F(Classification, ItsMetricsAreThoseOfTheEvaluationToo) {
   const Words all = set("trainer.batching.global_batch_size", std::to_string(samples));
-  const Outcome outcome = job_.run(
-      words("evaluated") + all + mesh(1, 2) + set("trainer.schedule.total_steps", "12") +
-      set("evaluation", "{data: {source: tokens, tokens: tokens.npy, labels: labels.npy}, period_steps: 1}"));
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ASSERT_THAT(
+      job_.run(words("evaluated") + all + mesh(1, 2) + set("trainer.schedule.total_steps", "12") +
+               set("evaluation",
+                   "{data: {source: tokens, tokens: tokens.npy, labels: labels.npy}, period_steps: 1}")),
+      ends_well());
   const auto trained = job_.values("evaluated", "metrics/accuracy");
   const auto evaluated = job_.values("evaluated", "evaluation/metrics/accuracy");
   ASSERT_EQ(trained.size(), 12U);
@@ -156,9 +151,7 @@ TEST_F(Classification, ItsMetricsAreThoseOfTheEvaluationToo) {
 
 TEST_F(Classification, RefusesATaskThatTheHeadDoesNotServe) {
   const auto refused = [&](const Words& more, const char* text) {
-    const Outcome outcome = job_.run(words("refused") + more);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(job_.run(words("refused") + more), is_refused(text));
   };
   refused(set("task", "{name: causal_lm}"), "task: causal_lm reads the loss of tokens");
   refused(set("model_provider.head", "{kind: embedding}"), "classification, but the model does not classify");

@@ -35,27 +35,22 @@ TEST_F(FirstModel, OfATextIsTrainedEvaluatedExportedAndWrites) {
   ASSERT_EQ(init.code, 0) << init.err;
   EXPECT_EQ(init.err, "");
 
-  const Outcome trained = run("mine/job.yaml", steps(4));
-
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(run("mine/job.yaml", steps(4)), ends_well());
   EXPECT_EQ(job_.losses("mine").size(), 4U);
   EXPECT_FALSE(job_.values("mine", "evaluation/loss").empty());
   EXPECT_TRUE(exists("runs/mine/export/model.safetensors"));
   EXPECT_TRUE(exists("runs/mine/export/tokenizer.json"));
-  const Outcome text = job_.call({"generate", "runs/mine/export", "--prompt", "Paragraph", "--tokens", "4"});
-  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(job_.call({"generate", "runs/mine/export", "--prompt", "Paragraph", "--tokens", "4"}),
+              ends_well());
 }
 
 TEST_F(FirstModel, IsFineTunedOnAnotherText) {
   ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
   ASSERT_EQ(run("mine/job.yaml", steps(2)).code, 0);
 
-  const Outcome init = job_.call({"init", "tuned", "--model", "runs/mine/export", "--text", "text.txt"});
-
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.out, AllOf(HasSubstr("kind: lora"), HasSubstr("eos_token: \"<|endoftext|>\"")));
-  const Outcome trained = run("tuned/job.yaml", steps(2));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.call({"init", "tuned", "--model", "runs/mine/export", "--text", "text.txt"}),
+              prints(AllOf(HasSubstr("kind: lora"), HasSubstr("eos_token: \"<|endoftext|>\""))));
+  ASSERT_THAT(run("tuned/job.yaml", steps(2)), ends_well());
   EXPECT_TRUE(exists("runs/tuned/adapter/adapter_model.safetensors"));
   EXPECT_TRUE(exists("runs/tuned/export/model.safetensors"));
 }
@@ -64,22 +59,35 @@ TEST_F(FirstModel, IsFineTunedOnConversations) {
   ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
   ASSERT_EQ(run("mine/job.yaml", steps(2)).code, 0);
 
-  const Outcome init = job_.call({"init", "answers", "--model", "runs/mine/export", "--data", "chat.jsonl"});
-
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.out, AllOf(HasSubstr("source: chat"), HasSubstr("roles:")));
-  const Outcome trained = run("answers/job.yaml", steps(2));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.call({"init", "answers", "--model", "runs/mine/export", "--data", "chat.jsonl"}),
+              prints(AllOf(HasSubstr("source: chat"), HasSubstr("roles:"))));
+  ASSERT_THAT(run("answers/job.yaml", steps(2)), ends_well());
   EXPECT_TRUE(exists("runs/answers/adapter/adapter_model.safetensors"));
+}
+
+// No template writes them, so nothing else would teach the model to stop, or begin its texts as prompts begin.
+TEST_F(FirstModel, PairsOfTextsHaveTheEndsOfTheTokenizerBesideATemplate) {
+  const auto begins = [&](const std::string& name, const std::string& rows) {
+    job_.folder().write("rows.jsonl", rows);
+    return job_.call({"init", name, "--model", "runs/mine/export", "--data", "rows.jsonl"});
+  };
+  const std::string pair = R"({"prompt": "What is it?", "completion": " It is 1"})", end = "\n";
+  const std::string talk =
+      R"({"messages": [{"role": "user", "content": "What?"}, {"role": "assistant", "content": "This."}]})";
+  ASSERT_EQ(job_.call({"init", "mine", "--text", "text.txt"}).code, 0);
+  ASSERT_EQ(run("mine/job.yaml", steps(1)).code, 0);
+  job_.folder().write("runs/mine/export/chat_template.jinja",
+                      "{% for m in messages %}{{ m.content }}{% endfor %}");
+
+  EXPECT_THAT(begins("pairs", pair + end + pair + end), prints(HasSubstr("eos_token: \"<|endoftext|>\"")));
+  EXPECT_THAT(begins("talk", talk + end + talk + end), prints(testing::Not(HasSubstr("eos_token"))));
+  EXPECT_THAT(begins("both", pair + end + talk + end), is_refused("1 of 2 rows are {prompt, completion}"));
 }
 
 TEST_F(FirstModel, HasNoEvaluationWhereTheTextIsOneLine) {
   job_.folder().write("line.txt", "One line of a text that is all there is, and that is not much.");
 
-  const Outcome init = job_.call({"init", "line", "--text", "line.txt"});
-
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.err, HasSubstr("too few parts to hold some out"));
+  ASSERT_THAT(job_.call({"init", "line", "--text", "line.txt"}), says("too few parts to hold some out"));
   EXPECT_EQ(run("line/job.yaml", steps(2)).code, 0);
 }
 
@@ -89,30 +97,28 @@ TEST_F(FirstModel, OfAnEncodersFolderIsTunedOnAText) {
                        "--special", "<|endoftext|>", "--special", "[MASK]"})
                 .code,
             0);
-  const Outcome made = run(
-      "job.yaml",
-      set("model_provider",
-          "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, "
-          "num_hidden_layers: 2, "
-          "num_attention_heads: 2}}") +
-          set("task", "{name: masked_lm, mask_token_id: 1}") +
-          set("data",
-              "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, eos_token: "
-              "\"<|endoftext|>\", epochs: as_needed}") +
-          steps(1) + set("export_to", "encoder"));
-  ASSERT_EQ(made.code, 0) << made.err;
+  ASSERT_THAT(run("job.yaml",
+                  set("model_provider",
+                      "{name: modernbert, model: {vocab_size: 300, hidden_size: 32, intermediate_size: 48, "
+                      "num_hidden_layers: 2, "
+                      "num_attention_heads: 2}}") +
+                      set("task", "{name: masked_lm, mask_token_id: 1}") +
+                      set("data",
+                          "{source: text, files: [text.txt], tokenizer: tokenizer.json, sequence_length: 32, "
+                          "eos_token: "
+                          "\"<|endoftext|>\", epochs: as_needed}") +
+                      steps(1) + set("export_to", "encoder")),
+              ends_well());
 
   const Outcome init = job_.call({"init", "tuned", "--model", "encoder", "--text", "text.txt"});
 
-  ASSERT_EQ(init.code, 0) << init.err;
-  EXPECT_THAT(init.out, AllOf(HasSubstr("task: {name: masked_lm, mask_token_id: 1}"), HasSubstr("kind: lora"),
-                              HasSubstr("use it:  model_provider.from: runs/tuned/export")));
-  const Outcome trained = run("tuned/job.yaml", steps(2));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(init,
+              prints(AllOf(HasSubstr("task: {name: masked_lm, mask_token_id: 1}"), HasSubstr("kind: lora"),
+                           HasSubstr("use it:  model_provider.from: runs/tuned/export"))));
+  ASSERT_THAT(run("tuned/job.yaml", steps(2)), ends_well());
   EXPECT_TRUE(exists("runs/tuned/export/model.safetensors"));
-  const Outcome chat = job_.call({"init", "answers", "--model", "encoder", "--data", "chat.jsonl"});
-  EXPECT_EQ(chat.code, 2);
-  EXPECT_THAT(chat.err, HasSubstr("encoder is an encoder, which writes no answers"));
+  EXPECT_THAT(job_.call({"init", "answers", "--model", "encoder", "--data", "chat.jsonl"}),
+              is_refused("encoder is an encoder, which writes no answers"));
 }
 
 }  // namespace

@@ -2,12 +2,13 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "runtime/data/sample_source.hpp"
 #include "runtime/state/tensor_file/safetensors.hpp"
+#include "tests/support/inference_job.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -20,16 +21,6 @@ using testing::HasSubstr;
 constexpr int samples = 53;  // no multiple of a batch
 constexpr int length = 32;
 
-constexpr const char* infer_yaml = R"(inference:
-  run: {name: inferred}
-  batching: {global_batch_size: 8, microbatch_size: 2}
-  model_stage_factory: {source_checkpoint: model}
-  checkpointing: {period_steps: 2}
-model_provider: {name: qwen3_moe, from: model}
-data: {source: tokens, tokens: tokens.npy}
-node: {threads_per_rank: 1, heartbeat_ms: 10000}
-)";
-
 std::vector<double> numbers_in(const at::Tensor& tensor) {
   const at::Tensor flat = tensor.to(at::kDouble).contiguous();
   return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
@@ -41,7 +32,7 @@ class Inference : public testing::Test {
     job_.rewrite("{source: synthetic, sequence_length: 32, vocab_size: 512}",
                  "{source: tokens, tokens: tokens.npy, epochs: as_needed}");
     job_.rewrite("{period_steps: last_step}", "{period_steps: disable}");
-    job_.folder().write("infer.yaml", infer_yaml);
+    job_.folder().write("infer.yaml", inference_yaml("{source: tokens, tokens: tokens.npy}"));
     job_.folder().write(
         "tokens.npy", npy_file(samples, length, [](int row, int column) {
           return static_cast<std::int32_t>((row * 97 + column * column * 13 + row * column) % 512);
@@ -49,9 +40,9 @@ class Inference : public testing::Test {
   }
   // A few steps, so that the weights are not the seed's.
   void make_model() {
-    const Outcome outcome =
-        job_.run(named("source") + set("trainer.schedule.total_steps", "6") + set("export_to", "model"));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(
+        job_.run(named("source") + set("trainer.schedule.total_steps", "6") + set("export_to", "model")),
+        ends_well());
   }
   Outcome infer(const std::string& run, const Words& words = {}) {
     return job_.call(Words{"infer.yaml"} + set("inference.run.name", run) + words);
@@ -59,13 +50,8 @@ class Inference : public testing::Test {
   // By sample.
   std::map<int, std::vector<nlohmann::json>> lines_of(const std::string& run) {
     std::map<int, std::vector<nlohmann::json>> lines;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) {
-        const auto json = nlohmann::json::parse(line);
-        lines[json.at("sample").get<int>()].push_back(json);
-      }
-    }
+    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results"))
+      lines[line.at("sample").get<int>()].push_back(line);
     return lines;
   }
   // As lines_of(), of tensors: a row of each as a line has it.
@@ -132,9 +118,7 @@ class Inference : public testing::Test {
 
 TEST_F(Inference, GivesTheLossThatTrainingBeginsWith) {
   make_model();
-  const Outcome outcome = infer("inferred");
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("runs/inferred/results"));
+  ASSERT_THAT(infer("inferred"), says("runs/inferred/results"));
   const Outcome trained =
       job_.run(named("trained") + set("trainer.model_stage_factory.source_checkpoint", "model") +
                set("trainer.schedule.total_steps", "6"));
@@ -160,8 +144,7 @@ TEST_F(Inference, GivesTheSameOnEveryMesh) {
       {"all", mesh(2, 2) + set("inference.batching.microbatch_size", "1")},
   };
   for (const auto& [name, words] : meshes) {
-    const Outcome outcome = infer(name, words);
-    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    ASSERT_THAT(infer(name, words), ends_well()) << name;
     expect_same_results(name, "alone");
   }
 }
@@ -190,8 +173,7 @@ TEST_F(Inference, GivesTheBitsOfTheCpuOnDelayedDevices) {
   };
   for (const auto& [name, words] : jobs) {
     ASSERT_EQ(infer(name, words).code, 0) << name;
-    const Outcome late = infer("late_" + name, words + set("node.device", "delayed"));
-    ASSERT_EQ(late.code, 0) << name << ": " << late.err;
+    ASSERT_THAT(infer("late_" + name, words + set("node.device", "delayed")), ends_well()) << name;
     EXPECT_EQ(lines_of(name).size(), static_cast<std::size_t>(samples)) << name;
     EXPECT_EQ(lines_of("late_" + name), lines_of(name)) << name;
   }
@@ -205,10 +187,7 @@ TEST_F(Inference, GoesOnWithOtherRanksAndForgetsAndRepeatsNothing) {
   for (const char* name : {"save-6", "save-7"})
     std::filesystem::remove_all(job_.run_folder("halves") / "checkpoints" / name);
 
-  const Outcome rest = infer("halves", mesh(2, 1));
-
-  ASSERT_EQ(rest.code, 0) << rest.err;
-  EXPECT_THAT(rest.err, HasSubstr("resuming from runs/halves/checkpoints/save-4"));
+  ASSERT_THAT(infer("halves", mesh(2, 1)), says("resuming from runs/halves/checkpoints/save-4"));
   expect_same_results("halves", "through");
 }
 
@@ -220,16 +199,15 @@ TEST_F(Inference, NamesTheClassOfEachSample) {
       set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy, epochs: as_needed}") +
       set("task", "{name: classification}") +
       set("model_provider.head", "{kind: classification, num_labels: 3}");
-  const Outcome trained = job_.run(named("trained") + classes + set("trainer.schedule.total_steps", "60") +
-                                   set("optimizer.lr", "0.01") + set("export_to", "model"));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.run(named("trained") + classes + set("trainer.schedule.total_steps", "60") +
+                       set("optimizer.lr", "0.01") + set("export_to", "model")),
+              ends_well());
 
-  const Outcome outcome =
+  ASSERT_THAT(
       infer("inferred", set("data", "{source: tokens, tokens: tokens.npy, labels: labels.npy}") +
                             set("task", "{name: classification}") +
-                            set("model_provider.head", "{kind: classification, num_labels: 3}") + mesh(2, 1));
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+                            set("model_provider.head", "{kind: classification, num_labels: 3}") + mesh(2, 1)),
+      ends_well());
   int right = 0;
   for (const auto& [sample, lines] : lines_of("inferred")) {
     ASSERT_EQ(lines.size(), 1U);
@@ -246,8 +224,7 @@ TEST_F(Inference, GivesTheVectorOfEachSampleOnEveryMesh) {
       set("task", "{name: embedding}") + set("model_provider.head", "{kind: embedding, normalize: true}");
   for (const auto& [name, words] : std::map<std::string, Words>{
            {"alone", {}}, {"stages", mesh(2, 1)}, {"replicas", mesh(1, 2)}, {"matrices", matrices_on(2)}}) {
-    const Outcome outcome = infer(name, embedding + words);
-    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    ASSERT_THAT(infer(name, embedding + words), ends_well()) << name;
   }
 
   const auto alone = lines_of("alone");
@@ -299,43 +276,34 @@ TEST_F(Inference, GivesTensorsInThePlaceOfLinesAlsoWhenItGoesOnWithOtherRanks) {
 }
 
 TEST_F(Inference, ATrainingJobHasNoResults) {
-  const Outcome trained = job_.run(set("task", "{name: causal_lm, results: safetensors}") +
-                                   set("trainer.schedule.total_steps", "6"));
-  EXPECT_EQ(trained.code, 0);
-  EXPECT_THAT(trained.err, HasSubstr("task.results: has no effect: a job that trains has no results"));
+  EXPECT_THAT(job_.run(set("task", "{name: causal_lm, results: safetensors}") +
+                       set("trainer.schedule.total_steps", "6")),
+              says("task.results: has no effect: a job that trains has no results"));
 }
 
 TEST_F(Inference, AnEmbeddingNeedsItsHeadAndASectionInference) {
   make_model();
-  const Outcome without = infer("refused", set("task", "{name: embedding}"));
-  EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.err, HasSubstr("set `model_provider.head: {kind: embedding}`"));
-  const Outcome trained = job_.run(set("task", "{name: embedding}") +
-                                   set("model_provider.head", "{kind: embedding, normalize: true}"));
-  EXPECT_EQ(trained.code, 2);
-  EXPECT_THAT(trained.err, HasSubstr("embedding has no loss to train with"));
+  EXPECT_THAT(infer("refused", set("task", "{name: embedding}")),
+              is_refused("set `model_provider.head: {kind: embedding}`"));
+  EXPECT_THAT(job_.run(set("task", "{name: embedding}") +
+                       set("model_provider.head", "{kind: embedding, normalize: true}")),
+              is_refused("embedding has no loss to train with"));
 }
 
 TEST_F(Inference, IsCheckedWithoutAnOptimizer) {
   make_model();
   const Outcome checked = job_.call({"check", "infer.yaml"});
-  ASSERT_EQ(checked.code, 0) << checked.err;
-  EXPECT_THAT(checked.out, HasSubstr("none: the job infers"));
+  ASSERT_THAT(checked, prints("none: the job infers"));
   EXPECT_THAT(checked.out, testing::Not(HasSubstr("decay")));
-  const Outcome rates = job_.call({"lr", "infer.yaml"});
-  EXPECT_EQ(rates.code, 2);
-  EXPECT_THAT(rates.err, HasSubstr("has no learning rate: nothing trains"));
-  const Outcome inspected = job_.call({"data", "inspect", "infer.yaml"});
-  EXPECT_EQ(inspected.code, 2);
-  EXPECT_THAT(inspected.err,
-              testing::AllOf(HasSubstr("infer.yaml is no .parquet"), HasSubstr("data peek JOB.yaml")));
+  EXPECT_THAT(job_.call({"lr", "infer.yaml"}), is_refused("has no learning rate: nothing trains"));
+  EXPECT_THAT(
+      job_.call({"data", "inspect", "infer.yaml"}),
+      is_refused(testing::AllOf(HasSubstr("infer.yaml is no .parquet"), HasSubstr("data peek JOB.yaml"))));
 }
 
 TEST_F(Inference, RefusesWhatOnlyTrainingHas) {
   const auto refused = [&](const Words& words, const char* text) {
-    const Outcome outcome = infer("refused", words);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(infer("refused", words), is_refused(text));
   };
   job_.folder().write("model/config.json", "{}");
   refused(set("optimizer", "{name: sgd, lr: 1}"),
@@ -343,9 +311,7 @@ TEST_F(Inference, RefusesWhatOnlyTrainingHas) {
   refused(set("export_to", "x"), "export_to: nothing trains");
   refused(set("inference.gradient_clipping", "{max_norm: 1}"), "inference.gradient_clipping: unknown key");
   job_.rewrite("trainer:\n", "trainers:\n");
-  const Outcome neither = job_.run({});
-  EXPECT_EQ(neither.code, 2);
-  EXPECT_THAT(neither.err, HasSubstr("trainer"));
+  EXPECT_THAT(job_.run({}), is_refused("trainer"));
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ class FineTuning : public testing::Test {
  protected:
   void SetUp() override {
     job_.rewrite("{period_steps: last_step}", "{period_steps: 10}");
-    const Outcome outcome = job_.run(named("source") + set("export_to", "source"));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.run(named("source") + set("export_to", "source")), ends_well());
   }
 
   Outcome run(const Words& words) {
@@ -85,9 +84,7 @@ TEST_F(FineTuning, LeavesAnAdapterAndAMergedModelThatComputeTheSame) {
 
 TEST_F(FineTuning, RefusesWhatCannotBe) {
   const auto refused = [&](const Words& words, const char* text) {
-    const Outcome outcome = job_.run(words);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr(text));
+    EXPECT_THAT(job_.run(words), is_refused(text));
   };
   refused(adapters + set("model_provider.peft.module_name_pattern", "q_proj"),
           "model_provider.peft.module_name_pattern: matches no linear layer");

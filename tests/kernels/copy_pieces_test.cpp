@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "tests/support/error_of.hpp"
+
 namespace {
 
 using d9d::kernels::CopiedPiece;
@@ -21,12 +23,7 @@ at::Tensor copied_one_by_one(at::Tensor to, const at::Tensor& from, const Copied
 }
 
 std::string refusal(const at::Tensor& to, const at::Tensor& from, const CopiedPieces& pieces) {
-  try {
-    copy_pieces(to, from, pieces);
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
+  return d9d::test::error_of<c10::Error>([&] { copy_pieces(to, from, pieces); });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "kernels/activation.hpp"
 #include "kernels/ops/every_op.hpp"
 #include "kernels/run_op.hpp"
+#include "tests/support/error_of.hpp"
 
 using d9d::kernels::for_each_op;
 using d9d::kernels::OpTable;
@@ -50,12 +51,8 @@ struct Argument {
 // What run_op says to tensors of the device.
 template <class Group, class Result, class... Parameters>
 std::string refusal(d9d::kernels::Op<Result(Parameters...)> Group::*op, at::Device device) {
-  try {
-    run_op(op, static_cast<std::decay_t<Parameters>>(Argument{device})...);
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "nothing";
+  return d9d::test::error_of<c10::Error>(
+      [&] { run_op(op, static_cast<std::decay_t<Parameters>>(Argument{device})...); });
 }
 
 }  // namespace
@@ -91,13 +88,8 @@ TEST(OpTable, RefusesEveryOpThatADevicesTableIsWithout) {
 TEST(OpTable, RefusesTensorsOfTwoDevices) {
   const at::Tensor here = at::empty({2, 2}), there = at::empty({2, 2}, at::kMeta);
 
-  try {
-    d9d::kernels::silu_mul(here, there);
-    FAIL() << "took tensors of two devices";
-  } catch (const c10::Error& error) {
-    EXPECT_THAT(error.what_without_backtrace(),
-                AllOf(HasSubstr("silu_mul got tensors of cpu and of meta"), HasSubstr("one device")));
-  }
+  EXPECT_THAT(d9d::test::error_of<c10::Error>([&] { d9d::kernels::silu_mul(here, there); }),
+              AllOf(HasSubstr("silu_mul got tensors of cpu and of meta"), HasSubstr("one device")));
 }
 
 TEST(OpTable, OfTheCpuHasEveryOpAndStays) {

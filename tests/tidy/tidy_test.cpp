@@ -31,7 +31,7 @@ const std::vector<Banned>& banned() {
        "throw an Error; only main ends the process",
        shipped_folders,
        {"actors/cli/main.cpp", "actors/d9d_node.cpp", "actors/core/crash_report.cpp",
-        "actors/job/run/run_job.cpp"}},
+        "actors/job/run/leave_watch.cpp"}},
       {"std::cout",
        R"(std::cout)",
        "log, or the Console that a command is given",

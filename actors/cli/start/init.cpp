@@ -16,6 +16,7 @@
 #include "runtime/base/host/memory_limit.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/shell_word.hpp"
+#include "runtime/data/chat/chat_rows.hpp"
 #include "runtime/data/chat/template_files.hpp"
 #include "runtime/data/source/text/records.hpp"
 #include "runtime/family/families.hpp"
@@ -26,6 +27,7 @@
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/disk/disk_error.hpp"
 #include "runtime/tokenizer/codec/token_settings.hpp"
+#include "runtime/tokenizer/text_ends.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"
 #include "runtime/tokenizer/train/trained_tokenizer.hpp"
 
@@ -90,16 +92,35 @@ Written from_scratch(const Arguments& arguments, const InitWish& wish, const Hos
 struct DataAmount {
   std::uint64_t bytes = 0;
   std::uint64_t documents = 0;
+  std::uint64_t pairs = 0;  // rows {prompt, completion} of texts, which no chat template writes
 };
 
 DataAmount amount_of_rows(const std::vector<std::string>& files) {
+  const ChatDataConfig usual;
   DataAmount amount;
   for_each_record(files, std::nullopt, {}, [&](const Record& record) {
     ++amount.documents;
     amount.bytes = record.bytes_read;
+    amount.pairs += is_text_pair(usual, record.columns) ? 1 : 0;
   });
   D9D_REQUIRE(amount.documents > 0, "{}: there is no row in it", fmt::join(files, ", "));
   return amount;
+}
+
+// Both kinds of rows end, and only one by itself.
+void require_one_kind(const DataAmount& amount, const std::vector<std::string>& files) {
+  D9D_REQUIRE(
+      amount.pairs == 0 || amount.pairs == amount.documents,
+      "{}: {} of {} rows are {{prompt, completion}} of texts, which need an end of text, and the chat "
+      "template writes one for the others; put them into two files, and write a job for each",
+      fmt::join(files, ", "), amount.pairs, amount.documents);
+}
+
+// What stands around texts that no template writes, as the tokenizer's files say.
+void name_ends(const std::string& tokenizer, StarterJob& job) {
+  job.eos_token = token_settings_beside(tokenizer).eos;
+  const auto begin = begin_tokens_of(Tokenizer::from_file(tokenizer));
+  if (begin.size() == 1) job.bos_token = begin.front();
 }
 
 // An estimate from the sizes of the folder's files, as if every byte of them belonged to a weight.
@@ -191,12 +212,13 @@ Written tuning(const Arguments& arguments, const InitWish& wish, const std::stri
     amount = amount_of_rows(wish.files);
     can_hold_out = amount.documents >= documents_enough;
     made.job.has_template = find_chat_template(tokenizer->string(), std::nullopt).has_value();
-    if (!made.job.has_template) made.job.eos_token = token_settings_beside(*tokenizer).eos;
+    if (made.job.has_template) require_one_kind(amount, wish.files);
+    if (!made.job.has_template || amount.pairs > 0) name_ends(tokenizer->string(), made.job);
   } else {
     const TextLook text = look_at_texts(arguments, wish, made.job);
     amount.bytes = text.words.bytes();
     can_hold_out = document_unit(text).has_value();
-    made.job.eos_token = token_settings_beside(*tokenizer).eos;
+    name_ends(tokenizer->string(), made.job);
   }
   const auto tokens = static_cast<std::uint64_t>(static_cast<double>(amount.bytes) / bytes_a_token) + 1;
   made.job.plan = plan_tuning(tokens, made.job.model->parameters,

@@ -100,6 +100,8 @@ std::string data(const StarterJob& job) {
   }
   if (job.document) text += fmt::format("document: {}, ", config::encode(*job.document).get<std::string>());
   if (job.text_field) text += fmt::format("text_field: {}, ", quoted(*job.text_field));
+  if (job.bos_token)
+    text += fmt::format("{}: {}, ", job.is_chat ? "begin" : "bos_token", quoted(*job.bos_token));
   if (job.eos_token) text += fmt::format("eos_token: {}, ", quoted(*job.eos_token));
   text +=
       fmt::format("sequence_length: {}, shuffle: true,\n       epochs: as_needed", job.plan.sequence_length);

@@ -30,6 +30,7 @@ struct StarterJob {
   bool is_chat = false;
   bool has_template = true;  // whether a chat model's tokenizer has a template
   std::string tokenizer;     // its file, if the model starts from scratch
+  std::optional<std::string> bos_token;  // before each text or conversation
   std::optional<std::string> eos_token;
   std::optional<DocumentUnit> document;   // none: the files are rows
   std::optional<std::string> text_field;  // if it is not "text"

@@ -22,11 +22,11 @@
 namespace d9d {
 namespace {
 
-void load_state(Actor& actor, const std::string& name, const nlohmann::json& state) {
-  auto* const follower = dynamic_cast<StepActor*>(&actor);
-  if (follower == nullptr) return;
-  call_user(fmt::format("load_state of the actor \"{}\"", name), ErrorInside::is_named,
-            [&] { follower->load_state(state); });
+void load_state(StepActor& follower, const std::string& name, const nlohmann::json& state) {
+  call_user(fmt::format("load_state of the actor \"{}\"", name), ErrorInside::is_named, [&] {
+    const Calling calling("load_state()");
+    follower.load_state(state);
+  });
 }
 
 // An actor of a user may block, so each of them has a thread of its own.
@@ -35,9 +35,13 @@ std::vector<CastMember> user_members(const ProcessServices& process, const Resum
   std::map<std::string, std::size_t> made;  // actors so far, by name
   for (const config::Named& named : process.job().actors) {
     const auto state = resumed.actor(named.name, made[named.name]++);
-    const auto make = [make = process.prepared.user_actors.find(named.name), named, state](World& world) {
+    const auto make = [make = process.prepared.user_actors.find(named.name), named, state,
+                       vocabulary = process.prepared.vocabulary](World& world) {
       auto actor = make(world, named.options);
-      if (state) load_state(*actor, named.name, *state);
+      if (auto* const follower = dynamic_cast<StepActor*>(actor.get())) {
+        follower->set_vocabulary(vocabulary);
+        if (state) load_state(*follower, named.name, *state);
+      }
       return actor;
     };
     members.push_back({{Role::user, members.size()}, Threading::own_thread, make, true, true});

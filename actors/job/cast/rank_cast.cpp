@@ -50,7 +50,7 @@ std::string name_of_plugin(const Choice& choice) {
 void require_metric(const std::string& metric, TrainTask& task) {
   if (metric == "loss") return;
   Compose metrics;
-  task.create_metrics(metrics);
+  call_user("the task's create_metrics", ErrorInside::bug_is_named, [&] { task.create_metrics(metrics); });
   std::string names;
   for (const auto& [name, value] : metrics.compute(metrics.state())) {
     if (name == metric) return;

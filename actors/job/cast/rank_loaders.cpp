@@ -10,8 +10,18 @@
 #include "runtime/rank/feed/source_feed.hpp"
 #include "runtime/rank/job_pieces.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
+namespace {
+
+std::function<void(Compose&)> evaluation_metrics(const std::shared_ptr<TrainTask>& task) {
+  return [task](Compose& metrics) {
+    call_user("the task's create_metrics", ErrorInside::bug_is_named, [&] { task->create_metrics(metrics); });
+  };
+}
+
+}  // namespace
 
 SourceFeedOptions RankCast::feed(std::int64_t batches) const {
   const BatchingConfig& batching = job().trainer.batching;
@@ -63,7 +73,7 @@ CastMember RankCast::evaluation_loader() const {
   SourceFeedOptions evaluation = feed(1);
   evaluation.phase = process.prepared.phases.first_training();
   evaluation.source = process.prepared.evaluation_source;
-  evaluation.declare_metrics = [task = task](Compose& metrics) { task->create_metrics(metrics); };
+  evaluation.declare_metrics = evaluation_metrics(task);
   evaluation.cycle_steps = process.prepared.evaluation_batches;
   evaluation.end_sample = process.prepared.evaluation_end;
   evaluation.shortens_last = true;
@@ -72,11 +82,10 @@ CastMember RankCast::evaluation_loader() const {
 }
 
 CastMember RankCast::metric_collector() const {
-  MetricCollectorOptions options{
-      .rank = rank,
-      .collective = collective_id(rank, metric_group),
-      .create = metrics(),
-      .create_evaluation = [task = task](Compose& metrics) { task->create_metrics(metrics); }};
+  MetricCollectorOptions options{.rank = rank,
+                                 .collective = collective_id(rank, metric_group),
+                                 .create = metrics(),
+                                 .create_evaluation = evaluation_metrics(task)};
   return {at(Role::metric_collector), Threading::own_thread, factory_of<MetricCollector>(std::move(options))};
 }
 

@@ -25,6 +25,7 @@
 #include "runtime/rank/state/awake_ranks.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
@@ -41,9 +42,11 @@ nlohmann::json job_hparams(const ProcessServices& process) {
   add("run", process.job().trainer.run.hparams);
   add("model", process.prepared.model->hparams());
   const PreparedJob& prepared = process.prepared;
-  add("task", process.job().inference
-                  ? make_inference_task(prepared.registry, process.job(), 0, prepared.source)->hparams()
-                  : make_task(prepared.registry, process.job())->hparams());
+  add("task", call_user("the task's hparams", ErrorInside::bug_is_named, [&] {
+        return process.job().inference
+                   ? make_inference_task(prepared.registry, process.job(), 0, prepared.source)->hparams()
+                   : make_task(prepared.registry, process.job())->hparams();
+      }));
   return hparams;
 }
 

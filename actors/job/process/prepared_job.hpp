@@ -22,6 +22,7 @@ struct PreparedJob {
   Registry registry;  // with what the plugins add
   ActorRegistry user_actors;
   std::shared_ptr<const ModelProvider> model;
+  std::optional<std::int64_t> vocabulary;  // of the model; none: it takes no ids, or nobody knows
   std::shared_ptr<const OptimizerProvider> optimizer;
   std::shared_ptr<const LrSchedule> lr_schedule;
   std::shared_ptr<const SampleSource> source;

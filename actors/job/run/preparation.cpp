@@ -4,9 +4,12 @@
 #include "actors/job/folder/run_folders.hpp"
 #include "actors/job/run/backends.hpp"
 #include "actors/job/run/findings.hpp"
+#include "actors/job/run/leave_watch.hpp"
 #include "actors/job/run/process_options.hpp"
 #include "actors/job/run/sources.hpp"
+#include "actors/step_actor.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/own_schedule_check.hpp"
 #include "runtime/launch/job_token.hpp"
@@ -27,11 +30,26 @@
 namespace d9d {
 namespace {
 
+// Runs a factory of users' code. One that blocks cannot be taken back, so the process ends at the deadline.
+void within_deadline(const JobConfig& job, const std::string& what, const std::function<void()>& make) {
+  const std::chrono::seconds timeout(job.trainer.timeout.init_timeout);
+  const LeaveWatch watch(timeout, [&] {
+    log::error(
+        "{} has not returned for {} s (trainer.timeout.init_timeout). Raise the deadline if it is "
+        "really that slow",
+        what, timeout.count());
+    leave_process(1);
+  });
+  make();
+}
+
 void load_plugins(const JobConfig& job, PreparedJob& prepared, Findings& findings) {
   for (const std::string& plugin : job.plugins) {
     findings.attempt("", [&] {
-      load_plugin(plugin, prepared.registry);
-      load_plugin_actors(plugin, prepared.user_actors);
+      within_deadline(job, "registering what the plugin " + plugin + " has", [&] {
+        load_plugin(plugin, prepared.registry);
+        load_plugin_actors(plugin, prepared.user_actors);
+      });
     });
   }
 }
@@ -40,8 +58,10 @@ void make_trackers(const JobConfig& job, const PreparedJob& prepared, Findings& 
   for (const TrackerConfig& tracker : job.trainer.logging.tracker.items) {
     const auto* own = std::get_if<OwnTracker>(&tracker);
     if (own == nullptr) continue;
-    findings.attempt("trainer.logging.tracker",
-                     [&] { prepared.registry.make_tracker(own->name, own->options); });
+    findings.attempt("trainer.logging.tracker", [&] {
+      within_deadline(job, fmt::format("the factory of the tracker \"{}\"", own->name),
+                      [&] { prepared.registry.make_tracker(own->name, own->options); });
+    });
   }
 }
 
@@ -53,8 +73,14 @@ void make_actors(const JobConfig& job, PreparedJob& prepared, Findings& findings
     const config::Named& named = job.actors[i];
     const ActorRegistry::Make* make = nullptr;
     if (!findings.attempt("", [&] { make = &prepared.user_actors.find(named.name); })) continue;
-    findings.attempt(fmt::format("the factory of the actor \"{}\" threw", named.name),
-                     [&] { (*make)(world, named.options); });
+    const std::string factory = fmt::format("the factory of the actor \"{}\"", named.name);
+    findings.attempt(factory + " threw", [&] {
+      within_deadline(job, fmt::format("actors.{}: {} (its prepare())", i, factory), [&] {
+        const auto actor = (*make)(world, named.options);
+        if (auto* const follower = dynamic_cast<StepActor*>(actor.get()))
+          follower->set_vocabulary(prepared.vocabulary);
+      });
+    });
   }
 }
 
@@ -93,8 +119,14 @@ void look_at_own_folders(const JobConfig& job, Findings& findings) {
 void make_pieces(const LoadedJob& loaded, PreparedJob& prepared, Findings& findings) {
   const JobConfig& job = loaded.job;
   const Registry& registry = prepared.registry;
-  findings.attempt("model_provider", [&] { prepared.model = make_model(registry, job); });
-  findings.attempt("task", [&] {
+  const auto attempt = [&](const char* key, const std::function<void()>& make) {
+    findings.attempt(key, [&] { within_deadline(job, fmt::format("{}: its factory", key), make); });
+  };
+  attempt("model_provider", [&] {
+    prepared.model = make_model(registry, job);
+    prepared.vocabulary = loaded.model ? loaded.model->vocab_size : prepared.model->vocab_size();
+  });
+  attempt("task", [&] {
     if (job.inference) {
       make_inference_task(registry, job, 0);
     } else {
@@ -104,15 +136,15 @@ void make_pieces(const LoadedJob& loaded, PreparedJob& prepared, Findings& findi
       require_phases(job, prepared.phases);
     }
   });
-  findings.attempt("trainer.pipelining.schedule", [&] {
+  attempt("trainer.pipelining.schedule", [&] {
     prepared.schedule = make_schedule(registry, job);
     if (const auto* own = std::get_if<OwnSchedule>(&prepared.schedule))
       require_own_schedule(*own, loaded, prepared.phases);
   });
-  findings.attempt("collation", [&] { prepared.collation = make_collation(registry, job); });
-  findings.attempt("gradient_hooks", [&] { make_gradient_hooks(registry, job); });
-  findings.attempt("optimizer", [&] { prepared.optimizer = make_optimizer(registry, job); });
-  findings.attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(registry, job); });
+  attempt("collation", [&] { prepared.collation = make_collation(registry, job); });
+  attempt("gradient_hooks", [&] { make_gradient_hooks(registry, job); });
+  attempt("optimizer", [&] { prepared.optimizer = make_optimizer(registry, job); });
+  attempt("lr_scheduler", [&] { prepared.lr_schedule = make_lr_schedule(registry, job); });
   make_actors(job, prepared, findings);
   make_trackers(job, prepared, findings);
 }

@@ -87,6 +87,7 @@ NodeOptions node_options(const JobConfig& job, const RunOptions& options) {
   NodeOptions node{
       .first = !options.join,
       .join_timeout = std::chrono::seconds(job.node.join_timeout),
+      .init_timeout = std::chrono::seconds(job.trainer.timeout.init_timeout),
       .ranks = ranks,
       .node_index = options.node_index,
       .command = options.command,

@@ -13,7 +13,7 @@
 #include "actors/job/folder/run_folders.hpp"
 #include "actors/job/process/tell_signal.hpp"
 #include "actors/job/run/backends.hpp"
-#include "actors/job/run/close_watch.hpp"
+#include "actors/job/run/leave_watch.hpp"
 #include "actors/job/run/preparation.hpp"
 #include "actors/job/run/process_options.hpp"
 #include "actors/node.hpp"
@@ -60,11 +60,6 @@ struct BeforeLine {
   BeforeLine(const BeforeLine&) = delete;
   BeforeLine& operator=(const BeforeLine&) = delete;
 };
-
-[[noreturn]] void leave_process(int exit_code) {
-  std::cerr.flush();
-  std::_Exit(exit_code);
-}
 
 // A call to a disk that hangs cannot be taken back, and any thread may have made it. So the process ends at
 // once.
@@ -138,7 +133,7 @@ class JobRun {
 
   const LoadedJob& loaded_;
   const RunOptions& options_;
-  std::optional<CloseWatch> closing_;  // first: it watches how all members below are destroyed
+  std::optional<LeaveWatch> closing_;  // first: it watches how all members below are destroyed
   const std::string isa_;              // before the gate: a wrong D9D_ISA is refused first
   net::Gate gate_;
   const SystemClock clock_;

@@ -208,6 +208,10 @@ const RowJson* messages_of(const ChatDataConfig& config, const RowJson& row, std
   return nullptr;
 }
 
+bool are_texts(const RowJson* prompt, const RowJson* completion) {
+  return prompt != nullptr && completion != nullptr && !prompt->is_array() && !completion->is_array();
+}
+
 std::string first_of(const RowJson& row, std::initializer_list<const char*> keys, std::set<std::string>& read,
                      const std::string& where) {
   for (const char* key : keys) {
@@ -254,6 +258,12 @@ std::vector<std::string> chat_columns(const ChatDataConfig& config) {
   return columns;
 }
 
+bool is_text_pair(const ChatDataConfig& config, const RowJson& row) {
+  std::set<std::string> read;
+  return messages_of(config, row, read) == nullptr &&
+         are_texts(value_at(row, "prompt"), value_at(row, "completion"));
+}
+
 ChatRow read_chat_row(const ChatDataConfig& config, const RowJson& row, const std::string& where,
                       UnreadFields& unread) {
   std::set<std::string> read;
@@ -269,7 +279,7 @@ ChatRow read_chat_row(const ChatDataConfig& config, const RowJson& row, const st
     reader.add_messages(*messages, true);
   } else if (prompt && completion) {
     read.insert({"prompt", "completion"});
-    if (!prompt->is_array() && !completion->is_array()) {
+    if (are_texts(prompt, completion)) {
       note_unread();
       return TextPair{text_at(row, "prompt", where), text_at(row, "completion", where)};
     }

@@ -31,6 +31,9 @@ using ChatRow = std::variant<Conversation, TextPair>;
 // Lists the keys of a row that are read.
 std::vector<std::string> chat_columns(const ChatDataConfig& config);
 
+// Whether the row is {prompt, completion} of texts, which no chat template writes.
+bool is_text_pair(const ChatDataConfig& config, const RowJson& row);
+
 // Reads one row and adds the keys that it does not read to `unread`. Input errors begin with
 // `where`: a row of no known form, a message without role, a message with neither text nor tool
 // calls, an image, a weight other than 0 and 1.

@@ -7,6 +7,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/file/digest.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/data/chat/chat_rows.hpp"
 #include "runtime/data/chat/counted_tokens.hpp"
 #include "runtime/data/chat/template_renderer.hpp"
@@ -60,10 +61,12 @@ class Conversations {
     const ChatRow read = read_chat_row(config_, row.columns, row.where, unread_);
     if (const auto* pair = std::get_if<TextPair>(&read)) {
       take_until(0);
+      any_pair_ = true;
       return make(marked_parts(config_, *pair), row.where, row.bytes_read, row.place);
     }
     const auto& conversation = std::get<Conversation>(read);
     if (uses_template(config_)) return ask(conversation, row);
+    any_marked_ = true;
     note_unread(conversation, [](std::string_view) { return false; });
     make(marked_parts(config_, conversation, row.where), row.where, row.bytes_read, row.place);
   }
@@ -76,6 +79,7 @@ class Conversations {
   // Says what was not read, and refuses what no loss can come of.
   void check() {
     unread_.say();
+    warn_of_ends();
     D9D_REQUIRE(any_counts_ || !any_,
                 "data.trained_roles: no conversation has a message of these roles that counts, so nothing "
                 "counts in the loss");
@@ -88,6 +92,15 @@ class Conversations {
 
   void note_unread(const Conversation& conversation, const std::function<bool(std::string_view)>& reads) {
     unread_.add_of_conversation(conversation.messages, conversation.tools, conversation.documents, reads);
+  }
+
+  // A template writes both ends; markers and pairs of texts have those of the keys alone.
+  void warn_of_ends() {
+    if (any_pair_ || any_marked_) warn_of_no_begin(tokenizer_, "begin", config_.begin);
+    if (any_pair_ && !eos_)
+      log::warn(
+          "rows {{prompt, completion}} have no end of text, so the model does not learn to stop; set "
+          "data.eos_token");
   }
 
   void ask(const Conversation& conversation, const Record& row) {
@@ -188,7 +201,7 @@ class Conversations {
   UnreadFields unread_;
   std::unique_ptr<TemplateRenderer> renderer_;
   std::deque<Asked> asked_;
-  bool any_ = false, any_counts_ = false;
+  bool any_ = false, any_counts_ = false, any_pair_ = false, any_marked_ = false;
 };
 
 void make_conversations(const ChatDataConfig& config, const Tokenizer& tokenizer,

@@ -5,7 +5,8 @@
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/plan/flat_options.hpp"
 #include "runtime/job/rule/peft_rules.hpp"
-#include "runtime/nn/model/causal_lm.hpp"
+#include "runtime/nn/model/build_options.hpp"
+#include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "runtime/nn/plan/fully_shard.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
 #include "runtime/tensor/torch_dtype.hpp"
@@ -41,8 +42,7 @@ StageParameters add_stage(const LoadedJob& loaded, const StagePosition& position
   if (job.inference)
     for (const StageParameter& parameter : stage->parameters()) parameter.tensor.requires_grad_(false);
   StageParameters parameters = loaded.model->parallelize(*stage, groups, job.parallelism);
-  if (auto* const model = dynamic_cast<CausalLm*>(stage.get()))
-    add_units(gaps_in_units(model->unit_uses()), gaps);
+  add_units(gaps_in_units(uses_of_causal_lm(*stage)), gaps);
   return parameters;
 }
 

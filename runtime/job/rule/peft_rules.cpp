@@ -5,8 +5,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/model_folder/adapter_contents.hpp"
 #include "runtime/model_folder/beside_adapters.hpp"
-#include "runtime/peft/linear_method.hpp"
 #include "runtime/peft/method.hpp"
+#include "runtime/peft/own_adapters.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {

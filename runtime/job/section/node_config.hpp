@@ -124,7 +124,8 @@ inline constexpr std::array of_running{
         config::optional, at_least(10)},
     Key{"trace", "", "record a span of each message and action, written to `<output_dir>/traces`"},
     Key{"disk_timeout", "s",
-        "a single call to the disk (a read, a write, a sync) that takes longer ends the job: it hangs",
+        "a single call to the disk (a read, a write, a sync) that takes longer ends the job: it hangs; a "
+        "plugin's tracker that takes longer gets nothing more",
         config::optional, at_least(1)},
     Key{"join_timeout", "s", "deadline of every node for all of them to have found each other",
         config::optional, at_least(1)},

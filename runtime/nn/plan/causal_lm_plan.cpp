@@ -109,4 +109,9 @@ StageParameters parallelize_causal_lm(StageModule& stage, StageGroups& groups,
   return parameters;
 }
 
+std::vector<UnitUse> uses_of_causal_lm(StageModule& stage) {
+  auto* const model = dynamic_cast<CausalLm*>(&stage);
+  return model == nullptr ? std::vector<UnitUse>() : model->unit_uses();
+}
+
 }  // namespace d9d

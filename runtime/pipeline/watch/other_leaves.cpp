@@ -1,9 +1,10 @@
 #include "runtime/pipeline/watch/other_leaves.hpp"
 
 #include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
 
 #include <unordered_set>
+
+#include "kernels/graph/leaf_node.hpp"
 
 namespace d9d {
 
@@ -21,8 +22,8 @@ std::vector<at::Tensor> other_leaves(const std::vector<kernels::NodePointer<torc
   while (!open.empty()) {
     torch::autograd::Node* const node = open.back();
     open.pop_back();
-    if (const auto* const leaf = dynamic_cast<torch::autograd::AccumulateGrad*>(node)) {
-      if (!tensors.contains(leaf->variable.unsafeGetTensorImpl())) others.push_back(leaf->variable);
+    if (const at::Tensor* const leaf = kernels::leaf_of(*node)) {
+      if (!tensors.contains(leaf->unsafeGetTensorImpl())) others.push_back(*leaf);
     }
     for (const auto& edge : node->next_edges()) visit(edge.function.get());
   }

@@ -47,7 +47,9 @@ class ForwardPass : public StagesPass {
         work_(std::move(work)),
         metrics_(
             [this](Compose& metrics) {
-              if (work_.task) work_.task->create_metrics(metrics);
+              if (!work_.task) return;
+              call_user("the task's create_metrics", ErrorInside::bug_is_named,
+                        [&] { work_.task->create_metrics(metrics); });
             },
             parts.counts_loss) {
     if (work_.task || work_.inference) make_cores(work_.inference);

@@ -90,8 +90,10 @@ void PhaseLosses::carry(const LastStageOutputs& outputs) {
   const auto [phase, microbatch] = place(outputs);
   std::vector<TensorMap>& slots = carried(phase);
   TensorMap& slot = slots.at(static_cast<std::size_t>(microbatch));
-  options_.task->carry(
-      {outputs.step, microbatch, outputs.outputs, outputs.state, phase, slots, options_.metrics}, slot);
+  call_user("the task's carry", ErrorInside::bug_is_named, [&] {
+    options_.task->carry(
+        {outputs.step, microbatch, outputs.outputs, outputs.state, phase, slots, options_.metrics}, slot);
+  });
   for (auto& [name, tensor] : slot) tensor = tensor.detach();
 }
 

@@ -13,7 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::int64_t gib = std::int64_t{1} << 30;
+constexpr std::int64_t one_gib = std::int64_t{1} << 30;
 
 JobConfig on_cuda() {
   JobConfig job;
@@ -29,16 +29,16 @@ ProcessPlace with(int ranks) {
 DeviceSummary two_ranks_on(std::int64_t bytes) {
   return {CudaDriver{13000, {{"H100", bytes}}, ""},
           {{.pipeline_rank = 0,
-            .parameters = 4 * gib,
-            .gradients = 8 * gib,
-            .optimizer = 16 * gib,
-            .activations = 2 * gib},
+            .parameters = 4 * one_gib,
+            .gradients = 8 * one_gib,
+            .optimizer = 16 * one_gib,
+            .activations = 2 * one_gib},
            {.pipeline_rank = 1,
-            .parameters = 4 * gib,
-            .gradients = 8 * gib,
-            .optimizer = 17 * gib,
-            .checkpoint = 99 * gib,
-            .loss = 1 * gib}}};
+            .parameters = 4 * one_gib,
+            .gradients = 8 * one_gib,
+            .optimizer = 17 * one_gib,
+            .checkpoint = 99 * one_gib,
+            .loss = 1 * one_gib}}};
 }
 
 std::string refusal_of(const DeviceSummary& summary) {
@@ -46,7 +46,7 @@ std::string refusal_of(const DeviceSummary& summary) {
 }
 
 TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
-  const std::string text = device_text(on_cuda(), {with(1)}, two_ranks_on(80 * gib));
+  const std::string text = device_text(on_cuda(), {with(1)}, two_ranks_on(80 * one_gib));
 
   EXPECT_THAT(
       text,
@@ -61,10 +61,10 @@ TEST(CliDevice, SaysWhatEachRankNeedsBesideTheCard) {
 }
 
 TEST(CliDevice, CountsInJson) {
-  const config::Json json = to_json(two_ranks_on(80 * gib));
+  const config::Json json = to_json(two_ranks_on(80 * one_gib));
 
   EXPECT_EQ(json.at("driver_cuda"), "13.0");
-  EXPECT_EQ(json.at("bytes_needed")[0].get<std::int64_t>(), 30 * gib);
+  EXPECT_EQ(json.at("bytes_needed")[0].get<std::int64_t>(), 30 * one_gib);
   EXPECT_TRUE(to_json(DeviceSummary{}).at("driver_cuda").is_null());
 }
 
@@ -75,21 +75,21 @@ JobConfig pipeline_of_two() {
 }
 
 TEST(CliDevice, AddsUpWhatRanksNeedOnOneCard) {
-  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), with(2), two_ranks_on(80 * gib));
+  const std::vector<GpuNeed> needs = gpu_needs(pipeline_of_two(), with(2), two_ranks_on(80 * one_gib));
 
   ASSERT_EQ(needs.size(), 1U);
   EXPECT_EQ(needs[0].ranks, (std::vector{0, 1}));
-  EXPECT_EQ(needs[0].state, 57 * gib);
-  EXPECT_EQ(needs[0].bytes, 60 * gib + gib * 3 / 4);
-  const std::string text = device_text(pipeline_of_two(), {with(2)}, two_ranks_on(80 * gib));
+  EXPECT_EQ(needs[0].state, 57 * one_gib);
+  EXPECT_EQ(needs[0].bytes, 60 * one_gib + one_gib * 3 / 4);
+  const std::string text = device_text(pipeline_of_two(), {with(2)}, two_ranks_on(80 * one_gib));
   EXPECT_THAT(text,
               AllOf(HasSubstr("GPU 0: ranks 0, 1, 60.8 GiB of 80.0 GiB"), HasSubstr("collectives: local")));
 }
 
 // Two cards, a process for each.
 DeviceSummary on_two_cards() {
-  DeviceSummary summary = two_ranks_on(80 * gib);
-  summary.driver->gpus.push_back({"H200", 140 * gib});
+  DeviceSummary summary = two_ranks_on(80 * one_gib);
+  summary.driver->gpus.push_back({"H200", 140 * one_gib});
   return summary;
 }
 
@@ -103,8 +103,8 @@ TEST(CliDevice, CountsTheRanksThatAProcessReallyHas) {
   ASSERT_EQ(needs.size(), 1U);
   EXPECT_EQ(needs[0].gpu, 1);
   EXPECT_EQ(needs[0].ranks, std::vector{1});
-  EXPECT_EQ(needs[0].state, 29 * gib) << "of the second pipeline rank";
-  EXPECT_EQ(needs[0].bytes_there, 140 * gib);
+  EXPECT_EQ(needs[0].state, 29 * one_gib) << "of the second pipeline rank";
+  EXPECT_EQ(needs[0].bytes_there, 140 * one_gib);
   EXPECT_EQ(process_text(pipeline_of_two(), second_of_two(1), on_two_cards()), "rank 1 on GPU 1");
   EXPECT_THAT(device_text(pipeline_of_two(), {second_of_two(1)}, on_two_cards()),
               HasSubstr("GPU 1: rank 1, 30.8 GiB of 140.0 GiB"));
@@ -116,7 +116,7 @@ TEST(CliDevice, TakesTheLargestNeedWhereTheRanksAreNotKnownYet) {
 
   ASSERT_EQ(needs.size(), 1U);
   EXPECT_TRUE(needs[0].ranks.empty());
-  EXPECT_EQ(needs[0].state, 29 * gib);
+  EXPECT_EQ(needs[0].state, 29 * one_gib);
   EXPECT_THAT(device_text(pipeline_of_two(), {second_of_two(std::nullopt)}, on_two_cards()),
               HasSubstr("GPU 1: 1 rank, 30.8 GiB of 140.0 GiB"));
 }
@@ -127,10 +127,10 @@ TEST(CliDevice, SaysWhatAProcessHas) {
 }
 
 TEST(CliDevice, RefusesRanksThatAreLargerThanTheirCard) {
-  EXPECT_THAT(refusal_of(two_ranks_on(28 * gib)),
+  EXPECT_THAT(refusal_of(two_ranks_on(28 * one_gib)),
               AllOf(HasSubstr("of rank 0 on GPU 0 are 28.0 GiB, while H100 has 28.0 GiB"),
                     HasSubstr("over more GPUs (mesh.data_parallel_shard)")));
-  const auto both = [] { require_device(pipeline_of_two(), with(2), two_ranks_on(50 * gib)); };
+  const auto both = [] { require_device(pipeline_of_two(), with(2), two_ranks_on(50 * one_gib)); };
   EXPECT_THAT(test::error_of(both, ErrorKind::input),
               AllOf(HasSubstr("of ranks 0, 1 on GPU 0 are 57.0 GiB, while H100 has 50.0 GiB"),
                     HasSubstr("let fewer ranks share it (node.devices, mesh)")));
@@ -142,14 +142,14 @@ TEST(CliDevice, RefusesLocalCollectivesOfSeveralProcesses) {
     job.node.device = kind;
     job.node.collectives = CollectivesKind::local;
     EXPECT_THAT(
-        test::error_of([&] { require_device(job, with(1), two_ranks_on(80 * gib)); }, ErrorKind::input),
+        test::error_of([&] { require_device(job, with(1), two_ranks_on(80 * one_gib)); }, ErrorKind::input),
         HasSubstr("this node has 1 of the mesh's 2 ranks: only NCCL joins devices of several nodes"));
   }
 }
 
 TEST(CliDevice, RefusesWithoutAPlugin) {
   setenv("D9D_CUDA_PLUGIN", "/nowhere/plugin.so", 1);
-  const std::string refusal = refusal_of(two_ranks_on(80 * gib));
+  const std::string refusal = refusal_of(two_ranks_on(80 * one_gib));
   unsetenv("D9D_CUDA_PLUGIN");
 
   EXPECT_THAT(refusal, HasSubstr("/nowhere/plugin.so does not exist"));

@@ -48,5 +48,24 @@ TEST(Activities, ANameThatIsTooLongIsCutShort) {
   EXPECT_EQ(std::string(activities.enter(user_id).name.data()).size(), 95U);
 }
 
+TEST(Activities, AFunctionOfUsersCodeIsNamedInsteadOfTheMessage) {
+  Activities activities;
+  activities.label(user_id, "spike_guard");
+  EXPECT_EQ(activities.doing_of(user_id, 0), "user/0 (spike_guard)");
+  activities.enter(user_id);  // of its construction
+  Activity& user = activities.enter(user_id);
+  activities.enter({Role::user, 1});
+  const Calling nowhere("state()");
+
+  const Doing starting(user, "its start", 0);
+  {
+    const Calling call("state()");
+    EXPECT_EQ(activities.doing_of(user_id, 20 * one_second), "user/0 (spike_guard) in state() since 20 s");
+  }
+
+  EXPECT_EQ(activities.doing_of(user_id, 20 * one_second), "user/0 (spike_guard) in its start since 20 s");
+  EXPECT_EQ(activities.doing_of({Role::user, 1}, 20 * one_second), "user/1");
+}
+
 }  // namespace
 }  // namespace d9d

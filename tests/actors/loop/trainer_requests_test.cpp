@@ -447,6 +447,19 @@ TEST_F(TrainerActorsTest, ACheckpointHasTheStateOfTheActorsThatKeepOne) {
   EXPECT_THAT(state_saved(), HasSubstr(R"("actors":[{"name":"plateau","state":[0.1,2]}])"));
 }
 
+TEST_F(TrainerActorsTest, ACheckpointThatWaitsForAnActorNamesIt) {
+  options.saves.commit_timeout = std::chrono::minutes(20);
+  world.world().activities.label(guard_id, "plateau");
+  start_with(false, true);
+  step(1);
+  metric_state(1);
+
+  world.after(std::chrono::minutes(20));
+
+  EXPECT_THAT(failure(), HasSubstr("the checkpoint of step 1 has no state of user/0 (plateau) after 1200 s "
+                                   "(trainer.timeout.checkpoint_timeout)"));
+}
+
 // The actor's own state knows already what it has asked for.
 TEST_F(TrainerActorsTest, ACheckpointKeepsWhatTheNextStepWouldAgreeOn) {
   start_with(true, true);

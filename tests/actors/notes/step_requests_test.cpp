@@ -68,5 +68,14 @@ TEST(StepRequests, TextsAreMadeInTheirOrderWhenAllAgreeAndTheyHaveCome) {
   EXPECT_FALSE(requests.texts_due());
 }
 
+TEST(StepRequests, TheReasonOfAnEndIsTextWhateverItsBytesAre) {
+  StepRequests requests({});
+
+  requests.end("guard: \xff\u00fc");
+  requests.end("another");
+
+  EXPECT_EQ(requests.why_it_ends(), "guard: \uFFFD\u00fc");
+}
+
 }  // namespace
 }  // namespace d9d

@@ -37,8 +37,7 @@ double number_behind(const std::string& text, const std::string& words) {
 TEST_F(MemoryOfDevices, IsToldByPoolBesideWhatCheckEstimates) {
   const Outcome outcome = run_with("", of_some_size() + mesh(2, 1));
 
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("delayed:1 (rank 1) took"));
+  ASSERT_THAT(outcome, says("delayed:1 (rank 1) took"));
   const std::string line = outcome.err.substr(outcome.err.find("delayed:0 (rank 0) took"));
   const double estimate = number_behind(line, "check estimates");
   EXPECT_NEAR(number_behind(line, "at most: state"), estimate, 0.1 * estimate);
@@ -54,13 +53,11 @@ TEST_F(MemoryOfDevices, OfGatheredUnitsIsCommunication) {
 }
 
 TEST_F(MemoryOfDevices, ThatIsTooLittleForTheStateIsToldWithTheRemedy) {
-  const Outcome outcome = run_with("64", of_some_size());
-
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("delayed:0 (rank 0) is out of memory: "), HasSubstr(" MiB are wanted and "),
-                    HasSubstr(" of 64.0 MiB are free on the device; in use are state "),
-                    HasSubstr("d9d-node check estimates "), HasSubstr("Shard parameters over more ranks")));
+  EXPECT_THAT(
+      run_with("64", of_some_size()),
+      fails(AllOf(HasSubstr("delayed:0 (rank 0) is out of memory: "), HasSubstr(" MiB are wanted and "),
+                  HasSubstr(" of 64.0 MiB are free on the device; in use are state "),
+                  HasSubstr("d9d-node check estimates "), HasSubstr("Shard parameters over more ranks"))));
 }
 
 // In the middle of a step, which is named.
@@ -70,12 +67,9 @@ TEST_F(MemoryOfDevices, ThatIsTooLittleForAMicrobatchIsToldWithTheActionAndTheRe
                       set("model_provider.model.max_position_embeddings", "4096") +
                       set("model_provider.model.moe_intermediate_size", "64");
 
-  const Outcome outcome = run_with("48", words);
-
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("action 0F0, step 1: "), HasSubstr("delayed:0 (rank 0) is out of memory: "),
-                    HasSubstr("Lower batching.microbatch_size")));
+  EXPECT_THAT(run_with("48", words), fails(AllOf(HasSubstr("action 0F0, step 1: "),
+                                                 HasSubstr("delayed:0 (rank 0) is out of memory: "),
+                                                 HasSubstr("Lower batching.microbatch_size"))));
 }
 
 // Without it takes 120 MiB, with it 30: a state of 9, and of eight layers what two of them save.
@@ -93,8 +87,7 @@ TEST_F(MemoryOfDevices, IsEnoughForAJobThatOffloadsLayersAndNotWithout) {
   const Outcome with = run_with("64", named("with") + words + offload);
   const Outcome unlimited = run_with("", named("unlimited") + words);
 
-  EXPECT_EQ(without.code, 1);
-  EXPECT_THAT(without.err, AllOf(HasSubstr("is out of memory"), HasSubstr("offload_layers")));
+  EXPECT_THAT(without, fails(AllOf(HasSubstr("is out of memory"), HasSubstr("offload_layers"))));
   ASSERT_EQ(with.code, 0) << with.err;
   ASSERT_EQ(unlimited.code, 0) << unlimited.err;
   EXPECT_EQ(job_.exact_curve("with"), job_.exact_curve("unlimited"));

@@ -19,14 +19,9 @@ constexpr int num_tensors = 24;
 constexpr std::size_t tensor_bytes = 2 << 20;
 constexpr int num_kills = 20;
 
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Shape and bytes of each, of a folder with one file.
 std::map<std::string, std::string> tensors_in(const std::filesystem::path& folder) {
-  const std::string file = content(folder / "model.safetensors");
+  const std::string file = text_of_file(folder / "model.safetensors");
   std::size_t length = 0;
   for (int i = 7; i >= 0; --i)
     length = length << 8 | static_cast<unsigned char>(file[static_cast<std::size_t>(i)]);
@@ -44,7 +39,7 @@ std::map<std::string, std::string> tensors_in(const std::filesystem::path& folde
 std::map<std::string, std::string> contents_of(const std::filesystem::path& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    contents[entry.path().filename()] = entry.is_directory() ? "" : content(entry.path());
+    contents[entry.path().filename()] = entry.is_directory() ? "" : text_of_file(entry.path());
   return contents;
 }
 
@@ -99,8 +94,7 @@ TEST(Convert, KilledAtAnyMomentLeavesAWholeFolderOrNoModel) {
          "{do: unstack, from: all, to: \"part.{i}\", dim: 0}]\n";
   const Words words{"convert",  "--from",       "from",         "--to", "to",
                     "--mapper", "./rules.yaml", "--shard-size", "8MiB"};
-  const Outcome whole = job.call(words);
-  ASSERT_EQ(whole.code, 0) << whole.err;
+  ASSERT_THAT(job.call(words), ends_well());
   const auto expected = contents_of(job.folder() / "to");
   ASSERT_EQ(expected.size(), 6U + 3U) << "six shards, index, config.json, tokenizer.json";
 
@@ -123,8 +117,7 @@ TEST(Convert, KilledAtAnyMomentLeavesAWholeFolderOrNoModel) {
     } else {
       EXPECT_FALSE(left.contains("model.safetensors"));
       if (++unfinished % 4 != 0 && !is_published_in_part(left)) continue;
-      const Outcome again = job.call(words);
-      ASSERT_EQ(again.code, 0) << again.err;
+      ASSERT_THAT(job.call(words), ends_well());
       EXPECT_TRUE(contents_of(job.folder() / "to") == expected) << "leftovers are gone";
     }
   }
@@ -142,7 +135,8 @@ TEST(Convert, TheExportOfARunBecomesFusedAndComesBackBitForBit) {
   EXPECT_EQ(fused.code, 0) << fused.err;
   EXPECT_EQ(back.code, 0) << back.err;
   EXPECT_TRUE(tensors_in(job.folder() / "model") == tensors_in(job.folder() / "back"));
-  EXPECT_EQ(content(job.folder() / "model/config.json"), content(job.folder() / "back/config.json"));
+  EXPECT_EQ(text_of_file(job.folder() / "model/config.json"),
+            text_of_file(job.folder() / "back/config.json"));
   const auto kept = tensors_in(job.folder() / "fused");
   EXPECT_TRUE(kept.contains("model.layers.0.mlp.experts.gate_up_proj"));
   EXPECT_FALSE(kept.contains("model.layers.0.mlp.experts.0.up_proj.weight"));
@@ -160,8 +154,7 @@ TEST(Checkpoint, IsListedVerifiedAndInspectedAfterARun) {
   const Outcome good = job.call({"checkpoint", "verify", "runs/tiny"});
   const Outcome inspected = job.call({"checkpoint", "inspect", "runs/tiny/checkpoints/save-10"});
 
-  EXPECT_EQ(listed.code, 0) << listed.err;
-  EXPECT_THAT(listed.out, AllOf(HasSubstr("save-20"), HasSubstr("save-10"), HasSubstr("complete")));
+  EXPECT_THAT(listed, prints(AllOf(HasSubstr("save-20"), HasSubstr("save-10"), HasSubstr("complete"))));
   EXPECT_EQ(good.code, 0) << good.out << good.err;
   EXPECT_THAT(inspected.out, AllOf(HasSubstr("exp_avg"), HasSubstr("run: tiny\n"), HasSubstr("ranks: 2\n"),
                                    HasSubstr("step: 10\n")));

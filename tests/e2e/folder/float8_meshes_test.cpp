@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "runtime/state/tensor_file/safetensors.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -54,13 +54,8 @@ class Float8Meshes : public testing::Test {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     std::map<int, double> found;
     if (outcome.code != 0) return found;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) {
-        const auto json = nlohmann::json::parse(line);
-        found[json.at("sample").get<int>()] = json.at("loss").get<double>();
-      }
-    }
+    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results"))
+      found[line.at("sample").get<int>()] = line.at("loss").get<double>();
     return found;
   }
 

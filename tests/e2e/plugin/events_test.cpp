@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
+#include "tests/support/json_lines.hpp"
 
 namespace d9d::test {
 namespace {
@@ -108,10 +109,8 @@ TEST_F(Events, ASubscriberEndsTheJobWellWithTheStepAfterItsOwn) {
 }
 
 TEST_F(Events, ASubscriberThatSaysSoFailsTheJobByAThrow) {
-  const Outcome outcome = job_.run(named("failed") + task("fails") + mesh(1, 2));
-
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("heard threw in train.step.post on rank 1: three steps are too many"));
+  EXPECT_THAT(job_.run(named("failed") + task("fails") + mesh(1, 2)),
+              fails("heard threw in train.step.post on rank 1: three steps are too many"));
 }
 
 TEST_F(Events, ReachActorsFromEveryRankThatTheyAskFor) {
@@ -163,9 +162,7 @@ TEST_F(Events, AreAllHandledByAnActorThatIsSlowerThanTheJob) {
   EXPECT_THAT(heard, Contains(StartsWith("train.step.post 20 0 {")));
   EXPECT_THAT(heard, Contains(StartsWith("train.finished 20 0")));
   std::vector<double> shown;
-  std::ifstream file(job_.run_folder("slow") / "metrics.jsonl");
-  for (std::string line; std::getline(file, line);) {
-    const auto json = nlohmann::json::parse(line);
+  for (const nlohmann::json& json : json_lines(job_.run_folder("slow") / "metrics.jsonl")) {
     if (json.contains("listened")) shown.push_back(json.at("step"));
   }
   EXPECT_THAT(shown, Contains(1));

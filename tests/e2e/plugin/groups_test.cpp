@@ -38,8 +38,7 @@ TEST_F(Groups, ReachEveryRankAlongTheirAxesInOneProcessAndInTwo) {
       ASSERT_EQ(first->wait(), 0) << first->err();
       ASSERT_EQ(second->wait(), 0) << second->err();
     } else {
-      const Outcome outcome = job_.run(talking(run) + on);
-      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      ASSERT_THAT(job_.run(talking(run) + on), ends_well());
     }
 
     EXPECT_THAT(said_by(3).at("world"), ElementsAre(0, 1, 2, 3));
@@ -75,8 +74,7 @@ TEST_F(Groups, LetTheFirstRankOfEachHostGoFirst) {
   EXPECT_THAT(order(0), ElementsAre(0, 1));
   EXPECT_THAT(order(1), ElementsAre(2, 3));
 
-  const Outcome one = job_.run(talking("one_host") + on + set("node.processes", "2"));
-  ASSERT_EQ(one.code, 0) << one.err;
+  ASSERT_THAT(job_.run(talking("one_host") + on + set("node.processes", "2")), ends_well());
   EXPECT_THAT(said_by(3).at("host"), ElementsAre(0, 1, 2, 3));
 }
 

@@ -42,8 +42,7 @@ TEST_F(HiddenStates, ReachATaskOfAPluginOnAnyMesh) {
       {"stages", mesh(2, 1) + set("trainer.pipelining.schedule", "{schedule: 1f1b, zero_bubble: true}")},
       {"matrices", matrices_on(2)}};
   for (const auto& [name, words] : meshes) {
-    const Outcome outcome = run(name, words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(run(name, words), ends_well());
     expect_near(job_.losses(name), job_.losses("alone"), name);
     for (const char* layer : {"layer_0", "layer_1", "layer_2"}) {
       const std::string key = std::string("metrics/") + layer;

@@ -3,10 +3,10 @@
 
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/runtime/metric/sink/one_pixel.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -114,10 +114,8 @@ class Metrics : public testing::Test {
     return expected;
   }
   std::map<std::string, double> reported(const std::string& run, const std::string& prefix = "metrics/") {
-    std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
     std::map<std::string, double> values;
-    for (std::string line; std::getline(file, line);) {
-      const auto numbers = nlohmann::json::parse(line);
+    for (const nlohmann::json& numbers : json_lines(job_.run_folder(run) / "metrics.jsonl")) {
       for (const auto& [key, value] : numbers.items()) {
         if (key.starts_with(prefix))
           values[key.substr(prefix.size())] = value.is_number() ? value.get<double>() : NAN;
@@ -132,15 +130,13 @@ class Metrics : public testing::Test {
       EXPECT_NEAR(value, expected[metric], 1e-12 * std::abs(value)) << name << " " << metric;
   }
   void expect_right(const std::string& name, const Words& words) {
-    const Outcome outcome = job_.run(named(name) + measured() + words);
-    ASSERT_EQ(outcome.code, 0) << name << outcome.err;
+    ASSERT_THAT(job_.run(named(name) + measured() + words), ends_well()) << name;
     expect_equal(reported(name), expected_of(tokens_of(0, num_samples)), name);
   }
   // A run of five steps that is set back to the checkpoint after the second.
   void run_and_set_back(const Words& words) {
     job_.rewrite("{period_steps: last_step}", "{period_steps: 2}");
-    const Outcome outcome = job_.run(words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.run(words), ends_well());
     for (const char* later : {"save-4", "save-5"})
       std::filesystem::remove_all(job_.run_folder("tiny") / "checkpoints" / later);
     ASSERT_THAT(job_.checkpoints("tiny"), testing::ElementsAre(2));
@@ -176,10 +172,7 @@ TEST_F(Metrics, OfTwoProcessesAreReducedOverBoth) {
 TEST_F(Metrics, GoOnFromACheckpointOnAnyMesh) {
   run_and_set_back(measured() + mesh(2, 2));
 
-  const Outcome fewer = job_.run(measured() + mesh(1, 2));
-
-  ASSERT_EQ(fewer.code, 0) << fewer.err;
-  EXPECT_THAT(fewer.err, HasSubstr("save-2"));
+  ASSERT_THAT(job_.run(measured() + mesh(1, 2)), says("save-2"));
   expect_equal(reported("tiny"), expected_of(tokens_of(0, num_samples)), "resumed");
 }
 
@@ -194,10 +187,12 @@ TEST_F(Metrics, UpdatedInAnyCallbackCountOnceOnEveryMesh) {
       {"sequences", {2, set("mesh.context_parallel_shard", "2")}}};
   for (const auto& [name, on] : meshes) {
     const auto& [ranks, words] = on;
-    const Outcome outcome = job_.run(
-        named(name) + anywhere() + words +
-        set("evaluation", "{period_steps: 5, data: {source: tokens, tokens: ids.npy, labels: classes.npy}}"));
-    ASSERT_EQ(outcome.code, 0) << name << outcome.err;
+    ASSERT_THAT(
+        job_.run(named(name) + anywhere() + words +
+                 set("evaluation",
+                     "{period_steps: 5, data: {source: tokens, tokens: ids.npy, labels: classes.npy}}")),
+        ends_well())
+        << name;
     auto values = reported(name);
     EXPECT_EQ(values.erase("loss_of/learn"), 1U);
     expect_equal(values, expected_anywhere(5 * ranks, 4 * ranks), name);
@@ -211,10 +206,7 @@ TEST_F(Metrics, UpdatedInAnyCallbackCountOnceOnEveryMesh) {
 TEST_F(Metrics, UpdatedInAnyCallbackGoOnFromACheckpointOnAnyMesh) {
   run_and_set_back(anywhere() + mesh(2, 2) + set("trainer.pipelining.schedule", "{schedule: gpipe}"));
 
-  const Outcome fewer = job_.run(anywhere() + mesh(1, 2));
-
-  ASSERT_EQ(fewer.code, 0) << fewer.err;
-  EXPECT_THAT(fewer.err, HasSubstr("save-2"));
+  ASSERT_THAT(job_.run(anywhere() + mesh(1, 2)), says("save-2"));
   auto values = reported("tiny");
   EXPECT_EQ(values.erase("loss_of/learn"), 1U);
   expect_equal(values, expected_anywhere(2 * 4 + 3 * 2, 2 * 4 + 2 * 2), "resumed");
@@ -239,8 +231,7 @@ TEST_F(Metrics, OneThatTheTaskGainedStartsEmpty) {
 
   const Outcome with = job_.run(measured() + mesh(1, 2));
 
-  ASSERT_EQ(with.code, 0) << with.err;
-  EXPECT_THAT(with.err, Not(HasSubstr("dropped")));
+  ASSERT_THAT(with, says(Not(HasSubstr("dropped"))));
   auto expected = expected_of(tokens_of(0, num_samples));
   expected["auroc"] = auroc_of(tokens_of(2 * 8, num_samples));
   expect_equal(reported("tiny"), expected, "with auroc");
@@ -248,11 +239,9 @@ TEST_F(Metrics, OneThatTheTaskGainedStartsEmpty) {
 
 // Training needs no metric.
 TEST_F(Metrics, OneThatIsUpdatedButNotDeclaredIsNamedAndTrainingGoesOn) {
-  const Outcome outcome = job_.run(measured("everything"));
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is no metric \"undeclared\""),
-                                 HasSubstr("declares: accuracy, auroc, f1"), Not(HasSubstr("bug"))));
+  EXPECT_THAT(job_.run(measured("everything")),
+              says(AllOf(HasSubstr("there is no metric \"undeclared\""),
+                         HasSubstr("declares: accuracy, auroc, f1"), Not(HasSubstr("bug")))));
 }
 
 // What a task shows beside its metrics is in the line of its step, in TensorBoard and beside them as a file.
@@ -262,10 +251,8 @@ TEST_F(Metrics, TextsAndPicturesOfATaskAreInTheTrackers) {
   for (const Words& on : {mesh(1, 1), mesh(2, 2)}) {
     const std::string run = "shown" + std::to_string(on.size()) + on.back();
     ASSERT_EQ(job_.run(named("shown") + shown + on).code, 0);
-    std::ifstream file(job_.run_folder("shown") / "metrics.jsonl");
     int step = 0;
-    for (std::string line; std::getline(file, line);) {
-      const auto values = nlohmann::json::parse(line);
+    for (const nlohmann::json& values : json_lines(job_.run_folder("shown") / "metrics.jsonl")) {
       if (!values.contains("shown/text")) continue;
       ++step;
       EXPECT_EQ(values["step"], step);
@@ -281,8 +268,7 @@ TEST_F(Metrics, TextsAndPicturesOfATaskAreInTheTrackers) {
     std::string events;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(job_.run_folder("shown"))) {
       if (entry.path().filename().string().find("tfevents") == std::string::npos) continue;
-      std::ifstream bytes(entry.path(), std::ios::binary);
-      events.append(std::istreambuf_iterator<char>(bytes), {});
+      events += text_of_file(entry.path());
     }
     EXPECT_THAT(events, AllOf(HasSubstr("step 5 ends with "), HasSubstr("shown/picture"),
                               HasSubstr(png_of_one_pixel())));

@@ -3,21 +3,16 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "tests/support/json_lines.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
 namespace {
 
 using testing::HasSubstr;
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class OwnActors : public testing::Test {
  protected:
@@ -46,16 +41,12 @@ class OwnActors : public testing::Test {
       if (entry.path().extension() == ".safetensors") files.push_back(entry.path());
     }
     std::sort(files.begin(), files.end());
-    for (const auto& path : files) all += bytes_of(path);
+    for (const auto& path : files) all += text_of_file(path);
     return all;
   }
   std::vector<nlohmann::json> lines_with(const std::string& run, const std::string& key) const {
-    std::vector<nlohmann::json> lines;
-    std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
-    for (std::string line; std::getline(file, line);) {
-      auto json = nlohmann::json::parse(line);
-      if (json.contains(key)) lines.push_back(std::move(json));
-    }
+    auto lines = json_lines(job_.run_folder(run) / "metrics.jsonl");
+    std::erase_if(lines, [&](const nlohmann::json& line) { return !line.contains(key); });
     return lines;
   }
 
@@ -82,21 +73,17 @@ TEST_F(OwnActors, AGuardHasTheJobGoBackToTheLastGoodCheckpoint) {
       if (step > from)
         std::filesystem::remove_all(job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(step)));
     }
-    const Outcome resumed = train(run, "[]", on);
-    ASSERT_EQ(resumed.code, 0) << resumed.err;
-    EXPECT_THAT(resumed.err, HasSubstr("save-" + std::to_string(from)));
+    ASSERT_THAT(train(run, "[]", on), says("save-" + std::to_string(from)));
     EXPECT_EQ(job_.exact_curve(run), through);
   }
 }
 
 TEST_F(OwnActors, AJobGoesBackOnlySoOften) {
-  const Outcome none = train("none", guard, set("trainer.checkpointing.roll_backs_max", "0"));
-  EXPECT_EQ(none.code, 1);
-  EXPECT_THAT(none.err, HasSubstr("roll_backs_max"));
+  EXPECT_THAT(train("none", guard, set("trainer.checkpointing.roll_backs_max", "0")),
+              fails("roll_backs_max"));
 
-  const Outcome late = train("late", guard, set("trainer.checkpointing.period_steps", "38"));
-  EXPECT_EQ(late.code, 1);
-  EXPECT_THAT(late.err, HasSubstr("no checkpoint of then is there"));
+  EXPECT_THAT(train("late", guard, set("trainer.checkpointing.period_steps", "38")),
+              fails("no checkpoint of then is there"));
 }
 
 TEST_F(OwnActors, ASamplerShowsTextsAndChangesNothing) {
@@ -107,8 +94,7 @@ TEST_F(OwnActors, ASamplerShowsTextsAndChangesNothing) {
     const std::string run = "sampled" + std::to_string(runs_++);
     const Outcome plain = train("plain" + run, "[]", on);
     ASSERT_EQ(plain.code, 0) << plain.err;
-    const Outcome sampled = train(run, sampler, on);
-    ASSERT_EQ(sampled.code, 0) << sampled.err;
+    ASSERT_THAT(train(run, sampler, on), ends_well());
 
     EXPECT_EQ(job_.exact_curve(run), job_.exact_curve("plain" + run));
     const auto lines = lines_with(run, "samples/1");
@@ -122,19 +108,15 @@ TEST_F(OwnActors, ASamplerShowsTextsAndChangesNothing) {
 
 TEST_F(OwnActors, ATrackerOfAPluginGetsTheNumbers) {
   const Words table = set("trainer.logging.tracker", "[{provider: table, file: numbers.csv}]");
-  const Outcome outcome = train("tracked", "[]", table + set("trainer.schedule.total_steps", "6"));
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ASSERT_THAT(train("tracked", "[]", table + set("trainer.schedule.total_steps", "6")), ends_well());
 
-  const std::string text = bytes_of(job_.run_folder("tracked") / "numbers.csv");
+  const std::string text = text_of_file(job_.run_folder("tracked") / "numbers.csv");
   EXPECT_EQ(text.find("1,"), 0U);
   EXPECT_THAT(text, HasSubstr("\n6,loss,"));
-  const Outcome unknown = train("unknown", "[]", set("trainer.logging.tracker", "{provider: tabel}"));
-  EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err,
-              HasSubstr("no tracker is called \"tabel\"; there are: aim, log, mlflow, null, table"));
-  const Outcome wrong = train("wrong", "[]", set("trainer.logging.tracker", "{provider: table, files: a}"));
-  EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("did you mean \"file\"?"));
+  EXPECT_THAT(train("unknown", "[]", set("trainer.logging.tracker", "{provider: tabel}")),
+              is_refused("no tracker is called \"tabel\"; there are: aim, log, mlflow, null, table"));
+  EXPECT_THAT(train("wrong", "[]", set("trainer.logging.tracker", "{provider: table, files: a}")),
+              is_refused("did you mean \"file\"?"));
 }
 
 }  // namespace

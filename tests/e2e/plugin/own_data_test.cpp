@@ -51,11 +51,10 @@ TEST_F(OwnData, IsLookedThroughBeforeTheJobStarts) {
 }
 
 TEST_F(OwnData, WithIdsThatTheModelDoesNotHaveNamesSourceAndSample) {
-  const Outcome outcome = job_.run(named("large") + repeats() + set("data.vocab_size", "100000"));
-
-  EXPECT_EQ(outcome.code, 1) << "the job had begun";
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("of the data source \"repeats\" holds the token"),
-                                 HasSubstr("expected at least 0 and less than 512")));
+  EXPECT_THAT(job_.run(named("large") + repeats() + set("data.vocab_size", "100000")),
+              fails(AllOf(HasSubstr("of the data source \"repeats\" holds the token"),
+                          HasSubstr("expected at least 0 and less than 512"))))
+      << "the job had begun";
 }
 
 TEST_F(OwnData, IsAPartOfAMixture) {
@@ -99,9 +98,7 @@ TEST_F(OwnData, IsCollatedIntoATreeOfTensorsThatATaskReads) {
 
   for (const auto& [keys, error] : {std::pair(", parts: 1", "1 parts of a sequence, expected two halves"),
                                     std::pair(", counts_labels: false", "sums/labels are not there")}) {
-    const Outcome outcome = job_.run(named("wrong") + trees(keys));
-    EXPECT_EQ(outcome.code, 1) << "the job had begun";
-    EXPECT_THAT(outcome.err, HasSubstr(error));
+    EXPECT_THAT(job_.run(named("wrong") + trees(keys)), fails(error)) << "the job had begun";
   }
 }
 
@@ -117,9 +114,7 @@ TEST_F(OwnData, HoldsTextsAndTensorsWhichACollationFillsUp) {
   const Words left = letters + set("collation", "{name: captioned, side: left}");
   expect_same("left", left);
   expect_same("left_context", set("mesh", "{context_parallel_shard: 2}") + left + set("task", "causal_lm"));
-  const Outcome stacked = job_.run(named("stacked") + letters);
-  EXPECT_EQ(stacked.code, 1) << "the job had begun";
-  EXPECT_THAT(stacked.err, HasSubstr("fill them up with labels"));
+  EXPECT_THAT(job_.run(named("stacked") + letters), fails("fill them up with labels")) << "the job had begun";
 }
 
 TEST_F(OwnData, ACollationIsRefusedByNameAndByKey) {

@@ -11,6 +11,7 @@
 
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/model/model_files.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -79,13 +80,10 @@ TEST_F(OwnFamily, IsTunedByTheJobFileThatInitWrites) {
   const Words init{"init", "tuned", "--model", "folder", "--text", "text.txt"};
   EXPECT_THAT(job_.call(init).err, HasSubstr("parallel_moe"));
 
-  const Outcome written = job_.call(init + Words{"--plugin", example});
-
-  ASSERT_EQ(written.code, 0) << written.err;
-  EXPECT_THAT(written.out, AllOf(HasSubstr("plugins: [\"" + example + "\"]"), HasSubstr("name: parallel_moe"),
-                                 HasSubstr("kind: lora"), HasSubstr("export --plugin " + example)));
-  const Outcome trained = job_.call({"tuned/job.yaml", "--set", "trainer.schedule.total_steps=2"});
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.call(init + Words{"--plugin", example}),
+              prints(AllOf(HasSubstr("plugins: [\"" + example + "\"]"), HasSubstr("name: parallel_moe"),
+                           HasSubstr("kind: lora"), HasSubstr("export --plugin " + example))));
+  ASSERT_THAT(job_.call({"tuned/job.yaml", "--set", "trainer.schedule.total_steps=2"}), ends_well());
   EXPECT_TRUE(std::filesystem::exists(job_.folder() / "runs/tuned/export/model.safetensors"));
 }
 
@@ -106,9 +104,9 @@ TEST_F(OwnFamily, AFolderHasItsNamesAndComesBackBitForBit) {
   run("again", from + set("mesh.data_parallel_shard", "2") + set("export_to", "again"));
 
   expect_same_tensors("folder", "again");
-  const Outcome converted = job_.call(
-      {"convert", "--from", "folder", "--to", "other", "--mapper", "hugging_face", "--plugin", example});
-  EXPECT_EQ(converted.code, 0) << converted.err;
+  EXPECT_THAT(job_.call({"convert", "--from", "folder", "--to", "other", "--mapper", "hugging_face",
+                         "--plugin", example}),
+              ends_well());
 }
 
 TEST_F(OwnFamily, CheckpointingChangesNoBit) {
@@ -182,16 +180,10 @@ TEST_F(OwnFamily, InfersAndIsScoredByItsFolder) {
                       "plugins: [" +
                           example + "]\n");
   const auto vectors_on = [&](const std::string& name, const Words& words) {
-    const Outcome outcome = job_.call(Words{"infer.yaml"} + set("inference.run.name", name) + words);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(job_.call(Words{"infer.yaml"} + set("inference.run.name", name) + words), ends_well());
     std::map<int, std::vector<double>> vectors;
-    for (const auto& file : std::filesystem::directory_iterator(job_.run_folder(name) / "results")) {
-      std::ifstream lines(file.path());
-      for (std::string line; std::getline(lines, line);) {
-        const auto row = nlohmann::json::parse(line);
-        vectors[row.at("sample")] = row.at("embedding").get<std::vector<double>>();
-      }
-    }
+    for (const nlohmann::json& row : json_lines_in(job_.run_folder(name) / "results"))
+      vectors[row.at("sample")] = row.at("embedding").get<std::vector<double>>();
     return vectors;
   };
   const auto alone = vectors_on("one", {});
@@ -205,8 +197,7 @@ TEST_F(OwnFamily, InfersAndIsScoredByItsFolder) {
   }
 
   const Words scores{"score", "source", "--tokens", "tokens.npy", "--out", "scores.safetensors"};
-  const Outcome scored = job_.call(scores + Words{"--plugin", example});
-  EXPECT_EQ(scored.code, 0) << scored.err;
+  EXPECT_THAT(job_.call(scores + Words{"--plugin", example}), ends_well());
   EXPECT_THAT(job_.call(scores).err, HasSubstr("model_type is 'parallel_moe', expected one of"));
   EXPECT_THAT(job_.call(scores + Words{"--plugin", "libm.so.6"}).err,
               HasSubstr("has no `d9d_register_models"));
@@ -223,8 +214,7 @@ TEST_F(OwnFamily, IsKnownInEveryProcessAndToTheExportOfACheckpoint) {
   ASSERT_EQ(two.size(), alone.size());
   for (std::size_t i = 0; i < two.size(); ++i) EXPECT_NEAR(two[i], alone[i], 1e-4 * alone[i]) << i;
 
-  const Outcome outcome = job_.call({"export", "runs/two/checkpoints", "later"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(job_.call({"export", "runs/two/checkpoints", "later"}), ends_well());
   const PosixDisk disk;
   EXPECT_TRUE(ModelFiles(disk, (job_.folder() / "later").string())
                   .names()

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
+#include "tests/support/json_lines.hpp"
 
 namespace d9d::test {
 namespace {
@@ -29,14 +30,10 @@ class OwnInference : public CurveTest {
   // Each line of the results without its sample, by sample.
   std::map<int, std::string> lines_of(const std::string& run) const {
     std::map<int, std::string> lines;
-    for (const auto& entry : std::filesystem::directory_iterator(job_.run_folder(run) / "results")) {
-      std::ifstream file(entry.path());
-      for (std::string line; std::getline(file, line);) {
-        auto json = nlohmann::json::parse(line);
-        EXPECT_GT(json.at("surprise").get<double>(), 0);
-        const int sample = json.at("sample");
-        EXPECT_TRUE(lines.emplace(sample, json.at("position").dump()).second) << sample << " twice";
-      }
+    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results")) {
+      EXPECT_GT(line.at("surprise").get<double>(), 0);
+      const int sample = line.at("sample");
+      EXPECT_TRUE(lines.emplace(sample, line.at("position").dump()).second) << sample << " twice";
     }
     return lines;
   }
@@ -55,9 +52,8 @@ task: {name: surprise}
 node: {threads_per_rank: 1, heartbeat_ms: 10000}
 )");
   const auto infer = [&](const std::string& name, const Words& mesh) {
-    const Outcome outcome =
-        job_.call(Words{"infer.yaml"} + set("inference.run.name", name) + with_plugin() + mesh);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(job_.call(Words{"infer.yaml"} + set("inference.run.name", name) + with_plugin() + mesh),
+                ends_well());
   };
 
   infer("alone", mesh(1, 1));
@@ -83,10 +79,9 @@ TEST_F(OwnInference, AHookKeepsAWeightAsItIsForTheFirstSteps) {
 TEST_F(OwnInference, AMapperConvertsAFolderByItsName) {
   make_model();
 
-  const Outcome outcome =
-      job_.call({"convert", "--from", "model", "--to", "bare", "--mapper", "backbone", "--plugin", library});
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  ASSERT_THAT(
+      job_.call({"convert", "--from", "model", "--to", "bare", "--mapper", "backbone", "--plugin", library}),
+      ends_well());
   std::string names;
   for (const auto& entry : std::filesystem::directory_iterator(job_.folder() / "bare")) {
     if (entry.path().extension() != ".safetensors") continue;

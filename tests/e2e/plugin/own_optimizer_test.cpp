@@ -1,7 +1,6 @@
 // The optimizer and the learning-rate schedule of examples/own_project, in jobs with a built-in model.
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <iterator>
 
 #include "tests/support/curve_test.hpp"
@@ -24,8 +23,7 @@ Words lion(const std::string& keys = "") {
 class OwnOptimizer : public CurveTest {
  protected:
   std::string manifest_of(const std::string& run, const std::string& save) const {
-    std::ifstream file(job_.run_folder(run) / "checkpoints" / save / "manifest.json");
-    return {std::istreambuf_iterator<char>(file), {}};
+    return text_of_file(job_.run_folder(run) / "checkpoints" / save / "manifest.json");
   }
 };
 
@@ -85,10 +83,8 @@ TEST_F(OwnOptimizer, IsRefusedByNameAndByKey) {
   expect_refused(lion(", beta: 0.9"), "optimizer.beta: unknown key");
   expect_refused(lion() + set("lr_scheduler.warmup", "21"),
                  "lr_scheduler.warmup: 21 steps, but the job has only 20");
-  const Outcome outcome = job_.run(lion(", rules: [{match: '*nrom*'}]"));
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err,
-              HasSubstr("optimizer.rules.0.match: \"*nrom*\" matches no parameter of the model"));
+  EXPECT_THAT(job_.run(lion(", rules: [{match: '*nrom*'}]")),
+              is_refused("optimizer.rules.0.match: \"*nrom*\" matches no parameter of the model"));
 }
 
 }  // namespace

@@ -26,10 +26,8 @@ TEST_F(OwnSchedule, TrainsAsTheBuiltInOnes) {
 }
 
 TEST_F(OwnSchedule, IsSimulatedByCheck) {
-  const Outcome outcome = job_.call(Words{"check", "job.yaml"} + mesh(2, 1) + in_order());
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("schedule  in_order, simulated bubble "));
+  EXPECT_THAT(job_.call(Words{"check", "job.yaml"} + mesh(2, 1) + in_order()),
+              prints("schedule  in_order, simulated bubble "));
 }
 
 TEST_F(OwnSchedule, IsDrawnByTheCommand) {
@@ -38,11 +36,9 @@ TEST_F(OwnSchedule, IsDrawnByTheCommand) {
   const Outcome drawn = job_.call(plugin + size + Words{"--schedule", "in_order", "--svg", "mine.svg"});
   const Outcome section = job_.call(plugin + size + Words{"--schedule", "{schedule: in_order}", "--json"});
 
-  ASSERT_EQ(drawn.code, 0) << drawn.err;
-  EXPECT_THAT(drawn.out, HasSubstr("in_order"));
+  ASSERT_THAT(drawn, prints("in_order"));
   EXPECT_TRUE(std::filesystem::exists(job_.folder().path() / "mine.svg"));
-  EXPECT_EQ(section.code, 0) << section.err;
-  EXPECT_THAT(section.out, HasSubstr("\"pp\""));
+  EXPECT_THAT(section, prints("\"pp\""));
   const auto refusal = [&](const Words& words) {
     const Outcome outcome = job_.call(plugin + size + words);
     EXPECT_EQ(outcome.code, 2) << outcome.out;

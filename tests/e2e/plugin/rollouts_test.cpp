@@ -51,8 +51,7 @@ class Rollouts : public testing::Test {
     return job_.call(Words{example_job} + plugins() + small() + named(name) + words);
   }
   void run(const std::string& name, const Words& words) {
-    const Outcome outcome = run_job(name, words);
-    ASSERT_EQ(outcome.code, 0) << name << ": " << outcome.err;
+    ASSERT_THAT(run_job(name, words), ends_well()) << name;
   }
   std::vector<double> rewards(const std::string& name) const { return job_.values(name, "metrics/reward"); }
   std::vector<double> off_policy(const std::string& name) const {
@@ -77,9 +76,7 @@ class Rollouts : public testing::Test {
   void expect_refused(const Words& words, const std::string& text) {
     SCOPED_TRACE(text);
     for (const Words& command : {Words{example_job}, Words{"check", example_job}}) {
-      const Outcome outcome = job_.call(command + plugins() + small() + words);
-      EXPECT_EQ(outcome.code, 2) << outcome.err;
-      EXPECT_THAT(outcome.err, HasSubstr(text));
+      EXPECT_THAT(job_.call(command + plugins() + small() + words), is_refused(text));
     }
   }
 
@@ -88,10 +85,8 @@ class Rollouts : public testing::Test {
 
 // tests/golden/rollouts: texts, rewards, policy gradient and updates of four steps by transformers and autograd.
 TEST_F(Rollouts, HaveCachesOfWhichCheckSaysThatItDoesNotCountThem) {
-  const Outcome outcome = job_.call(Words{"check", example_job} + plugins() + named("checked"));
-
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("not counted: keys and values of the texts that the model writes"));
+  EXPECT_THAT(job_.call(Words{"check", example_job} + plugins() + named("checked")),
+              prints("not counted: keys and values of the texts that the model writes"));
 }
 
 TEST_F(Rollouts, AreThoseOfTransformersWithTheGradientOfThePaper) {
@@ -131,8 +126,7 @@ TEST_F(Rollouts, OnPolicyTheWeightsThatLearnAreThoseThatWrote) {
 TEST_F(Rollouts, TeachTheGame) {
   for (const int late : {0, 2}) {
     const std::string name = "lag " + std::to_string(late);
-    const Outcome outcome = job_.call(Words{example_job} + plugins() + named(name) + lag(late));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.call(Words{example_job} + plugins() + named(name) + lag(late)), ends_well());
 
     EXPECT_LT(rewards(name).front(), 0.2);
     EXPECT_GT(rewards(name).back(), 0.95);
@@ -167,9 +161,7 @@ TEST_F(Rollouts, GoOnToTheBitAfterACheckpoint) {
       const std::string halves = name + " in halves";
       run(halves, mesh_of + lag(late) + ahead(3));
       std::filesystem::remove_all(job_.run_folder(halves) / "checkpoints/save-12");
-      const Outcome rest = run_job(halves, mesh_of + lag(late));
-      ASSERT_EQ(rest.code, 0) << rest.err;
-      EXPECT_THAT(rest.err, HasSubstr("checkpoints/save-6"));
+      ASSERT_THAT(run_job(halves, mesh_of + lag(late)), says("checkpoints/save-6"));
       expect_same_bits(halves, name);
     }
   }
@@ -267,8 +259,7 @@ TEST_F(Rollouts, WokenUpTheModelWritesAsIfItHadNotSlept) {
                   set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_rollouts_plugin.so, " D9D_BINARY_DIR
                                  "/tests/e2e/libd9d_events_plugin.so]") +
                   set("actors", "[{name: nap, after: 5}]"));
-    ASSERT_EQ(slept.code, 0) << slept.err;
-    EXPECT_THAT(slept.err, HasSubstr("awake after step"));
+    ASSERT_THAT(slept, says("awake after step"));
     expect_same_bits(name + " slept", name);
   }
 }
@@ -286,10 +277,8 @@ TEST_F(Rollouts, AreRefusedWhereTheyCannotBeWritten) {
                  "of which an evaluation has none");
   expect_refused(set("data.order", "{sorted: {buffer_size: 64, pack_size: 8}}"),
                  "the source is a stream, whose samples come one after another: it cannot have an order");
-  const Outcome peeked = job_.call(Words{"data", "peek", example_job} + plugins());
-  EXPECT_EQ(peeked.code, 2);
-  EXPECT_THAT(peeked.err,
-              HasSubstr("of texts that the model writes while it trains, so there is none to show"));
+  EXPECT_THAT(job_.call(Words{"data", "peek", example_job} + plugins()),
+              is_refused("of texts that the model writes while it trains, so there is none to show"));
 }
 
 // The plugin's game with a fault in step 3.
@@ -316,8 +305,7 @@ TEST_F(Rollouts, OfPromptsOfSeveralLengthsAreChosenAmongSeveralTexts) {
   const Words game = faulty("texts: 3, lag: 1");
   for (const auto& [name, words] :
        std::vector<std::pair<std::string, Words>>{{"alone", {}}, {"pipeline", mesh(2, 2)}}) {
-    const Outcome outcome = run_job(name, game + words);
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(run_job(name, game + words), ends_well());
   }
 
   expect_same_numbers("pipeline", "alone");

@@ -34,15 +34,14 @@ TEST(SameNames, SharedByPluginsShareNothing) {
     std::string plugins;
     for (const int copy : places) plugins += (plugins.empty() ? "" : ", ") + library_of(copy);
 
-    const Outcome outcome =
+    ASSERT_THAT(
         job.run(named(run) + set("plugins", "[" + plugins + "]") + set("trainer.schedule.total_steps", "1") +
                 set("trainer.logging.tracker",
                     "[{provider: table1, first: 11, second: 12, speed: {kind: slow, by: 13}},"
                     " {provider: table2, first: 21, second: 22, speed: {kind: fast, by: 23}},"
                     " {provider: table3, third: text, first: 31, speed: {kind: fast, by: 33}},"
-                    " {provider: table4, first: [41, 42], second: 43, speed: {kind: slow, by: 44}}]"));
-
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+                    " {provider: table4, first: [41, 42], second: 43, speed: {kind: slow, by: 44}}]")),
+        ends_well());
     const auto speed = [](const char* kind, double by) { return json{{"kind", kind}, {"by", by}}; };
     EXPECT_EQ(keys_of(job, run, 1),
               (json{{"first", 11.0}, {"second", 12.0}, {"speed", speed("slow", 13)}, {"number", 1}}));

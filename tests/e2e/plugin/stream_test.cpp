@@ -49,15 +49,10 @@ TEST_F(StreamOfData, IsRefusedWithAnotherNumberOfReplicas) {
 
 TEST_F(StreamOfData, EndsTheJobWellWithItsLastWholeStep) {
   const Words few = named("few") + rows(", longest_text: 1, texts: 2900") + mesh(1, 2);
-  const Outcome first = job_.run(few);
-
-  EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_THAT(first.err, HasSubstr("the job ends after step 11: the stream of its data has ended"));
+  EXPECT_THAT(job_.run(few), says("the job ends after step 11: the stream of its data has ended"));
   EXPECT_THAT(job_.losses("few"), SizeIs(11)) << "1450 tokens of a replica are 45 rows, and 4 make a step";
   EXPECT_EQ(job_.checkpoints("few").back(), 11);
-  const Outcome second = job_.run(few);
-  EXPECT_EQ(second.code, 0) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("this run was ended after step 11"));
+  EXPECT_THAT(job_.run(few), says("this run was ended after step 11"));
 }
 
 TEST_F(StreamOfData, IsReadFromItsBeginningByEachEvaluation) {
@@ -81,9 +76,7 @@ TEST_F(StreamOfData, HasNoOrderAndIsNoPartOfAMixture) {
                               "source: synthetic, sequence_length: 32, vocab_size: 512}]}"),
                  "it cannot be a part of a mixture");
   expect_refused(rows(", longest: 3"), "data.longest: unknown key");
-  const Outcome peeked = job_.call(Words{"data", "peek", "job.yaml"} + rows());
-  EXPECT_EQ(peeked.code, 0) << peeked.err;
-  EXPECT_THAT(peeked.out, HasSubstr("sample 1: 32 tokens"));
+  EXPECT_THAT(job_.call(Words{"data", "peek", "job.yaml"} + rows()), prints("sample 1: 32 tokens"));
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/json_lines.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -30,10 +30,7 @@ class EndedJobs : public testing::Test {
            set("trainer.checkpointing.period_steps", "4") + set("trainer.schedule.total_steps", "400") + more;
   }
   json last_line_of_record(const std::string& run) const {
-    std::ifstream file(job_.run_folder(run) / "run.jsonl");
-    std::string line, last;
-    while (std::getline(file, line)) last = line;
-    return json::parse(last);
+    return json_lines(job_.run_folder(run) / "run.jsonl").back();
   }
   bool has_export(const std::string& folder) const {
     return std::filesystem::exists(job_.folder().path() / folder / "config.json");
@@ -50,8 +47,7 @@ TEST_F(EndedJobs, AnActorEndsAJobWellOnEveryMesh) {
 
     const Outcome ended = job_.run(job);
 
-    ASSERT_EQ(ended.code, 0) << ended.err;
-    EXPECT_THAT(ended.err, HasSubstr("the job ends after step"));
+    ASSERT_THAT(ended, says("the job ends after step"));
     EXPECT_THAT(ended.err, HasSubstr("plateau: no loss below"));
     const auto steps = job_.losses(run).size();
     EXPECT_LT(steps, 400U);
@@ -63,20 +59,17 @@ TEST_F(EndedJobs, AnActorEndsAJobWellOnEveryMesh) {
                 HasSubstr("ended after step " + std::to_string(steps) + " by plateau: no loss below"));
     const Outcome report = job_.call({"report", "runs/" + run});
     ASSERT_EQ(report.code, 0) << report.err;
-    std::ifstream page(job_.run_folder(run) / "report.html");
-    const std::string html{std::istreambuf_iterator<char>(page), {}};
+    const std::string html = text_of_file(job_.run_folder(run) / "report.html");
     EXPECT_THAT(html, HasSubstr("by plateau: no loss below"));
 
-    const Outcome again = job_.run(job);
-    EXPECT_EQ(again.code, 0) << again.err;
-    EXPECT_THAT(again.err, AllOf(HasSubstr("this run was ended after step " + std::to_string(steps)),
-                                 HasSubstr("trainer.checkpointing.resume_ended: true")));
+    EXPECT_THAT(job_.run(job), says(AllOf(HasSubstr("this run was ended after step " + std::to_string(steps)),
+                                          HasSubstr("trainer.checkpointing.resume_ended: true"))));
     EXPECT_EQ(job_.losses(run).size(), steps);
 
-    const Outcome further =
+    EXPECT_THAT(
         job_.run(job + set("trainer.checkpointing.resume_ended", "true") +
-                 set("trainer.schedule.total_steps", std::to_string(steps + 3)) + set("actors", "[]"));
-    EXPECT_EQ(further.code, 0) << further.err;
+                 set("trainer.schedule.total_steps", std::to_string(steps + 3)) + set("actors", "[]")),
+        ends_well());
     EXPECT_EQ(job_.losses(run).size(), steps + 3);
   }
 }
@@ -90,8 +83,7 @@ TEST_F(EndedJobs, AResumedJobGoesOnWithTheActorsStateAndItsLearningRate) {
   const Outcome whole = job_.run(job("whole", 16));
   ASSERT_EQ(whole.code, 0) << whole.err;
   for (const int steps : {4, 8, 16}) {
-    const Outcome part = job_.run(job("parts", steps));
-    ASSERT_EQ(part.code, 0) << part.err;
+    ASSERT_THAT(job_.run(job("parts", steps)), ends_well());
   }
 
   const auto rates = job_.values("whole", "lr");
@@ -104,8 +96,7 @@ TEST_F(EndedJobs, WhatAnActorDecidesTakesEffectAtTheSameStepInEveryRun) {
   std::vector<double> rates;
   for (int i = 0; i < 3; ++i) {
     const std::string run = "same" + std::to_string(i);
-    const Outcome outcome = job_.run(worse(run, set("actors", "[{name: plateau, least: 0.01}]")));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.run(worse(run, set("actors", "[{name: plateau, least: 0.01}]"))), ends_well());
     if (i == 0) rates = job_.values(run, "lr");
     EXPECT_EQ(job_.values(run, "lr"), rates);
   }
@@ -137,9 +128,7 @@ TEST_F(EndedJobs, StopAfterEndsAJobWhoseEvaluationsGetNoBetter) {
     EXPECT_TRUE(has_export(run + "_model"));
     EXPECT_THAT(last_line_of_record(run).at("reason").get<std::string>(), HasSubstr("evaluation.stop_after"));
 
-    const Outcome again = job_.run(job);
-    EXPECT_EQ(again.code, 0) << again.err;
-    EXPECT_THAT(again.err, HasSubstr("this run was ended after step"));
+    EXPECT_THAT(job_.run(job), says("this run was ended after step"));
     EXPECT_EQ(job_.losses(run).size(), 2 * expected);
   }
 }
@@ -154,17 +143,14 @@ TEST_F(EndedJobs, StopAfterCountsOnThroughStarts) {
   const auto steps = static_cast<int>(job_.losses("whole").size());
   ASSERT_LT(steps, 400);
   ASSERT_EQ(job_.run(job("parts", steps - 2)).code, 0);
-  const Outcome rest = job_.run(job("parts", 400));
-  ASSERT_EQ(rest.code, 0) << rest.err;
+  ASSERT_THAT(job_.run(job("parts", 400)), ends_well());
 
   EXPECT_EQ(job_.exact_curve("parts"), job_.exact_curve("whole"));
 }
 
 TEST_F(EndedJobs, AMetricThatTheTaskDoesNotCountIsRefusedBeforeTraining) {
-  const Outcome unknown =
-      job_.run(worse("unknown", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2")));
-  EXPECT_EQ(unknown.code, 2) << unknown.err;
-  EXPECT_THAT(unknown.err, HasSubstr("evaluation.higher_is_better"));
+  EXPECT_THAT(job_.run(worse("unknown", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2"))),
+              is_refused("evaluation.higher_is_better"));
 
   const Outcome missing =
       job_.run(worse("missing", set("evaluation.metric", "f1") + set("evaluation.stop_after", "2") +
@@ -178,9 +164,8 @@ TEST_F(EndedJobs, AMetricThatTheTaskDoesNotCountIsRefusedBeforeTraining) {
 
 TEST_F(EndedJobs, PerplexityDecidesAsTheLossDoes) {
   for (const char* metric : {"loss", "perplexity"}) {
-    const Outcome outcome =
-        job_.run(worse(metric, set("evaluation.metric", metric) + set("evaluation.stop_after", "2")));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_THAT(job_.run(worse(metric, set("evaluation.metric", metric) + set("evaluation.stop_after", "2"))),
+                ends_well());
   }
 
   EXPECT_EQ(job_.losses("perplexity"), job_.losses("loss"));

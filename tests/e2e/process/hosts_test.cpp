@@ -269,10 +269,9 @@ TEST_F(AddressesOfLoopback, ThatCannotBeDialledAreRefusedBeforeTheStart) {
            {"::1:29500", "in brackets"},
            {"127.0.0.1", "it has to be HOST:PORT"},
            {"127.0.0.1:295000", "a port is a number from 0 to 65535"}}) {
-    const Outcome outcome = job_.run(words_of(2, {"--join", address}));
-
-    EXPECT_EQ(outcome.code, 2) << address;
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("--join"), HasSubstr(address), HasSubstr(reason)));
+    EXPECT_THAT(job_.run(words_of(2, {"--join", address})),
+                is_refused(AllOf(HasSubstr("--join"), HasSubstr(address), HasSubstr(reason))))
+        << address;
   }
 }
 

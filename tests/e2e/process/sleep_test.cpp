@@ -51,10 +51,9 @@ class Sleep : public CurveTest {
   void expect_unchanged(const std::string& name, const Words& words) {
     SCOPED_TRACE(name);
     run(named(name) + words);
-    const Outcome slept = job_.run(named(name + "_slept") + nap(5) + words);
-    ASSERT_EQ(slept.code, 0) << slept.err;
-    EXPECT_THAT(slept.err,
-                AllOf(HasSubstr("asleep after step"), HasSubstr("MiB back"), HasSubstr("awake after step")));
+    ASSERT_THAT(
+        job_.run(named(name + "_slept") + nap(5) + words),
+        says(AllOf(HasSubstr("asleep after step"), HasSubstr("MiB back"), HasSubstr("awake after step"))));
     EXPECT_EQ(job_.exact_curve(name + "_slept"), job_.exact_curve(name));
   }
 };
@@ -133,12 +132,9 @@ TEST_F(Sleep, ByCommandAndByTheLivePage) {
   const std::string folder = job_.run_folder("tiny").string();
   job_.wait_for_steps(*job, 3);
 
-  const Outcome asked = job_.call({"sleep", folder});
-  EXPECT_EQ(asked.code, 0) << asked.err;
-  EXPECT_THAT(asked.out, HasSubstr("run tiny, process " + std::to_string(job->pid())));
+  EXPECT_THAT(job_.call({"sleep", folder}), prints("run tiny, process " + std::to_string(job->pid())));
   job->wait_for_error_text("asleep after step");
-  const Outcome woken = job_.call({"wake", address});
-  EXPECT_EQ(woken.code, 0) << woken.err;
+  EXPECT_THAT(job_.call({"wake", address}), ends_well());
 
   ASSERT_EQ(job->wait(), 0) << job->err();
   EXPECT_THAT(job->err(), HasSubstr("awake after step"));

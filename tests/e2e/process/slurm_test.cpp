@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 
@@ -55,8 +54,7 @@ class Slurm : public testing::Test {
                                        {"SLURM_NTASKS", "4"}}});
   }
   std::string said_by(int task) const {
-    std::ifstream file(job_.folder() / ("task" + std::to_string(task) + ".err"));
-    return {std::istreambuf_iterator<char>(file), {}};
+    return text_of_file(job_.folder() / ("task" + std::to_string(task) + ".err"));
   }
 
   TinyJob job_;
@@ -91,8 +89,7 @@ TEST_F(Slurm, AJobWhoseTimeIsUpWritesACheckpointIsQueuedAgainAndGoesOn) {
   start_and_let_the_time_be_up("resuming from runs/tiny/checkpoints/save-" + std::to_string(first[0]));
 
   const std::string request = "requeue " + std::to_string(::getpid()) + "\n";
-  std::ifstream asked(job_.folder() / "requests");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(asked), {}), request + request);
+  EXPECT_EQ(text_of_file(job_.folder() / "requests"), request + request);
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/json_lines.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -31,19 +31,12 @@ class Trackers : public testing::Test {
     return {code, process->out(), process->err()};
   }
   std::vector<json> calls(const std::string& name) const {
-    std::vector<json> all;
-    std::ifstream file(job_.folder().path() / "calls");
-    for (std::string line; std::getline(file, line);) {
-      const json call = json::parse(line);
-      if (call["call"] == name) all.push_back(call);
-    }
+    auto all = json_lines(job_.folder() / "calls");
+    std::erase_if(all, [&](const json& call) { return call.at("call") != name; });
     return all;
   }
   std::vector<json> lines(const std::string& run_name) const {
-    std::vector<json> all;
-    std::ifstream file(job_.run_folder(run_name) / "metrics.jsonl");
-    for (std::string line; std::getline(file, line);) all.push_back(json::parse(line));
-    return all;
+    return json_lines(job_.run_folder(run_name) / "metrics.jsonl");
   }
   TinyJob job_;
 };
@@ -54,10 +47,7 @@ TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
   ASSERT_EQ(first.code, 0) << first.err;
   std::filesystem::remove_all(job_.run_folder("tiny") / "checkpoints" / "save-12");
 
-  const Outcome second = run(set("trainer.checkpointing.period_steps", "4"));
-
-  ASSERT_EQ(second.code, 0) << second.err;
-  EXPECT_THAT(second.err, HasSubstr("resuming from"));
+  ASSERT_THAT(run(set("trainer.checkpointing.period_steps", "4")), says("resuming from"));
   // Steps 9 to 12 were sent by the first job, whose learning rate fell earlier: they stay as they were sent.
   const std::vector<double> written = job_.losses("tiny");
   int step = 0;
@@ -76,11 +66,9 @@ TEST_F(Trackers, TheClientGetsEveryLossOnceAlsoOfAJobThatGoesOn) {
 
 TEST_F(Trackers, AMeasuredPeakMakesAUtilisationBelowOne) {
   for (const char* dtype : {"float32", "bfloat16"}) {
-    const Outcome outcome =
-        run(named(dtype) + set("trainer.logging.measure_peak", "true") + set("model_provider.dtype", dtype) +
-            set("trainer.schedule.total_steps", "6"));
-    ASSERT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr(std::string("products of ") + dtype + " matrices with"));
+    ASSERT_THAT(run(named(dtype) + set("trainer.logging.measure_peak", "true") +
+                    set("model_provider.dtype", dtype) + set("trainer.schedule.total_steps", "6")),
+                says(std::string("products of ") + dtype + " matrices with"));
     const auto all = lines(dtype);
     ASSERT_EQ(all.size(), 6U);
     const double peak = all[0].at("measured_peak");
@@ -101,8 +89,7 @@ TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
                         set("trainer.logging.histograms", "true") +
                         set("trainer.logging.peak_flops", "1e12") + set("trainer.schedule.total_steps", "6");
   const auto of_mesh = [&](const std::string& name, const Words& mesh) {
-    const Outcome outcome = run(named(name) + watched + mesh);
-    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(run(named(name) + watched + mesh), ends_well());
     return lines(name);
   };
   const auto alone =
@@ -149,39 +136,30 @@ TEST_F(Trackers, StatisticsAndHistogramsAreTheSameOnAnyMesh) {
 }
 
 TEST_F(Trackers, AServiceThatIsGoneCostsNoStep) {
-  const Outcome outcome = run({}, {{"FAKE_CLIENT_FAILS", "1"}});
-
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("wandb did not get all numbers"));
+  EXPECT_THAT(run({}, {{"FAKE_CLIENT_FAILS", "1"}}), says("wandb did not get all numbers"));
   EXPECT_EQ(job_.losses("tiny").size(), 20U);
 }
 
 TEST_F(Trackers, ASlowServiceGetsTheRestAfterTheJob) {
-  const Outcome outcome = run({}, {{"FAKE_CLIENT_SECONDS", "5"}});
-
-  EXPECT_EQ(outcome.code, 0);
-  EXPECT_THAT(outcome.err,
-              AllOf(HasSubstr("wandb still gets its numbers"), Not(HasSubstr("leaving without them"))));
+  EXPECT_THAT(run({}, {{"FAKE_CLIENT_SECONDS", "5"}}),
+              says(AllOf(HasSubstr("wandb still gets its numbers"), Not(HasSubstr("leaving without them")))));
   EXPECT_LT(calls("log").size(), 20U);
 }
 
 TEST_F(Trackers, AMissingPackageIsSaidBeforeTheFirstStep) {
-  const Outcome outcome = run(set("trainer.logging.tracker", "{provider: mlflow, experiment: e}"),
-                              {{"D9D_PYTHON", "/usr/bin/env"}});
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("pip install mlflow"));
+  EXPECT_THAT(run(set("trainer.logging.tracker", "{provider: mlflow, experiment: e}"),
+                  {{"D9D_PYTHON", "/usr/bin/env"}}),
+              is_refused("pip install mlflow"));
   EXPECT_FALSE(std::filesystem::exists(job_.run_folder("tiny")));
 }
 
 // TRACK-04
 TEST_F(Trackers, GetTheContextOfAValueAsTheyCan) {
-  const Outcome outcome =
+  ASSERT_THAT(
       run(named("apart") + set("plugins", "[" D9D_BINARY_DIR "/tests/e2e/libd9d_groups_plugin.so]") +
           set("task", "{name: talking}") + set("trainer.schedule.total_steps", "2") +
-          set("trainer.logging.tracker", std::string("[") + tracker + ", {provider: aim, repo: aims}]"));
-
-  ASSERT_EQ(outcome.code, 0) << outcome.err;
+          set("trainer.logging.tracker", std::string("[") + tracker + ", {provider: aim, repo: aims}]")),
+      ends_well());
   EXPECT_EQ(lines("apart").at(0).at("begin/talkers"), 1);
   EXPECT_EQ(calls("log").at(0).at("values").at("begin/talkers"), 1);
   std::map<std::string, json> contexts;

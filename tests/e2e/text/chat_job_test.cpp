@@ -15,18 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
-using testing::HasSubstr;
 
 constexpr const char* other_template = "{{ 'not this one' }}";
 
 ordered_json golden_case() {
   std::ifstream file(D9D_SOURCE_DIR "/tests/golden/chat/expect.json");
   return ordered_json::parse(file).at(0);
-}
-
-std::string text_in(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class ChatJob : public testing::Test {
@@ -76,7 +70,7 @@ class ChatJob : public testing::Test {
                                    more);
     EXPECT_EQ(made.code, 0) << made.err;
     if (made.code != 0) return "";
-    const auto line = ordered_json::parse(text_in(job_.folder() / "out.jsonl"));
+    const auto line = ordered_json::parse(text_of_file(job_.folder() / "out.jsonl"));
     EXPECT_FALSE(line.at("tokens").empty());
     return line.at("prompt").get<std::string>();
   }
@@ -89,11 +83,8 @@ TEST_F(ChatJob, CountsWhatApplyChatTemplateSaysAndIsAskedAsItWrites) {
   D9D_NEEDS_JINJA();
   write_tokenizer(template_text());
 
-  const Outcome checked = job_.call(Words{"check", "job.yaml"} + words());
-  ASSERT_EQ(checked.code, 0) << checked.err;
-  EXPECT_THAT(checked.out, HasSubstr("8 samples"));
-  const Outcome trained = job_.run(words());
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.call(Words{"check", "job.yaml"} + words()), prints("8 samples"));
+  ASSERT_THAT(job_.run(words()), ends_well());
 
   expect_counts_of_apply_chat_template();
   const auto prompt = golden_["rows"][0]["prompt"].get<std::string>();
@@ -101,23 +92,20 @@ TEST_F(ChatJob, CountsWhatApplyChatTemplateSaysAndIsAskedAsItWrites) {
   // As the template of the case has it.
   EXPECT_EQ(asked({"--template-argument", "think=false"}), prompt + "<think>\n\n</think>\n\n");
   EXPECT_EQ(asked({"--template-argument", "think=true"}), prompt);
-  const Outcome refused =
-      job_.call({"generate", "export", "--chat", "--prompt", "a", "--template-argument", "think"});
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("--template-argument think: expected NAME=VALUE"));
+  EXPECT_THAT(job_.call({"generate", "export", "--chat", "--prompt", "a", "--template-argument", "think"}),
+              is_refused("--template-argument think: expected NAME=VALUE"));
 }
 
 TEST_F(ChatJob, ExportsTheTemplateThatItUsed) {
   D9D_NEEDS_JINJA();
   write_tokenizer(other_template);
 
-  const Outcome trained = job_.run(words(", chat_template: own.jinja"));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  ASSERT_THAT(job_.run(words(", chat_template: own.jinja")), ends_well());
 
   expect_counts_of_apply_chat_template();
-  EXPECT_EQ(text_in(job_.folder() / "export/chat_template.jinja"), template_text());
-  EXPECT_FALSE(
-      ordered_json::parse(text_in(job_.folder() / "export/tokenizer_config.json")).contains("chat_template"));
+  EXPECT_EQ(text_of_file(job_.folder() / "export/chat_template.jinja"), template_text());
+  EXPECT_FALSE(ordered_json::parse(text_of_file(job_.folder() / "export/tokenizer_config.json"))
+                   .contains("chat_template"));
   EXPECT_EQ(asked(), golden_["rows"][0]["prompt"].get<std::string>());
 }
 

@@ -54,9 +54,8 @@ TEST_F(Corpora, TakeTheTokenizerOfTheModelsFolderAndCanBeLookedAt) {
   EXPECT_THAT(out_of(job + data(keys) + folder + Words{"--samples", "1"}),
               AllOf(HasSubstr("sample 0: 32 tokens, 32 of them with a label"),
                     HasSubstr("text  the stone of day 0 is the 0 of the house")));
-  const Outcome without = job_.call(job + data(keys));
-  EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.err, HasSubstr("data.tokenizer: missing, and the job names no model's folder"));
+  EXPECT_THAT(job_.call(job + data(keys)),
+              is_refused("data.tokenizer: missing, and the job names no model's folder"));
 }
 
 TEST_F(Corpora, ATokenizerShowsTheTokensOfAText) {
@@ -178,10 +177,7 @@ TEST_F(Corpora, ACheckpointInAnotherOrderByLengthIsRefusedUntilTheSeedIsGiven) {
   };
   run(keys(", seed: 7"));
 
-  const Outcome refused = job_.run(keys(""));
-
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("was written with data.seed 7"));
+  EXPECT_THAT(job_.run(keys("")), is_refused("was written with data.seed 7"));
 }
 
 TEST_F(Corpora, OrdersThatMakeNoSenseAreRefused) {
@@ -249,8 +245,7 @@ TEST_F(Corpora, AMixtureEndsWithItsFirstPart) {
       "tokenizer: " D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json, sequence_length: 32, epochs: 8}]");
 
   const Outcome refused = job_.run(words);
-  EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("trainer.schedule.total_steps = 20, but the mixture gives 4 steps"));
+  EXPECT_THAT(refused, is_refused("trainer.schedule.total_steps = 20, but the mixture gives 4 steps"));
   EXPECT_THAT(refused.err, HasSubstr("Set total_steps to 4, or give that part more epochs"));
 }
 

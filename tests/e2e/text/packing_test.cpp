@@ -10,8 +10,6 @@
 namespace d9d::test {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr const char* tokenizer_key =
     ", tokenizer: " D9D_SOURCE_DIR "/examples/quickstart/tokenizer.json, eos_token: <|endoftext|>";
 
@@ -95,8 +93,7 @@ TEST_F(Packing, GoesOnOnAnotherMeshInsideAMixtureAndFromTheCache) {
                 "}, {weight: 0.1, source: synthetic, sequence_length: 64, vocab_size: 2048}]");
   };
   run(named("alone") + mixture(""));
-  const Outcome prepared = job_.call(Words{"data", "prepare", "job.yaml"} + mixture(", cache: tokens"));
-  ASSERT_EQ(prepared.code, 0) << prepared.err;
+  ASSERT_THAT(job_.call(Words{"data", "prepare", "job.yaml"} + mixture(", cache: tokens")), ends_well());
 
   expect_same_in_halves("moved", mesh(2, 2) + mixture(", cache: tokens"),
                         set("mesh.context_parallel_shard", "2") + mixture(", cache: tokens"));
@@ -118,11 +115,8 @@ TEST_F(Packing, OfConversationsCountsWhatTheAssistantSays) {
 TEST_F(Packing, SaysWhichLineOfAConversationIsWrong) {
   job_.folder().write("talk.jsonl", "{\"messages\": [{\"role\": \"tool\", \"content\": \"a\"}]}\n");
 
-  const Outcome outcome = job_.run(data(chat()));
-
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err,
-              HasSubstr("talk.jsonl:1: a message has the role \"tool\", which data.roles lacks"));
+  EXPECT_THAT(job_.run(data(chat())),
+              is_refused("talk.jsonl:1: a message has the role \"tool\", which data.roles lacks"));
 }
 
 }  // namespace

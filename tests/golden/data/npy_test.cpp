@@ -3,13 +3,13 @@
 #include <ATen/core/Tensor.h>
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <iterator>
 #include <map>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/file/npy_tensor.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/npy_file.hpp"
 
 namespace d9d {
@@ -27,11 +27,6 @@ std::vector<std::int64_t> integers(const NpyArray& array) {
 
 std::string error_of(const std::filesystem::path& path) {
   return test::error_of([&] { const NpyArray array(path); }, ErrorKind::input);
-}
-
-std::string file_bytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(NpyGolden, ReadsEveryIntegerTypeThatNumpyWrites) {
@@ -80,7 +75,7 @@ TEST(NpyGolden, FilesOfTestsHaveTheBytesThatNumpyWrites) {
     const std::span<const std::byte> bytes = array.bytes();
     const std::string elements(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 
-    EXPECT_EQ(test::npy_bytes(type, array.shape(), elements), file_bytes(array.path())) << name;
+    EXPECT_EQ(test::npy_bytes(type, array.shape(), elements), test::text_of_file(array.path())) << name;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/messages/every_message.hpp"
 #include "tests/messages/read_bytes.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -15,11 +16,6 @@ namespace {
 using test::MessageKind;
 
 const std::filesystem::path golden_folder = D9D_SOURCE_DIR "/tests/golden/messages";
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 void write_first_version(const MessageKind& kind) {
   if (std::filesystem::exists(golden_folder / (kind.name + ".bin"))) return;
@@ -42,7 +38,7 @@ TEST(GoldenMessages, BytesOfTheFirstVersionReadAsTheSameValues) {
 
     EXPECT_EQ(decoded.type(), kind.type);
     EXPECT_EQ(decoded.header().sequence, test::sample_header().sequence);
-    EXPECT_EQ(test::dump(decoded, kind) + "\n", text_of(golden_folder / (kind.name + ".txt")));
+    EXPECT_EQ(test::dump(decoded, kind) + "\n", test::text_of_file(golden_folder / (kind.name + ".txt")));
   }
 }
 

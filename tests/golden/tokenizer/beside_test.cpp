@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/tokenizer/tokenizer.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -19,18 +20,13 @@ nlohmann::json cases_beside() {
   return nlohmann::json::parse(file);
 }
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 // A folder with the files of a case.
 class Folder {
  public:
   explicit Folder(const nlohmann::json& expected) {
     const auto base = expected["base"].get<std::string>();
     const std::string ending = base.substr(base.rfind('.'));
-    folder_.write("tokenizer" + ending, content_of(folder_of_bases + base));
+    folder_.write("tokenizer" + ending, test::text_of_file(folder_of_bases + base));
     for (const auto& [name, content] : expected["files"].items()) folder_.write(name, content.dump());
   }
   Tokenizer tokenizer() const { return Tokenizer::from_file(folder_.path()); }

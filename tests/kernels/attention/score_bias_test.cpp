@@ -17,6 +17,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/attention_block.hpp"
 #include "kernels/attention/sinks.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::kernels {
@@ -343,22 +344,17 @@ TEST(ScoreBias, HasTheSameGradientInEveryRun) {
 
 std::string refusal_of(const at::Tensor& bias, bool by_distance = false) {
   const at::Tensor q = values({2, 6, 4, 8}, 1).to(at::kFloat), k = values({2, 9, 2, 8}, 2).to(at::kFloat);
-  try {
-    attention(q, k, k, full_mask, 1, {}, {}, {bias, by_distance});
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "";
+  return test::error_of<c10::Error>([&] { attention(q, k, k, full_mask, 1, {}, {}, {bias, by_distance}); });
 }
 
 TEST(ScoreBias, ThatDoesNotFitIsRefusedWithTheShapesThatDo) {
-  EXPECT_EQ(refusal_of(at::zeros({1, 4, 6, 9})), "");
+  EXPECT_EQ(refusal_of(at::zeros({1, 4, 6, 9})), "no error");
   for (const auto& shape : std::vector<std::vector<std::int64_t>>{
            {3, 4, 6, 9}, {1, 2, 6, 9}, {1, 4, 5, 9}, {1, 4, 6, 1}, {1, 4, 6, 8}, {6, 9}}) {
     EXPECT_THAT(refusal_of(at::zeros(shape)),
                 AllOf(HasSubstr("a bias ["), HasSubstr("expected [B or 1, Hq or 1, Sq or 1, Sk]")));
   }
-  EXPECT_EQ(refusal_of(at::zeros({1, 4, 1, 14}), true), "");
+  EXPECT_EQ(refusal_of(at::zeros({1, 4, 1, 14}), true), "no error");
   EXPECT_THAT(refusal_of(at::zeros({1, 4, 1, 15}), true),
               HasSubstr("expected [B or 1, Hq or 1, 1, Sq + Sk - 1]"));
   EXPECT_THAT(refusal_of(at::zeros({1, 4, 6, 9}, at::kDouble)),

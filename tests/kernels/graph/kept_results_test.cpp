@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/error_of.hpp"
+
 namespace d9d::kernels {
 namespace {
 
@@ -33,14 +35,6 @@ class KeptResultsTest : public testing::Test {
     const KeptResults::Scope scope(kept_, /*again=*/true);
     segment();
     kept_.require_all_taken();
-  }
-  static std::string error_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const c10::Error& error) {
-      return error.what_without_backtrace();
-    }
-    return "no error";
   }
 
   KeptResults kept_{{KeptKind::attention, KeptKind::exchange}};
@@ -78,7 +72,7 @@ TEST_F(KeptResultsTest, OfAnotherOpOrAnotherShapeAreRefusedByName) {
   first([&] { run("attend", KeptKind::attention, x_); });
 
   EXPECT_THAT(
-      error_of([&] { second([&] { run("multiply", KeptKind::linear, x_); }); }),
+      test::error_of<c10::Error>([&] { second([&] { run("multiply", KeptKind::linear, x_); }); }),
       AllOf(HasSubstr("op 1 of a checkpointed layer was attend of [2, 3] in forward, and is multiply"),
             HasSubstr("model_provider.enable_checkpointing: false")));
   KeptResults other({KeptKind::attention});
@@ -87,7 +81,7 @@ TEST_F(KeptResultsTest, OfAnotherOpOrAnotherShapeAreRefusedByName) {
     run("attend", KeptKind::attention, x_);
   }
   const KeptResults::Scope scope(other, /*again=*/true);
-  EXPECT_THAT(error_of([&] { run("attend", KeptKind::attention, wide); }),
+  EXPECT_THAT(test::error_of<c10::Error>([&] { run("attend", KeptKind::attention, wide); }),
               HasSubstr("was attend of [2, 3] in forward, and is attend of [4, 3]"));
 }
 
@@ -96,7 +90,7 @@ TEST_F(KeptResultsTest, RefuseASecondRunOfMoreOrFewerOps) {
   const auto once = [&] { run("multiply", KeptKind::linear, x_); };
   const auto twice = [&] { once(), once(); };
   first(once);
-  EXPECT_THAT(error_of([&] { second(twice); }),
+  EXPECT_THAT(test::error_of<c10::Error>([&] { second(twice); }),
               HasSubstr("multiply of [2, 3] ran when a checkpointed layer was "
                         "computed again, after all 1 ops of its first run"));
 
@@ -107,7 +101,7 @@ TEST_F(KeptResultsTest, RefuseASecondRunOfMoreOrFewerOps) {
   }
   const KeptResults::Scope scope(more, /*again=*/true);
   once();
-  EXPECT_THAT(error_of([&] { more.require_all_taken(); }),
+  EXPECT_THAT(test::error_of<c10::Error>([&] { more.require_all_taken(); }),
               HasSubstr("ran 2 ops in forward, and 1 when it was computed again: multiply is missing"));
 }
 
@@ -116,7 +110,7 @@ TEST_F(KeptResultsTest, ThatWereWrittenToAreRefused) {
   first([&] { run("attend", KeptKind::attention, x_).mul_(2); });
 
   EXPECT_THAT(
-      error_of([&] { second([&] { run("attend", KeptKind::attention, x_); }); }),
+      test::error_of<c10::Error>([&] { second([&] { run("attend", KeptKind::attention, x_); }); }),
       HasSubstr("the result of attend [2, 3], which a checkpointed layer kept for backward, was written "
                 "to in place"));
 }

@@ -16,6 +16,7 @@
 #include "kernels/attention/attention.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/moe.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/gradcheck.hpp"
 
 namespace d9d::test {
@@ -56,15 +57,6 @@ bool has_avx512() {
   return kernels::isa_of_this_machine() >= kernels::Isa::avx512;
 }
 
-std::string refusal_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const c10::Error& error) {
-    return error.what_without_backtrace();
-  }
-  return "";
-}
-
 Tensors attend(const Tensors& in) {
   return {kernels::attention(in[0], in[1], in[2], kernels::causal_mask, 0.25)};
 }
@@ -94,14 +86,16 @@ TEST(AttentionBackends, OfOurOwnLoopsDoesNotCallTheLibrary) {
   const Chosen own({.attention = AttentionBackend::own});
 
   EXPECT_EQ(library_calls_in([] { expect_matches(attend, reference_attend, heads(), at::kFloat); }), 0);
-  EXPECT_THAT(refusal_of([] { attend(heads()); }), HasSubstr("`own` needs AVX-512, float32 or bfloat16"));
+  EXPECT_THAT(test::error_of<c10::Error>([] { attend(heads()); }),
+              HasSubstr("`own` needs AVX-512, float32 or bfloat16"));
 }
 
 // MOD-30.
 TEST(AttentionBackends, ThatTheCpuLacksAreRefused) {
   const Chosen composed({.attention = AttentionBackend::composed});
 
-  EXPECT_THAT(refusal_of([] { attend(heads()); }), HasSubstr("the CPU has no backend `composed`"));
+  EXPECT_THAT(test::error_of<c10::Error>([] { attend(heads()); }),
+              HasSubstr("the CPU has no backend `composed`"));
 }
 
 at::Tensor routes() {
@@ -150,7 +144,8 @@ TEST(GroupedBackends, OfOurOwnDoesNotCallTheLibrary) {
 TEST(GroupedBackends, ThatTheCpuLacksAreRefused) {
   const Chosen library({.grouped_product = GroupedBackend::library});
 
-  EXPECT_THAT(refusal_of([] { run_experts(experts_in()); }), HasSubstr("the CPU has no backend `library`"));
+  EXPECT_THAT(test::error_of<c10::Error>([] { run_experts(experts_in()); }),
+              HasSubstr("the CPU has no backend `library`"));
 }
 
 TEST(Backends, AreReadFromTheEnvironment) {
@@ -159,12 +154,8 @@ TEST(Backends, AreReadFromTheEnvironment) {
   ::setenv("D9D_GROUPED_PRODUCT", "expert_by_expert", 1);
   const Backends given = kernels::backends_of_environment();
   ::setenv("D9D_ATTENTION", "eager", 1);
-  std::string refusal;
-  try {
-    kernels::backends_of_environment();
-  } catch (const std::invalid_argument& error) {
-    refusal = error.what();
-  }
+  const std::string refusal =
+      test::error_of<std::invalid_argument>([] { kernels::backends_of_environment(); });
   ::unsetenv("D9D_ATTENTION");
   ::unsetenv("D9D_GROUPED_PRODUCT");
 

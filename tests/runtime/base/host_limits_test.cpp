@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -74,14 +75,9 @@ TEST(HostLimits, AThreadThatIsRefusedIsAnErrorWithTheLimits) {
     threads.emplace_back(std::move(body));
   };
 
-  try {
-    require_threads(5, two_at_most);
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("needs about 5 threads"), HasSubstr("refused number 3"),
-                                    HasSubstr("ulimit -u")));
-  }
+  EXPECT_THAT(
+      test::error_of([&] { require_threads(5, two_at_most); }, ErrorKind::environment),
+      AllOf(HasSubstr("needs about 5 threads"), HasSubstr("refused number 3"), HasSubstr("ulimit -u")));
   for (std::thread& thread : threads) thread.join();  // they were let go
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/base/log_file.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -23,10 +24,7 @@ using testing::Not;
 class LogCopyTest : public testing::Test {
  protected:
   void TearDown() override { log::stop_copying(); }
-  std::string text(const std::string& name) const {
-    std::ifstream file(folder_ / "logs" / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string text(const std::string& name) const { return test::text_of_file(folder_ / "logs" / name); }
   std::filesystem::path file() const { return folder_ / "logs" / "node-0.log"; }
 
   const test::TemporaryFolder folder_;

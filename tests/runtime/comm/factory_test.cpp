@@ -2,9 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "runtime/base/error.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/reduce_scalars.hpp"
 
 namespace d9d {
@@ -39,21 +38,16 @@ TEST(CommunicatorFactory, StaysInSharedMemoryOnOneNodeAndTakesSocketsBetweenNode
   const auto node_of = [&](int rank) { return plan.placement(rank).node; };
   SocketTransport transports[]{{gates[0], {.node = 0, .nodes = addresses, .node_of = node_of, .job = ""}},
                                {gates[1], {.node = 1, .nodes = addresses, .node_of = node_of, .job = ""}}};
-  std::vector<std::thread> ranks;
-
-  for (int rank = 0; rank < 4; ++rank) {
-    ranks.emplace_back([&, rank] {
-      const CommunicatorFactory factory(plan, hubs[node_of(rank)], &transports[node_of(rank)], {});
-      const auto replicas = factory.open(rank, "dense", {"dp_replicate"}, "gradients");
-      const auto stages = factory.open(rank, "regular", {"pp"}, "norm");
-      EXPECT_EQ(replicas->backend(), "shared_memory");
-      EXPECT_EQ(stages->backend(), "sockets");
-      EXPECT_THAT(stages->name(), HasSubstr(rank % 2 == 0 ? "pp[0,2]/norm" : "pp[1,3]/norm"));
-      EXPECT_EQ(test::all_reduce_scalars(*replicas, {1.0 * rank})[0], rank < 2 ? 1.0 : 5.0);
-      EXPECT_EQ(test::all_reduce_scalars(*stages, {1.0 * rank})[0], rank % 2 == 0 ? 2.0 : 4.0);
-    });
-  }
-  for (std::thread& rank : ranks) rank.join();
+  test::in_threads(4, [&](int rank) {
+    const CommunicatorFactory factory(plan, hubs[node_of(rank)], &transports[node_of(rank)], {});
+    const auto replicas = factory.open(rank, "dense", {"dp_replicate"}, "gradients");
+    const auto stages = factory.open(rank, "regular", {"pp"}, "norm");
+    EXPECT_EQ(replicas->backend(), "shared_memory");
+    EXPECT_EQ(stages->backend(), "sockets");
+    EXPECT_THAT(stages->name(), HasSubstr(rank % 2 == 0 ? "pp[0,2]/norm" : "pp[1,3]/norm"));
+    EXPECT_EQ(test::all_reduce_scalars(*replicas, {1.0 * rank})[0], rank < 2 ? 1.0 : 5.0);
+    EXPECT_EQ(test::all_reduce_scalars(*stages, {1.0 * rank})[0], rank % 2 == 0 ? 2.0 : 4.0);
+  });
 }
 
 TEST(CommunicatorFactory, OpensNothingOfADeviceForValuesOfTheHost) {

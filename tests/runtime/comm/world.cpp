@@ -10,6 +10,7 @@
 #include "runtime/comm/factory.hpp"
 #include "runtime/comm/shared_memory/single.hpp"
 #include "tests/support/certificates.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -92,18 +93,14 @@ std::unique_ptr<Communicator> CommWorld::open_hybrid(int rank) {
 
 std::vector<std::string> CommWorld::run_and_collect(const std::function<void(Communicator&)>& work) {
   std::vector<std::string> errors(size());
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        work(communicator(rank));
-      } catch (const std::exception&) {
-        const Caught caught = describe_current_exception();
-        errors[rank] = std::string(name_of(caught.kind)) + ": " + caught.what;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(size(), [&](int rank) {
+    try {
+      work(communicator(rank));
+    } catch (const std::exception&) {
+      const Caught caught = describe_current_exception();
+      errors[rank] = std::string(name_of(caught.kind)) + ": " + caught.what;
+    }
+  });
   return errors;
 }
 

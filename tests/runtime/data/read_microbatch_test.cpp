@@ -195,13 +195,9 @@ TEST(ReadMicrobatch, DoesNotCutLabelsAway) {
   maths.cut_unit = 1;
 
   EXPECT_EQ(read_microbatch(TooShort(), maths, 0, 0, 0).at("labels").size(1), 3);
-  try {
-    read_microbatch(TooShort(), maths, 0, 2, 0);  // of 3 and 4 inputs
-    FAIL() << "lost labels";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("sample 3 has labels after the 3 tokens"), std::string::npos)
-        << error.what();
-  }
+  // Of 3 and 4 inputs.
+  EXPECT_THAT(test::error_of([&] { read_microbatch(TooShort(), maths, 0, 2, 0); }),
+              testing::HasSubstr("sample 3 has labels after the 3 tokens"));
 }
 
 // Labels alone, from last to first.

@@ -330,13 +330,8 @@ TEST(HuggingFaceConfig, ReadsBackWhatItWrites) {
 }
 
 TEST(HuggingFaceConfig, SaysWhichFileCannotBeRead) {
-  try {
-    read_hugging_face_config("/nonexistent/model");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/model"));
-  }
+  EXPECT_THAT(test::error_of([&] { read_hugging_face_config("/nonexistent/model"); }, ErrorKind::environment),
+              HasSubstr("/nonexistent/model"));
 }
 
 TEST(HuggingFaceConfig, ThatIsAPipeIsNotWaitedFor) {

@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -91,12 +92,7 @@ TEST(LayerWindows, KeepTheirWidthWhereNoLayerSlides) {
 
 TEST(LayerWindows, RefuseWhatSaysNoWindow) {
   const auto error_of = [](const json& change) -> std::string {
-    try {
-      parse("qwen2", change);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test::error_of([&] { parse("qwen2", change); });
   };
   const json three{"full_attention", "full_attention", "full_attention"};
   const json sliding{"sliding_attention", "full_attention", "full_attention", "full_attention"};

@@ -7,6 +7,7 @@
 
 #include "runtime/family/families.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -50,12 +51,9 @@ TEST(ModelKeys, RefuseBeforeTheyRead) {
   const std::string where = "config.json";
   const json document = {{"attention_dropout", 0.5}, {"hidden_size", "wide"}};
 
-  try {
-    read_model(JsonReader(document, where), *find_family("llama")->blank());
-    FAIL() << "was read";
-  } catch (const std::exception& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("attention_dropout is 0.5"));
-  }
+  EXPECT_THAT(error_of<std::exception>(
+                  [&] { read_model(JsonReader(document, where), *find_family("llama")->blank()); }),
+              testing::HasSubstr("attention_dropout is 0.5"));
 }
 
 }  // namespace

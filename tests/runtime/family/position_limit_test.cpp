@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/qwen3/config.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -34,14 +35,9 @@ TEST(PositionLimit, RefusesALongerSequenceWithBothNumbers) {
   const Qwen3Config config = config_with(RopeOptions::Type::plain, 1, 0);
 
   EXPECT_NO_THROW(require_positions(config, 100, "the text", "shorten it"));
-  try {
-    require_positions(config, 101, "the text", "shorten it");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(),
-                testing::HasSubstr("the text has 101 tokens, but the model has positions for 100"));
-  }
+  EXPECT_THAT(
+      test::error_of([&] { require_positions(config, 101, "the text", "shorten it"); }, ErrorKind::input),
+      testing::HasSubstr("the text has 101 tokens, but the model has positions for 100"));
 }
 
 }  // namespace

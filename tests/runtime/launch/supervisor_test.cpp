@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
-#include <fstream>
 #include <iterator>
 
+#include "tests/support/file_text.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -39,8 +39,7 @@ class Supervised : public testing::Test {
                                 .err = file},
                                clock_);
     ::close(file);
-    std::ifstream in(path);
-    printed_.assign(std::istreambuf_iterator<char>(in), {});
+    printed_ = test::text_of_file(path);
     return code;
   }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -61,13 +62,8 @@ TEST(MeshDomains, GiveAxesOfSizeOneToAJobOfOneRank) {
 
 // CORE-10
 TEST(MeshDomains, NameTheDomainsThereAreWhenOneIsUnknown) {
-  try {
-    MeshDomains({}).mesh_for("moe");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), HasSubstr("regular, dense, expert, batch, flat"));
-  }
+  EXPECT_THAT(test::error_of([&] { MeshDomains({}).mesh_for("moe"); }, ErrorKind::input),
+              HasSubstr("regular, dense, expert, batch, flat"));
 }
 
 TEST(MeshDomains, TakeADomainOfOnesOwn) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -59,13 +60,8 @@ TEST(Mesh, GroupsPartitionTheRanks) {
 }
 
 TEST(Mesh, NamesTheAxesThereAreWhenOneIsUnknown) {
-  try {
-    mesh_of_24.group(0, {"ep"});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), HasSubstr("pp, dp, tp"));
-  }
+  EXPECT_THAT(test::error_of([&] { mesh_of_24.group(0, {"ep"}); }, ErrorKind::input),
+              HasSubstr("pp, dp, tp"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "runtime/base/error.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -85,12 +86,7 @@ class AdapterConfigFile : public testing::Test {
     NamedAdapter adapter;
     adapter.adapter.config.params = params;
     adapter.modules.push_back({"model.layers.1.self_attn.q_proj", {}});
-    try {
-      require_same_adapters(disk_, folder_.path(), {&adapter});
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "none";
+    return test::error_of([&] { require_same_adapters(disk_, folder_.path(), {&adapter}); });
   }
 
   PosixDisk disk_;
@@ -100,7 +96,7 @@ class AdapterConfigFile : public testing::Test {
 TEST_F(AdapterConfigFile, IsRefusedByTheKeyThatDiffers) {
   const LoraParameters params{.r = 4, .alpha = 8};
 
-  EXPECT_EQ(error_of(json::object(), params), "none");
+  EXPECT_EQ(error_of(json::object(), params), "no error");
   EXPECT_THAT(error_of({{"r", 8}}, params), HasSubstr("says r = 8, the job 4"));
   EXPECT_THAT(error_of({{"lora_alpha", 16}}, params), HasSubstr("lora_alpha = 16"));
   EXPECT_THAT(error_of({{"use_rslora", true}}, params), HasSubstr("use_rslora = true, the job false"));
@@ -108,13 +104,13 @@ TEST_F(AdapterConfigFile, IsRefusedByTheKeyThatDiffers) {
   EXPECT_THAT(error_of({{"use_dora", true}}, params), HasSubstr("use_dora = true, the job false"));
   EXPECT_THAT(error_of({{"lora_bias", true}}, params), HasSubstr("lora_bias = true, which is not computed"));
   EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj", 2}}}}, params), HasSubstr("says r = 2, the job 4"));
-  EXPECT_EQ(error_of({{"rank_pattern", {{"0.self_attn.q_proj", 2}}}}, params), "none");
+  EXPECT_EQ(error_of({{"rank_pattern", {{"0.self_attn.q_proj", 2}}}}, params), "no error");
   const json parameter{"self_attn.q_proj.weight"};
   EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj", 2}}}, {"target_parameters", parameter}}, params),
-              "none");
+              "no error");
   EXPECT_THAT(error_of({{"rank_pattern", {{"q_proj.weight", 2}}}, {"target_parameters", parameter}}, params),
               HasSubstr("says r = 2"));
-  EXPECT_EQ(error_of({{"r", 2}, {"rank_pattern", {{"layers.1.*proj", 4}}}}, params), "none");
+  EXPECT_EQ(error_of({{"r", 2}, {"rank_pattern", {{"layers.1.*proj", 4}}}}, params), "no error");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -42,13 +43,7 @@ class AdapterFiles : public testing::Test {
   }
 
   std::string error_of(const PeftConfig& config) const {
-    try {
-      check_adapters(disk_, named(*adapted_stage(config)));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::input);
-      return error.what();
-    }
-    return "none";
+    return test::error_of([&] { check_adapters(disk_, named(*adapted_stage(config))); }, ErrorKind::input);
   }
 
   PosixDisk disk_;
@@ -63,7 +58,7 @@ TEST_F(AdapterFiles, AreReadAsTheyWereWritten) {
   const auto target = adapted_stage(started(some));
   for (const LoraAdapter& adapter : lora_adapters(*target)) adapter.a.tensor.detach().zero_();
 
-  EXPECT_EQ(error_of(started(some)), "none");
+  EXPECT_EQ(error_of(started(some)), "no error");
   load_adapters(disk_, named(*target), target->parameters());
 
   const auto written = lora_adapters(*source), read = lora_adapters(*target);

@@ -7,6 +7,7 @@
 #include "examples/own_model/ia3.hpp"
 #include "runtime/base/config/parse.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
+#include "runtime/peft/own_adapters.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/runtime/peft/adapted_stage.hpp"
 #include "tests/support/error_of.hpp"

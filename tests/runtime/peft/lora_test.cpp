@@ -171,15 +171,14 @@ TEST(Dora, IsRefusedBesideExpertsAndOnRowsThatAreCut) {
   std::vector<StageParameter> parameters = stage->parameters();
   StageParameter weight = lora_adapters(*stage).at(0).weight;
   weight.layout = Layout(weight.layout.global_shape(), {{"tp", 2, 0, Placement::shard(1)}});
-  try {
-    const AdaptedModel model(*stage);
-    const auto modules = model.modules(ModulePattern(R"(.*\.0\..*o_proj)"));
-    dynamic_cast<const Linear&>(*modules.at(0).module).branch->follow(weight, parameters);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), testing::HasSubstr("use tensor_parallel 1"));
-  }
+  EXPECT_THAT(error_of(
+                  [&] {
+                    const AdaptedModel model(*stage);
+                    const auto modules = model.modules(ModulePattern(R"(.*\.0\..*o_proj)"));
+                    dynamic_cast<const Linear&>(*modules.at(0).module).branch->follow(weight, parameters);
+                  },
+                  ErrorKind::input),
+              testing::HasSubstr("use tensor_parallel 1"));
 }
 
 TEST(Lora, LeavesNoGradientsMomentsOrBucketsToTheFrozenModel) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -23,13 +24,8 @@ TEST(ModulePattern, NamesAtTheEndOfAPathAreWholeOnes) {
 }
 
 TEST(ModulePattern, RefusesWhatIsNoExpression) {
-  try {
-    ModulePattern("(q_proj");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), testing::HasSubstr("\"(q_proj\" is not a regular expression"));
-  }
+  EXPECT_THAT(error_of([&] { ModulePattern("(q_proj"); }, ErrorKind::input),
+              testing::HasSubstr("\"(q_proj\" is not a regular expression"));
 }
 
 }  // namespace

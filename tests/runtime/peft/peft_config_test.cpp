@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/config/decode.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -15,12 +16,7 @@ PeftConfig decoded(const std::string& text) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    decoded(text);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of<std::exception>([&] { decoded(text); });
 }
 
 TEST(PeftConfig, TakesTheKeysOfTheOriginal) {

@@ -21,6 +21,7 @@
 #include "runtime/pipeline/lane/compute_lanes.hpp"
 #include "runtime/pipeline/lane/lane_communicator.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -223,13 +224,8 @@ TEST(RunInstruction, AnErrorOfThePartOnTheSecondLaneComesToTheCaller) {
     return ActionResult{};
   };
 
-  try {
-    run_instruction(parse_instruction("0F3|3B1"), &lanes, run);
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_STREQ(error.what(), "bad weather in 3B1");
-  }
+  EXPECT_EQ(error_of([&] { run_instruction(parse_instruction("0F3|3B1"), &lanes, run); }, ErrorKind::input),
+            "bad weather in 3B1");
 }
 
 }  // namespace

@@ -38,5 +38,15 @@ TEST(Registry, NamesAFactoryThatThrowsOrMakesNothing) {
               HasSubstr("the factory of the gradient hook \"bad\" threw: no luck"));
 }
 
+TEST(Registry, TakesNoEmptyName) {
+  Registry registry;
+
+  EXPECT_THAT(test::error_of([&] {
+                registry.add_task("",
+                                  [](const config::Section&) { return std::make_shared<CausalLmTask>(); });
+              }),
+              HasSubstr("a task is registered under an empty name"));
+}
+
 }  // namespace
 }  // namespace d9d

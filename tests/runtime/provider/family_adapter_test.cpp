@@ -201,6 +201,22 @@ TEST(TiedHead, OfAPatternIsSaidToHaveNoModule) {
                            HasSubstr("matches model.embed_tokens as well, but only linear layers")));
 }
 
+// LlamaFactory 6277: a vocabulary that grew beside an adapter, and new tokens that the model cannot tell apart.
+TEST(NewRowsBesideAdapters, AreNamedWhereTheyDoNotTrain) {
+  const PosixDisk disk;
+  const std::string folder = golden_folder("dense_tied");
+  const GoldenModel golden = golden_model("dense_tied");
+  golden.model->vocab_size += 3;
+  const LoraConfig lora{".*q_proj", {.r = 2, .alpha = 4}, {}};
+  const auto said = [&](const PeftConfig& config) {
+    return FamilyAdapter(golden.model, config, folder, disk).check();
+  };
+
+  EXPECT_THAT(said(lora), testing::ElementsAre(
+                              HasSubstr("the new rows of model.embed_tokens.weight stay as they begin")));
+  EXPECT_THAT(said(StackConfig{{{lora, FullTuneConfig{"model.embed_tokens"}}}}), testing::IsEmpty());
+}
+
 TEST_F(ClassifierAdapter, MayBeToldToLeaveTheHeadAlone) {
   const FamilyAdapter adapter = this->adapter(StackConfig{{{lora({}), FreezeConfig{"score"}}}});
   const auto stage = model_with("dense_bias_yarn", classifier)->build_stage({}, {});

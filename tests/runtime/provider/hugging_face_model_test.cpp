@@ -189,12 +189,8 @@ TEST_F(HuggingFaceFolder, ChecksItsHeadersAheadAgainstTheWholeModel) {
   }
   Qwen3Config narrower = golden_model("moe").qwen3();
   narrower.vocab_size -= 8;
-  try {
-    check_hugging_face_weights(disk_, golden_folder("moe"), narrower);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("weight\" has shape [53, 24], "));
-  }
+  EXPECT_THAT(error_of([&] { check_hugging_face_weights(disk_, golden_folder("moe"), narrower); }),
+              HasSubstr("weight\" has shape [53, 24], "));
 }
 
 TEST_F(HuggingFaceFolder, TellsWhereItsConfigSaysOtherNumbersThanTheJob) {
@@ -227,12 +223,10 @@ TEST_F(HuggingFaceFolder, RefusesWeightsOfAnotherModel) {
   config.num_hidden_layers = 3;
   const auto stage = config.build_stage({}, {});
 
-  try {
-    load_hugging_face_weights(disk_, golden_folder("moe"), config, {}, stage->parameters());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("model.layers.2."));
-  }
+  EXPECT_THAT(error_of([&] {
+                load_hugging_face_weights(disk_, golden_folder("moe"), config, {}, stage->parameters());
+              }),
+              HasSubstr("model.layers.2."));
 }
 
 }  // namespace

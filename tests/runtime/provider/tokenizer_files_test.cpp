@@ -74,6 +74,19 @@ TEST_F(TokenizerFilesOf, ATextWithAnEndTokenNamesItWhereverOthersLook) {
   EXPECT_EQ(settings["model_max_length"], 32768);
 }
 
+// As transformers' Trainer does: a base model's config names another end than the template that it was tuned with.
+TEST_F(TokenizerFilesOf, TheEndOfTheTokenizerIsOneOfATunedModelToo) {
+  const std::string source = folder(
+      "base", {{"tokenizer.json", vocabulary_},
+               {"tokenizer_config.json", R"({"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"})"},
+               {"config.json", R"({"eos_token_id": 9})"}});
+  const std::string key = "trainer.model_stage_factory.source_checkpoint=" + source;
+
+  const TokenizerFiles files = files_of(job(text_data(source + "/tokenizer.json"), {key}));
+
+  EXPECT_EQ(json::parse(files.at("generation_config.json")), (json{{"eos_token_id", {9, 2047}}}));
+}
+
 // Through a checkpoint, which has no folders, into an export.
 TEST_F(TokenizerFilesOf, ChatTemplatesInTheirFolderComeBackThere) {
   const std::string own =

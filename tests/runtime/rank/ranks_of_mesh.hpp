@@ -4,12 +4,12 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/nn/shard/stage_groups.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d::test {
 
@@ -24,16 +24,12 @@ inline void on_each_rank(const DeviceMeshParameters& mesh,
   const Plan plan(mesh, {mesh.world_size()});
   SharedMemoryHub hub;
   const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(20)});
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < plan.world_size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      const OpenGroup open = [&](const auto& domain, const auto& axes, const auto& use) {
-        return std::shared_ptr<Communicator>(factory.open(rank, domain, axes, use));
-      };
-      work({plan.domains(), rank, open});
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  in_threads(plan.world_size(), [&](int rank) {
+    const OpenGroup open = [&](const auto& domain, const auto& axes, const auto& use) {
+      return std::shared_ptr<Communicator>(factory.open(rank, domain, axes, use));
+    };
+    work({plan.domains(), rank, open});
+  });
 }
 
 }  // namespace d9d::test

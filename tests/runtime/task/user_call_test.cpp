@@ -39,5 +39,14 @@ TEST(UserCall, AnErrorPassesAsItIsOrGetsTheNameOfTheCall) {
   EXPECT_EQ(caught(ErrorInside::is_named, bug), "environment: the task's state threw: no such column");
 }
 
+TEST(UserCall, AnErrorThatNamesItsPlacePassesWhereABugIsNamed) {
+  const Error input(ErrorKind::input, "no such column"), bug(ErrorKind::bug, "no such column");
+
+  EXPECT_EQ(caught(ErrorInside::bug_is_named, input), "input: no such column");
+  EXPECT_EQ(caught(ErrorInside::bug_is_named, bug), "environment: the task's state threw: no such column");
+  EXPECT_EQ(caught(ErrorInside::bug_is_named, 7),
+            "environment: the task's state threw: an exception of unknown type");
+}
+
 }  // namespace
 }  // namespace d9d

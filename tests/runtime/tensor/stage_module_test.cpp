@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -15,13 +16,8 @@ class Plain final : public StageModule {
 };
 
 TEST(StageModule, TakesNoAdaptersUnlessItSaysSo) {
-  try {
-    Plain().set_parameters({});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), testing::HasSubstr("remove model_provider.peft"));
-  }
+  EXPECT_THAT(error_of([&] { Plain().set_parameters({}); }, ErrorKind::input),
+              testing::HasSubstr("remove model_provider.peft"));
 }
 
 }  // namespace

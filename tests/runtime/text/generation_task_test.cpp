@@ -3,10 +3,9 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "runtime/base/error.hpp"
 #include "tests/runtime/family/golden_model.hpp"
+#include "tests/support/json_lines.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d::test {
@@ -42,9 +41,7 @@ TEST(GenerationTask, GoesOnWithEachSample) {
   greedy.temperature = 0;
   greedy.max_new_tokens = 5;
   const auto expected = Generator(*stage, greedy, 9).generate({{0, {5, 9, 2}}, {1, {7, 9, 6}}});
-  std::ifstream file(folder.path() / "results" / "00000.jsonl");
-  std::vector<nlohmann::json> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(nlohmann::json::parse(line));
+  const auto lines = json_lines(folder.path() / "results" / "00000.jsonl");
   ASSERT_EQ(lines.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(lines[i]["sample"], 10 + i);
@@ -80,10 +77,7 @@ TEST(GenerationTask, EndsATextBehindAStopOfSeveralTokens) {
       {1, 0, task.running(stage, {})->forward(made.inputs, made.shared), made.state, {10, 11, -1}});
   task.finalize();
 
-  std::ifstream file(folder.path() / "results" / "00000.jsonl");
-  std::string line;
-  std::getline(file, line);
-  const auto first = nlohmann::json::parse(line);
+  const auto first = json_lines(folder.path() / "results" / "00000.jsonl").at(0);
   EXPECT_EQ(first["tokens"].get<std::vector<std::int64_t>>(),
             std::vector<std::int64_t>(whole.begin(), whole.begin() + 3));
   EXPECT_TRUE(first["text"].get<std::string>().ends_with(stop)) << first;

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <random>
-#include <thread>
 
 #include "runtime/base/error.hpp"
 #include "runtime/tokenizer/characters/utf8.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d {
 namespace {
@@ -104,19 +104,14 @@ TEST(Tokenizer, IsSharedBetweenThreads) {
   const std::string text = "the actor sends <|im_end|> café to the stage 123\n";
   const Ids expected = tokenizer.encode(text, false);
   std::vector<int> wrong(4);
-  std::vector<std::thread> threads;
-
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const auto scratch = tokenizer.make_scratch();
-      for (int i = 0; i < 200; ++i) {
-        Ids ids;
-        tokenizer.encode(text, false, *scratch, ids);
-        wrong[static_cast<std::size_t>(t)] += ids != expected;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(4, [&](int t) {
+    const auto scratch = tokenizer.make_scratch();
+    for (int i = 0; i < 200; ++i) {
+      Ids ids;
+      tokenizer.encode(text, false, *scratch, ids);
+      wrong[static_cast<std::size_t>(t)] += ids != expected;
+    }
+  });
 
   EXPECT_THAT(wrong, ElementsAre(0, 0, 0, 0));
 }
@@ -133,12 +128,8 @@ TEST(Tokenizer, RefusesTheScratchOfAnotherTokenizer) {
 TEST(Tokenizer, RefusesTextThatIsNotUtf8AndNamesTheByte) {
   const Tokenizer tokenizer = Tokenizer::from_json(small_json(""), "t.json");
 
-  try {
-    tokenizer.encode("ab\xFFz", false);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("byte 2 of the text (0xFF) is not UTF-8"));
-  }
+  EXPECT_THAT(test::error_of([&] { tokenizer.encode("ab\xFFz", false); }),
+              HasSubstr("byte 2 of the text (0xFF) is not UTF-8"));
 }
 
 TEST(Tokenizer, FindsTokensByTextAndById) {

@@ -2,10 +2,9 @@
 
 #include <ATen/ops/arange.h>
 
-#include <thread>
-
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d {
 
@@ -39,16 +38,11 @@ void on_ranks(int ranks, const std::function<void(int, const std::shared_ptr<Com
   SharedMemoryHub hub;
   std::vector<int> all;
   for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const std::shared_ptr<Communicator> group =
-          hub.open({"all", all, rank, true}, std::chrono::seconds(60));
-      work(rank, group);
-      group->barrier();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(ranks, [&](int rank) {
+    const std::shared_ptr<Communicator> group = hub.open({"all", all, rank, true}, std::chrono::seconds(60));
+    work(rank, group);
+    group->barrier();
+  });
 }
 
 LayoutAxis replicated(const std::string& axis, int size, int index) {

@@ -7,8 +7,10 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/cpu_quota.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/data/source/text/documents.hpp"
 #include "runtime/data/source/text/ordered_work.hpp"
+#include "runtime/tokenizer/text_ends.hpp"
 
 namespace d9d {
 namespace {
@@ -70,6 +72,16 @@ std::optional<std::int32_t> id_of(const char* key, const std::optional<std::stri
 
 }  // namespace
 
+void warn_of_no_begin(const Tokenizer& tokenizer, const char* key, std::string_view begin) {
+  const std::vector<std::string> tokens = begin_tokens_of(tokenizer);
+  if (tokens.size() != 1 || begin.starts_with(tokens.front())) return;
+  log::warn(
+      "the tokenizer puts \"{0}\" before each prompt, and the texts of the data begin without it, so the "
+      "model "
+      "would be trained on other texts than it is asked; set data.{1}: \"{0}\"",
+      tokens.front(), key);
+}
+
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer) {
   return id_of("eos_token", config.eos_token, config, tokenizer);
 }
@@ -101,6 +113,7 @@ TokenRecipe checked_recipe(TokenRecipe recipe, const Tokenizer& tokenizer,
 void tokenize_documents(const TextDataConfig& config, const Tokenizer& tokenizer, const UseTokens& use) {
   const Encoding how{tokenizer, id_of("bos_token", config.bos_token, config, tokenizer),
                      eos_of(config, tokenizer)};
+  warn_of_no_begin(tokenizer, "bos_token", config.bos_token.value_or(""));
   const std::int64_t cores = usable_cores();
   Scratches scratches(static_cast<std::size_t>(std::max<std::int64_t>(config.threads.value_or(cores), 1)));
   for (auto& scratch : scratches) scratch = tokenizer.make_scratch();

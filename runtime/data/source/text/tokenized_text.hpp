@@ -14,6 +14,10 @@
 
 namespace d9d {
 
+// Warns where a tokenizer puts a token before prompts and the texts of the data begin without it: `begin` is what does
+// stand before them, the value of the key `key`.
+void warn_of_no_begin(const Tokenizer& tokenizer, const char* key, std::string_view begin);
+
 // Returns the id of `config.eos_token`; nothing if it names none. Input error: the tokenizer does
 // not have the token.
 std::optional<std::int32_t> eos_of(const TextDataConfig& config, const Tokenizer& tokenizer);

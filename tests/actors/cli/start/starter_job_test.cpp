@@ -76,6 +76,15 @@ TEST(StarterJob, WritesConversationsWithMarkersWhereThereIsNoTemplate) {
   EXPECT_LE(lines_of(yaml_of(job)), 25);
 }
 
+TEST(StarterJob, BeginsTextsAsThePromptsThatTheModelIsAsked) {
+  StarterJob job = bible();
+  job.bos_token = "<s>";
+  EXPECT_THAT(yaml_of(job), HasSubstr("bos_token: \"<s>\", eos_token:"));
+  job.model = StarterModel{"model", 600'000'000};
+  job.is_chat = true;
+  EXPECT_THAT(yaml_of(job), HasSubstr("begin: \"<s>\", eos_token:"));
+}
+
 TEST(StarterJob, TrainsWhatAModelCanTrain) {
   StarterJob job = bible();
   job.plan = plan_tuning(4096, 1'000'000, 512, true, {4, room}, 4);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/kernels/cuda/emulated/grid.cuh"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::cuda::emulated {
 namespace {
@@ -16,12 +17,7 @@ namespace {
 struct Values;
 
 std::string refusal_of(unsigned threads, void (*kernel)(), std::size_t shared_bytes = 0) {
-  try {
-    launch(kernel, 1, threads, shared_bytes, nullptr);
-  } catch (const std::logic_error& error) {
-    return error.what();
-  }
-  return "none";
+  return test::error_of<std::logic_error>([&] { launch(kernel, 1, threads, shared_bytes, nullptr); });
 }
 
 void reverse(int* data) {
@@ -144,7 +140,7 @@ TEST(EmulatedGrid, ThoseThatWaitForEachOtherAreAtOnePlaceOfTheProgram) {
 TEST(EmulatedGrid, ArraysAndTheShareOfTheLaunchTogetherFitABlock) {
   const auto takes_1_kib = +[] { *shared_array<float, 256, Values>() = 1; };
 
-  EXPECT_EQ(refusal_of(1, takes_1_kib, 47 << 10), "none");
+  EXPECT_EQ(refusal_of(1, takes_1_kib, 47 << 10), "no error");
   EXPECT_THAT(refusal_of(1, takes_1_kib, (47 << 10) + 16), testing::HasSubstr("more than 48 KiB"));
 }
 

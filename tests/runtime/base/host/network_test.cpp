@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -52,13 +53,8 @@ TEST(Network, KnowsLoopbackAndWildcardsInAllSpellings) {
 }
 
 TEST(Network, ANameThatNobodyKnowsIsAnErrorOfTheEnvironmentWithItsName) {
-  try {
-    addresses_of("nobody.invalid");
-    FAIL() << "was known";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), HasSubstr("nobody.invalid"));
-  }
+  EXPECT_THAT(test::error_of([&] { addresses_of("nobody.invalid"); }, ErrorKind::environment),
+              HasSubstr("nobody.invalid"));
   EXPECT_THAT(addresses_of("localhost"), Contains("127.0.0.1"));
 }
 
@@ -82,13 +78,9 @@ TEST(Network, SaysWhyItCannotReachSomebody) {
   const Listener silent("127.0.0.1");
 
   for (const char* host : {"127.0.0.1", "localhost"}) {
-    try {
-      reach(host, silent.port(), 5s);
-      FAIL() << "reached " << host;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::environment);
-      EXPECT_THAT(error.what(), HasSubstr("Connection refused")) << host;
-    }
+    EXPECT_THAT(test::error_of([&] { reach(host, silent.port(), 5s); }, ErrorKind::environment),
+                HasSubstr("Connection refused"))
+        << host;
   }
 }
 

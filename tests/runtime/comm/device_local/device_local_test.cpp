@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 
 #include <functional>
-#include <thread>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -17,6 +16,8 @@
 #include "runtime/device/upload.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/devices/delayed/machine.hpp"
+#include "tests/support/error_of.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d {
 namespace {
@@ -29,19 +30,15 @@ using OfRank = std::function<void(Communicator&, at::Device)>;
 void on_devices(int ranks, const OfRank& f) {
   SharedMemoryHub hosts;
   DeviceHub devices;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      Group group{"devices", {}, rank, true};
-      for (int other = 0; other < ranks; ++other) group.ranks.push_back(other);
-      Group host = group;
-      host.name = "hosts";
-      const auto communicator = devices.open(group, hosts.open(host, timeout), timeout);
-      f(*communicator, delayed_device(rank)->place());
-      communicator->barrier();  // nobody leaves before the others are through
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(ranks, [&](int rank) {
+    Group group{"devices", {}, rank, true};
+    for (int other = 0; other < ranks; ++other) group.ranks.push_back(other);
+    Group host = group;
+    host.name = "hosts";
+    const auto communicator = devices.open(group, hosts.open(host, timeout), timeout);
+    f(*communicator, delayed_device(rank)->place());
+    communicator->barrier();  // nobody leaves before the others are through
+  });
 }
 
 at::Tensor waves(std::int64_t count, int rank, at::ScalarType dtype) {
@@ -145,14 +142,9 @@ TEST(DeviceLocal, GivesNothingToThoseWhoDoNotWait) {
     on_devices(2, [&](Communicator& group, at::Device place) {
       at::Tensor x = at::full({100}, 1.0).to(place);
       const Pending sum = group.all_reduce(x, ReduceOp::sum);
-      try {
-        x.clone();
-        ADD_FAILURE() << "read a sum beside its reduction";
-      } catch (const Error& error) {
-        EXPECT_THAT(error.what(),
-                    HasSubstr("communicate in all_reduce of devices, until the others have read, which "
-                              "writes them"));
-      }
+      EXPECT_THAT(test::error_of([&] { x.clone(); }),
+                  HasSubstr("communicate in all_reduce of devices, until the others have read, which "
+                            "writes them"));
       sum.wait();
       at::Tensor all = at::empty({200}, x.options());
       const Pending gathered = group.all_gather(all, x);
@@ -166,12 +158,8 @@ TEST(DeviceLocal, GivesNothingToThoseWhoDoNotWait) {
 TEST(DeviceLocal, SaysWhichRanksDiffer) {
   on_devices(2, [](Communicator& group, at::Device place) {
     at::Tensor x = at::full({group.rank() == 0 ? 3 : 4}, 1.0).to(place);
-    try {
-      group.all_reduce(x, ReduceOp::sum).wait();
-      ADD_FAILURE() << "ranks that differ were added";
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("do not call the same operation"));
-    }
+    EXPECT_THAT(test::error_of([&] { group.all_reduce(x, ReduceOp::sum).wait(); }),
+                HasSubstr("do not call the same operation"));
   });
 }
 
@@ -179,22 +167,18 @@ TEST(DeviceLocal, SaysWhichRanksDiffer) {
 TEST(DeviceLocal, ARankThatFailsInACallFailsTheGroup) {
   DeviceHub devices;
   SharedMemoryHub hosts;
-  std::vector<std::thread> threads;
   std::vector<std::string> errors(2);
-  for (int rank = 0; rank < 2; ++rank) {
-    threads.emplace_back([&, rank] {
-      const Group group{"devices", {0, 1}, rank, true}, host{"hosts", {0, 1}, rank, true};
-      const auto communicator = devices.open(group, hosts.open(host, timeout), timeout);
-      const at::Tensor mine = at::full({4}, 1.0).to(delayed_device(rank)->place());
-      at::Tensor all = at::empty({8}, rank == 1 ? at::TensorOptions(at::kCPU) : mine.options());
-      try {
-        for (int call = 0; call < 2; ++call) communicator->all_gather(all, mine).wait();
-      } catch (const std::exception& error) {
-        errors[static_cast<std::size_t>(rank)] = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(2, [&](int rank) {
+    const Group group{"devices", {0, 1}, rank, true}, host{"hosts", {0, 1}, rank, true};
+    const auto communicator = devices.open(group, hosts.open(host, timeout), timeout);
+    const at::Tensor mine = at::full({4}, 1.0).to(delayed_device(rank)->place());
+    at::Tensor all = at::empty({8}, rank == 1 ? at::TensorOptions(at::kCPU) : mine.options());
+    try {
+      for (int call = 0; call < 2; ++call) communicator->all_gather(all, mine).wait();
+    } catch (const std::exception& error) {
+      errors[static_cast<std::size_t>(rank)] = error.what();
+    }
+  });
 
   EXPECT_THAT(errors[0], HasSubstr("(device_local): rank 1 failed in all_gather"));
   EXPECT_THAT(errors[1], HasSubstr("one of a delayed device"));

@@ -6,9 +6,9 @@
 #include <condition_variable>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d::nccl {
 
@@ -49,18 +49,14 @@ NcclWorld::~NcclWorld() {
 
 std::vector<std::string> NcclWorld::run_and_collect(const std::function<void(int)>& work) {
   std::vector<std::string> errors(static_cast<std::size_t>(size_));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size_; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        work(rank);
-      } catch (const std::exception&) {
-        const Caught caught = describe_current_exception();
-        errors[static_cast<std::size_t>(rank)] = std::string(name_of(caught.kind)) + ": " + caught.what;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(size_, [&](int rank) {
+    try {
+      work(rank);
+    } catch (const std::exception&) {
+      const Caught caught = describe_current_exception();
+      errors[static_cast<std::size_t>(rank)] = std::string(name_of(caught.kind)) + ": " + caught.what;
+    }
+  });
   return errors;
 }
 

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
-#include <fstream>
 #include <iterator>
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -24,8 +24,7 @@ constexpr std::size_t version_at = 9, dtype_at = 17, pieces_at = 18, offsets_at 
 class MegatronIndexTest : public testing::Test {
  protected:
   static std::string bytes_of_file(const std::string& name) {
-    std::ifstream file(D9D_SOURCE_DIR "/tests/golden/megatron/" + name + ".idx", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return test::text_of_file(D9D_SOURCE_DIR "/tests/golden/megatron/" + name + ".idx");
   }
   static std::string with(std::string bytes, std::size_t at, std::uint64_t word, std::size_t size = 8) {
     std::memcpy(bytes.data() + at, &word, size);

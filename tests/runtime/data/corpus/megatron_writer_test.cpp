@@ -2,23 +2,18 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <iterator>
 
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
 
 using testing::HasSubstr;
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // One that has no empty document, which a writer leaves out.
 TEST(MegatronWriter, WritesTheBytesThatMegatronWrites) {
@@ -32,8 +27,8 @@ TEST(MegatronWriter, WritesTheBytesThatMegatronWrites) {
     writer.add_document(std::vector<std::int32_t>{1, 65535});
     writer.finish();
 
-    EXPECT_EQ(contents(prefix + ".bin"), contents(golden + name + ".bin")) << name;
-    EXPECT_EQ(contents(prefix + ".idx"), contents(golden + name + ".idx")) << name;
+    EXPECT_EQ(test::text_of_file(prefix + ".bin"), test::text_of_file(golden + name + ".bin")) << name;
+    EXPECT_EQ(test::text_of_file(prefix + ".idx"), test::text_of_file(golden + name + ".idx")) << name;
     EXPECT_EQ(writer.num_documents(), 2U);
     EXPECT_EQ(writer.num_tokens(), 7U);
   }

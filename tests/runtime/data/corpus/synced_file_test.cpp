@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -15,8 +16,7 @@ TEST(SyncedFile, ReplacesWhatIsThere) {
   std::ofstream out = open_new(path);
   out << "short";
   close_synced(out, path);
-  std::ifstream in(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "short");
+  EXPECT_EQ(test::text_of_file(path), "short");
 }
 
 TEST(SyncedFile, ThatCannotBeWrittenIsAnErrorOfTheEnvironment) {

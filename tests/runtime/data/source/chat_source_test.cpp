@@ -146,5 +146,24 @@ TEST(ChatSource, NamesTheLineOfAnError) {
               HasSubstr(file + ":2: neither a list under \"messages\""));
 }
 
+// lm-evaluation-harness 1465, trl 3083: a model is trained on other texts than it is asked, or never learns to stop.
+TEST(ChatSource, TellsOfTextsThatLackTheEndsOfThePromptsThatComeLater) {
+  const Folder folder;
+  ChatDataConfig config =
+      chat_of(folder.write("pairs.jsonl", R"({"prompt": "the house ", "completion": "the king"})"));
+  config.tokenizer = std::string(D9D_SOURCE_DIR) + "/tests/golden/tokenizer/llama.json";
+  config.eos_token.reset();
+  const auto said = [&] {
+    testing::internal::CaptureStderr();
+    ChatSource(config).at(0);
+    return testing::internal::GetCapturedStderr();
+  };
+
+  EXPECT_THAT(said(), testing::AllOf(HasSubstr("set data.begin: \"<s>\""), HasSubstr("set data.eos_token")));
+  config.begin = "<s>";
+  config.eos_token = "</s>";
+  EXPECT_EQ(said(), "");
+}
+
 }  // namespace
 }  // namespace d9d

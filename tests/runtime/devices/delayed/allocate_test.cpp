@@ -8,6 +8,7 @@
 #include "runtime/device/work_name.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/devices/delayed/machine.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::delayed {
 namespace {
@@ -31,14 +32,10 @@ void free_after_use(const std::function<void(Device&, const at::Tensor&)>& told)
 TEST(DelayedAllocate, RefusesWorkAfterMemoryWasFreedBesideItsUse) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     machine(0).reseed(seed);
-    try {
-      free_after_use([](Device&, const at::Tensor&) {});
-      FAIL() << "seed " << seed;
-    } catch (const Error& error) {
-      EXPECT_THAT(error.what(),
-                  testing::HasSubstr("the end of its life on delayed:0 compute in 0B1, which writes them, "
-                                     "does not come behind aten::mul on delayed:0 copy_out"));
-    }
+    EXPECT_THAT(test::error_of([&] { free_after_use([](Device&, const at::Tensor&) {}); }),
+                testing::HasSubstr("the end of its life on delayed:0 compute in 0B1, which writes them, "
+                                   "does not come behind aten::mul on delayed:0 copy_out"))
+        << "seed " << seed;
   }
 }
 
@@ -80,14 +77,11 @@ TEST(DelayedAllocate, RefusesWorkOnFreedMemory) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data.get());
   data.clear();
 
-  try {
-    own.enqueue(0, {"a test", {{begin, begin + 4, false}}}, [] {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(),
-                testing::HasSubstr("a test on delayed:0 compute touches memory of a delayed device "
-                                   "that was freed before"));
-  }
+  EXPECT_THAT(test::error_of([&] {
+                own.enqueue(0, {"a test", {{begin, begin + 4, false}}}, [] {});
+              }),
+              testing::HasSubstr("a test on delayed:0 compute touches memory of a delayed device "
+                                 "that was freed before"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "runtime/device/work_name.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::delayed {
 namespace {
@@ -76,12 +77,7 @@ TEST(DelayedMachine, RunsWhatAnotherDevicesEventWaitsFor) {
 }
 
 std::string error_of(Machine& machine, int stream) {
-  try {
-    machine.reach(*machine.record(stream));
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of<std::exception>([&] { machine.reach(*machine.record(stream)); });
 }
 
 TEST(DelayedMachine, NamesTheOpThatFailedAndWhereItWasGiven) {
@@ -107,10 +103,10 @@ TEST(DelayedMachine, SkipsOnlyWhatComesBehindAFailure) {
     other.wait_for(0, machine.record(2));
     other.enqueue(0, [&] { ++behind; });
 
-    EXPECT_EQ(error_of(machine, 0), "");
-    EXPECT_NE(error_of(machine, 2), "");
-    EXPECT_EQ(error_of(machine, 1), "") << "it was told";
-    EXPECT_NE(error_of(other, 0), "") << "another device's host hears of it, too";
+    EXPECT_EQ(error_of(machine, 0), "no error");
+    EXPECT_NE(error_of(machine, 2), "no error");
+    EXPECT_EQ(error_of(machine, 1), "no error") << "it was told";
+    EXPECT_NE(error_of(other, 0), "no error") << "another device's host hears of it, too";
     machine.enqueue(1, [&] { ++beside; });
     machine.reach(*machine.record(1));
 

@@ -2,12 +2,14 @@
 #include "runtime/devices/delayed/memory.hpp"
 
 #include <c10/util/Exception.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
 #include "runtime/devices/delayed/machine.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::delayed {
 namespace {
@@ -21,12 +23,8 @@ TEST(DelayedMemory, HasALimitOfWhatIsInUse) {
   Machine machine(7, 1, limit);
   c10::DataPtr most = machine.allocate(60 << 10, 0);
 
-  try {
-    machine.allocate(8 << 10, 0);
-    FAIL() << "more than there is";
-  } catch (const c10::OutOfMemoryError& error) {
-    EXPECT_NE(std::string(error.what()).find("is out of memory: "), std::string::npos) << error.what();
-  }
+  EXPECT_THAT(test::error_of<c10::OutOfMemoryError>([&] { machine.allocate(8 << 10, 0); }),
+              testing::HasSubstr("is out of memory: "));
   EXPECT_EQ(machine.memory().pools().free, 4U << 10);
   EXPECT_EQ(machine.memory().pools().limit, limit);
   most.clear();

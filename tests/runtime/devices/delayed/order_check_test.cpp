@@ -15,10 +15,12 @@
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/devices/delayed/machine.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::delayed {
 namespace {
 
+using test::error_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -27,15 +29,6 @@ class DelayedOrder : public testing::Test {
   ~DelayedOrder() override { join(); }  // then tensors are freed
   at::Tensor ones(at::IntArrayRef sizes) {
     return kept_.emplace_back(at::ones(sizes, at::TensorOptions(device_->place())));
-  }
-  template <class F>
-  static std::string error_of(F&& f) {
-    try {
-      f();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
   }
   // f on another stream: an error without an event, none with one.
   template <class F>
@@ -50,7 +43,7 @@ class DelayedOrder : public testing::Test {
       }
       join();
       const StreamScope there(*device_, StreamRole::communicate);
-      EXPECT_EQ(error_of(f), "");
+      EXPECT_EQ(error_of(f), "no error");
       join();
     }
   }
@@ -115,8 +108,8 @@ TEST_F(DelayedOrder, TellsBytesOfOneBufferApart) {
   flat.narrow(0, 60, 4).add(1);
   const StreamScope there(*device_, StreamRole::communicate);
 
-  EXPECT_EQ(error_of([&] { flat.narrow(0, 32, 32).add(1); }), "") << "others were written";
-  EXPECT_EQ(error_of([&] { flat.narrow(0, 32, 28).fill_(3); }), "") << "nobody reads these";
+  EXPECT_EQ(error_of([&] { flat.narrow(0, 32, 32).add(1); }), "no error") << "others were written";
+  EXPECT_EQ(error_of([&] { flat.narrow(0, 32, 28).fill_(3); }), "no error") << "nobody reads these";
   EXPECT_THAT(error_of([&] { flat.narrow(0, 31, 2).add(1); }), HasSubstr("accesses to 4 bytes"));
   EXPECT_THAT(error_of([&] { flat.narrow(0, 32, 29).fill_(3); }), HasSubstr("which writes them"));
 }
@@ -130,7 +123,7 @@ TEST_F(DelayedOrder, RunsNothingAnyMoreUntilItIsSeededAnew) {
     x.fill_(2);
   }
 
-  EXPECT_NE(error_of([&] { x.add(1); }), "");
+  EXPECT_NE(error_of([&] { x.add(1); }), "no error");
 
   machine(0).reseed(1);
   EXPECT_EQ(x.cpu()[0].item<float>(), 1);
@@ -144,7 +137,7 @@ TEST_F(DelayedOrder, LetsStreamsReadTheSame) {
   x.add(1);
   const StreamScope there(*device_, StreamRole::communicate);
 
-  EXPECT_EQ(error_of([&] { x.add(1); }), "");
+  EXPECT_EQ(error_of([&] { x.add(1); }), "no error");
 }
 
 // Only for the thread that waited; another hears of it by an event.
@@ -154,7 +147,7 @@ TEST_F(DelayedOrder, TakesAHostThatWaitedAsOrder) {
   filled.wait("a test");
   const StreamScope there(*device_, StreamRole::communicate);
 
-  EXPECT_EQ(error_of([&] { x.add(1); }), "");
+  EXPECT_EQ(error_of([&] { x.add(1); }), "no error");
   x.fill_(3);
   const StreamScope back(*device_, StreamRole::compute);
   EXPECT_THAT(error_of([&] { x.add(1); }), HasSubstr("aten::fill_ on delayed:0 communicate"));
@@ -184,11 +177,11 @@ TEST_F(DelayedOrder, NamesCopiesBetweenDevices) {
   EXPECT_THAT(error_of([&] { other->copy(there, x); }),
               AllOf(HasSubstr("copy on delayed:1 compute"), HasSubstr("aten::fill_ on delayed:0 compute")));
   other->wait(StreamRole::compute, device_->record());
-  EXPECT_EQ(error_of([&] { other->copy(there, x); }), "");
+  EXPECT_EQ(error_of([&] { other->copy(there, x); }), "no error");
   EXPECT_THAT(error_of([&] { x.fill_(2); }),
               AllOf(HasSubstr("aten::fill_ on delayed:0 compute"), HasSubstr("copy on delayed:1 compute")));
   device_->wait(StreamRole::compute, other->record(StreamRole::compute));
-  EXPECT_EQ(error_of([&] { x.fill_(2); }), "");
+  EXPECT_EQ(error_of([&] { x.fill_(2); }), "no error");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "runtime/metric/sink/run_record.hpp"
 #include "tests/runtime/metric/sink/sink_fixture.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/json_lines.hpp"
 
 namespace d9d {
 namespace {
@@ -46,12 +47,7 @@ class BridgeRunTest : public SinkFolder {
   void end(RunOutcome outcome) {
     record_end(folder_ / run_record_name, {.outcome = outcome, .reason = "", .time = 1});
   }
-  std::vector<json> calls() const {
-    std::vector<json> all;
-    std::ifstream file(folder_ / "calls");
-    for (std::string line; std::getline(file, line);) all.push_back(json::parse(line));
-    return all;
-  }
+  std::vector<json> calls() const { return test::json_lines(folder_ / "calls"); }
 };
 
 TEST_F(BridgeRunTest, TheClientGetsSettingsNumbersAndTheEnd) {

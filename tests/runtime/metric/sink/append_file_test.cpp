@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/metric/sink/sink_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -13,14 +14,12 @@ class AppendFiles : public SinkFolder {};
 TEST_F(AppendFiles, SayWhatIsWrongWithTheirFolder) {
   { AppendFile file(folder_ / "plain", AppendFile::Mode::create_new); }
 
-  try {
-    AppendFile file(folder_ / "plain" / "run" / "metrics.jsonl", AppendFile::Mode::create_new);
-    FAIL() << "a folder inside of a file";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), testing::HasSubstr("run/metrics.jsonl: cannot create its folder"));
-    EXPECT_THAT(error.what(), testing::HasSubstr("Not a directory"));
-  }
+  EXPECT_THAT(
+      test::error_of(
+          [&] { AppendFile file(folder_ / "plain" / "run" / "metrics.jsonl", AppendFile::Mode::create_new); },
+          ErrorKind::environment),
+      testing::AllOf(testing::HasSubstr("run/metrics.jsonl: cannot create its folder"),
+                     testing::HasSubstr("Not a directory")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "runtime/base/error.hpp"
 #include "tests/runtime/metric/sink/one_pixel.hpp"
 #include "tests/runtime/metric/sink/sink_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -233,13 +234,9 @@ TEST_F(Jsonl, AFlushMakesAStepThatHasNotEndedVisible) {
 
 TEST_F(Jsonl, NamesTheFileThatCannotBeOpened) {
   put(folder_ / "file", "");
-  try {
-    JsonlRun run(folder_ / "file" / "metrics.jsonl", 0);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(), testing::HasSubstr("file/metrics.jsonl"));
-  }
+  EXPECT_THAT(
+      test::error_of([&] { JsonlRun run(folder_ / "file" / "metrics.jsonl", 0); }, ErrorKind::environment),
+      testing::HasSubstr("file/metrics.jsonl"));
 }
 
 }  // namespace

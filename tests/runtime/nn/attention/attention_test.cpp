@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -21,13 +22,12 @@ class Forgetful final : public Attention {
 TEST(Attention, WithoutACacheSaysThatItCannotGenerate) {
   const Forgetful block;
 
-  try {
-    block.make_cache({2, 8});
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_THAT(error.what(), testing::HasSubstr("cannot generate; implement make_cache and forward_cached"));
-  }
+  EXPECT_THAT(error_of(
+                  [&] {
+                    block.make_cache({2, 8});
+                  },
+                  ErrorKind::input),
+              testing::HasSubstr("cannot generate; implement make_cache and forward_cached"));
 }
 
 }  // namespace

@@ -37,12 +37,8 @@ TEST_F(PooledHeads, SeveralShareOneBody) {
   EXPECT_TRUE(names.contains("lm_head.weight"));
   EXPECT_TRUE(names.contains("heads.topic.score.weight"));
   EXPECT_TRUE(names.contains("heads.vector.projection.weight"));
-  try {
-    export_hugging_face(disk_, folder_, *model, HeldTensors({}));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("several heads"));
-  }
+  EXPECT_THAT(error_of([&] { export_hugging_face(disk_, folder_, *model, HeldTensors({})); }),
+              HasSubstr("several heads"));
 }
 
 // Mod10: padding at the end of a row is not seen.

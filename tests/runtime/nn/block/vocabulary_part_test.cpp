@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -13,12 +14,10 @@ TEST(VocabularyParts, HaveAllWordsTogether) {
 
 TEST(VocabularyParts, SmallerThanTheRanksAreRefusedByName) {
   EXPECT_NO_THROW(require_divisible_parts({{"regular", 61}, {"special", 4}}, 4));
-  try {
-    require_divisible_parts({{"regular", 61}, {"special", 3}}, 4);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("part \"special\" of the vocabulary has 3 words"));
-  }
+  EXPECT_THAT(test::error_of([&] {
+                require_divisible_parts({{"regular", 61}, {"special", 3}}, 4);
+              }),
+              testing::HasSubstr("part \"special\" of the vocabulary has 3 words"));
 }
 
 }  // namespace

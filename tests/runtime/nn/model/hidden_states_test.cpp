@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "tests/runtime/task/head_fixture.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -68,12 +69,10 @@ TEST_F(HiddenStates, NeedTheMaskOfTheirSummary) {
   model->hidden_states = HiddenStateSummary::mean;
   const auto stage = loaded(*model, "heads/embedding");
 
-  try {
-    stage->forward({{"input_ids", at::zeros({1, 4}, at::kLong)}}, {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the task gives no hidden_states_agg_mask"));
-  }
+  EXPECT_THAT(error_of([&] {
+                stage->forward({{"input_ids", at::zeros({1, 4}, at::kLong)}}, {});
+              }),
+              HasSubstr("the task gives no hidden_states_agg_mask"));
 }
 
 }  // namespace

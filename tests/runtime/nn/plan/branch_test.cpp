@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <thread>
 
 #include "kernels/linear.hpp"
 #include "kernels/moe.hpp"
@@ -19,6 +18,7 @@
 #include "runtime/nn/model/causal_lm.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -152,9 +152,7 @@ void expect_branches_as_merged(const DeviceMeshParameters& mesh) {
       expect_near(factors.b.grad(), at::matmul(gradient, a.transpose(-1, -2)), 1e-4, name + ".b");
     }
   };
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < plan.world_size(); ++rank) threads.emplace_back(work, rank);
-  for (std::thread& thread : threads) thread.join();
+  in_threads(plan.world_size(), work);
 }
 
 TEST(LinearBranches, ComputeWhatMergedWeightsDoOnOneRank) {

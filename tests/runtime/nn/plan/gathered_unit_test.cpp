@@ -4,12 +4,11 @@
 #include <ATen/ops/arange.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/mesh/plan.hpp"
 #include "runtime/nn/plan/fully_shard.hpp"
 #include "runtime/train/flat_parameters.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d {
 namespace {
@@ -33,18 +32,14 @@ at::Tensor values_of(const Made& made, int salt, at::ScalarType dtype) {
 
 void on_ranks(const Plan& plan, const std::function<void(int rank, StageGroups& groups)>& work) {
   SharedMemoryHub hub;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < plan.world_size(); ++rank) {
-    threads.emplace_back([&, rank] {
-      StageGroups groups(plan.domains(), rank, [&](const auto& domain, const auto& axes, const auto& use) {
-        Group group = plan.group(rank, domain, axes);
-        group.name += "/" + use;
-        return std::shared_ptr<Communicator>(hub.open(group, std::chrono::seconds(60)));
-      });
-      work(rank, groups);
+  test::in_threads(plan.world_size(), [&](int rank) {
+    StageGroups groups(plan.domains(), rank, [&](const auto& domain, const auto& axes, const auto& use) {
+      Group group = plan.group(rank, domain, axes);
+      group.name += "/" + use;
+      return std::shared_ptr<Communicator>(hub.open(group, std::chrono::seconds(60)));
     });
-  }
-  for (std::thread& thread : threads) thread.join();
+    work(rank, groups);
+  });
 }
 
 void expect_at_packs(const at::Tensor& tensor, const std::string& name) {

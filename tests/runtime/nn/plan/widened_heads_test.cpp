@@ -5,14 +5,13 @@
 #include <ATen/ops/allclose.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "kernels/attention/attention.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
 #include "runtime/nn/plan/ring_attention.hpp"
 #include "runtime/nn/plan/ulysses.hpp"
 #include "tests/runtime/nn/waves.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d::test {
 namespace {
@@ -52,25 +51,21 @@ void expect_as_on_one_rank(std::int64_t value_dim) {
   const Plan plan({.context_parallel_shard = sharing_ranks}, {sharing_ranks});
   SharedMemoryHub hub;
   const CommunicatorFactory factory(plan, hub, nullptr, {.timeout = std::chrono::seconds(60)});
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < sharing_ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const SharedCommunicator group(factory.open(rank, batch_domain, {"cp"}, "context"));
-      const Core core(group, TokenOrder::contiguous);
-      const auto own = [&](const at::Tensor& x) {
-        return x.narrow(1, rank * tokens_per_sample / sharing_ranks, tokens_per_sample / sharing_ranks)
-            .contiguous();
-      };
-      const Attended got =
-          attend({own(all.q), own(all.k), own(all.v)}, own(weights),
-                 [&](const auto& q, const auto& k, const auto& v) { return core.attend(q, k, v, {0.4}); });
-      EXPECT_TRUE(at::allclose(got.out, own(expected.out), 1e-9, 1e-9));
-      EXPECT_TRUE(at::allclose(got.dq, own(expected.dq), 1e-9, 1e-9));
-      EXPECT_TRUE(at::allclose(got.dk, own(expected.dk), 1e-9, 1e-9));
-      EXPECT_TRUE(at::allclose(got.dv, own(expected.dv), 1e-9, 1e-9));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  in_threads(sharing_ranks, [&](int rank) {
+    const SharedCommunicator group(factory.open(rank, batch_domain, {"cp"}, "context"));
+    const Core core(group, TokenOrder::contiguous);
+    const auto own = [&](const at::Tensor& x) {
+      return x.narrow(1, rank * tokens_per_sample / sharing_ranks, tokens_per_sample / sharing_ranks)
+          .contiguous();
+    };
+    const Attended got =
+        attend({own(all.q), own(all.k), own(all.v)}, own(weights),
+               [&](const auto& q, const auto& k, const auto& v) { return core.attend(q, k, v, {0.4}); });
+    EXPECT_TRUE(at::allclose(got.out, own(expected.out), 1e-9, 1e-9));
+    EXPECT_TRUE(at::allclose(got.dq, own(expected.dq), 1e-9, 1e-9));
+    EXPECT_TRUE(at::allclose(got.dk, own(expected.dk), 1e-9, 1e-9));
+    EXPECT_TRUE(at::allclose(got.dv, own(expected.dv), 1e-9, 1e-9));
+  });
 }
 
 TEST(WidenedHeads, GoRoundTheRingAsOnOneRank) {

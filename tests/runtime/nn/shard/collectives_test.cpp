@@ -9,11 +9,11 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <thread>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/nn/shard/collectives.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d {
 namespace {
@@ -22,13 +22,9 @@ constexpr int rank_count = 3;
 
 void run_ranks(const std::function<void(int, const SharedCommunicator&)>& work) {
   SharedMemoryHub hub;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < rank_count; ++rank) {
-    threads.emplace_back([&, rank] {
-      work(rank, hub.open({"all", {0, 1, 2}, rank, true}, std::chrono::seconds(10)));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(rank_count, [&](int rank) {
+    work(rank, hub.open({"all", {0, 1, 2}, rank, true}, std::chrono::seconds(10)));
+  });
 }
 
 at::Tensor numbers(at::IntArrayRef shape, double first) {

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <thread>
 
 #include "kernels/memory/chosen_rows.hpp"
 #include "kernels/moe.hpp"
@@ -25,6 +24,7 @@
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/nn/plan/causal_lm_plan.hpp"
 #include "tests/runtime/nn/waves.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/parallel_world.hpp"
 
 namespace d9d::test {
@@ -40,9 +40,7 @@ void run_ranks(int ranks, const std::function<void(int, const CommunicatorFactor
   SharedMemoryHub hub;
   const CommunicatorFactory factory(plan, hub, nullptr,
                                     {.timeout = std::chrono::seconds(20), .devices = {.kind = devices}});
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back([&, rank] { work(rank, factory); });
-  for (std::thread& thread : threads) thread.join();
+  in_threads(ranks, [&](int rank) { work(rank, factory); });
 }
 
 struct Layer {

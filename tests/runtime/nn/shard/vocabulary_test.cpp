@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <thread>
 
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
@@ -17,6 +16,7 @@
 #include "runtime/device/upload.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "tests/support/gradcheck.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d::test {
 namespace {
@@ -26,14 +26,10 @@ constexpr std::int64_t vocabulary_cuts[] = {0, 5, 9, 13};  // of 13 words, near-
 
 void run_vocabulary_ranks(const std::function<void(int, const VocabularyShards&)>& work) {
   SharedMemoryHub hub;
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < vocabulary_ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const SharedCommunicator group = hub.open({"tp", {0, 1, 2}, rank, true}, std::chrono::seconds(10));
-      work(rank, VocabularyShards({group, 1}, {13}));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  in_threads(vocabulary_ranks, [&](int rank) {
+    const SharedCommunicator group = hub.open({"tp", {0, 1, 2}, rank, true}, std::chrono::seconds(10));
+    work(rank, VocabularyShards({group, 1}, {13}));
+  });
 }
 
 at::Tensor words_of(const at::Tensor& weight, int rank) {

@@ -11,6 +11,7 @@
 
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/pipeline/lane/lane_communicator.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -89,12 +90,7 @@ TEST(ComputeLanes, CarryTheErrorOfEitherLaneAndGoOnAfter) {
     other_ended = true;
   };
   const auto error_of = [&](const ComputeLanes::Piece& first, const ComputeLanes::Piece& second) {
-    try {
-      lanes.run(first, second);
-    } catch (const std::exception& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return test::error_of<std::exception>([&] { lanes.run(first, second); });
   };
 
   EXPECT_EQ(error_of(fails("one"), ends), "one");
@@ -102,7 +98,7 @@ TEST(ComputeLanes, CarryTheErrorOfEitherLaneAndGoOnAfter) {
   EXPECT_EQ(error_of(ends, fails("two")), "two");
   EXPECT_TRUE(other_ended);
   EXPECT_EQ(error_of(fails("one"), fails("two")), "one");
-  EXPECT_EQ(error_of(ends, ends), "");
+  EXPECT_EQ(error_of(ends, ends), "no error");
 }
 
 // Two ranks, threads of one process; each lane adds up its own numbers in as many operations as it likes.

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +10,7 @@
 #include "runtime/pipeline/program/communication.hpp"
 #include "runtime/pipeline/simulated/simulator.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -138,13 +140,8 @@ TEST(Program, OfOneForwardOneBackwardTakesMicrobatchesThatItsRoundsDoNotDivide) 
 }
 
 TEST(Program, RefusesWithARemedy) {
-  try {
-    build_program(DualPipeVSchedule{}, 4, 7);
-    FAIL() << "7 microbatches on 4 ranks";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_NE(std::string(error.what()).find("8"), std::string::npos) << error.what();
-  }
+  EXPECT_THAT(test::error_of([&] { build_program(DualPipeVSchedule{}, 4, 7); }, ErrorKind::input),
+              testing::HasSubstr("8"));
   EXPECT_THROW(build_program(GpipeSchedule{}, 2, 0), Error);
   EXPECT_THROW(Topology(TopologyKind::v, 4, 6), Error);
 }
@@ -186,27 +183,18 @@ TEST(CheckProgram, FindsTransfersThatAreMissingMisplacedOrCrossed) {
 TEST(Communication, NamesTheHeadsOfADeadlock) {
   const Topology topology(TopologyKind::loop, 2, 4);
 
-  try {
-    insert_communication({rank_program("2F0 0F0"), rank_program("1F0 3F0")}, topology, 1);
-    FAIL() << "a program that cannot run";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("rank 0 waits at 2F0; rank 1 waits at 1F0"), std::string::npos)
-        << error.what();
-  }
+  EXPECT_THAT(test::error_of([&] {
+                insert_communication({rank_program("2F0 0F0"), rank_program("1F0 3F0")}, topology, 1);
+              }),
+              testing::HasSubstr("rank 0 waits at 2F0; rank 1 waits at 1F0"));
 }
 
 TEST(ScheduleConfig, IsFoundByNameAndNamesTheOthers) {
   for (const std::string_view name : schedule_names()) EXPECT_EQ(name_of(schedule_named(name)), name);
   EXPECT_EQ(stages_per_rank(schedule_named("zero_bubble_v")), 2);
-  try {
-    schedule_named("1f2b");
-    FAIL() << "a schedule that does not exist";
-  } catch (const Error& error) {
-    EXPECT_EQ(
-        error.what(),
-        std::string("unknown schedule \"1f2b\"; did you mean \"1f1b\"? there are: gpipe looped_bfs 1f1b "
-                    "zero_bubble_v dual_pipe_v auto inference"));
-  }
+  EXPECT_EQ(test::error_of([] { schedule_named("1f2b"); }),
+            "unknown schedule \"1f2b\"; did you mean \"1f1b\"? there are: gpipe looped_bfs 1f1b "
+            "zero_bubble_v dual_pipe_v auto inference");
 }
 
 TEST(Programs, PutForwardsBeforeThoseThatTrain) {

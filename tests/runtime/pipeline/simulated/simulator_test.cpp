@@ -1,5 +1,6 @@
 #include "runtime/pipeline/simulated/simulator.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,6 +8,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/pipeline/program/build_program.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -135,14 +137,10 @@ TEST(Simulator, NeverBreaksADependency) {
 TEST(Simulator, NamesWhatADeadlockWaitsFor) {
   const Topology topology(TopologyKind::loop, 2, 2);
 
-  try {
-    simulate({rank_program("0B0 0F0"), rank_program("1F0 1B0")}, topology, unit_costs(topology));
-    FAIL() << "a program that cannot run";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("rank 0 at 0B0 waits for the B or I of stage 1 microbatch 0"),
-              std::string::npos)
-        << error.what();
-  }
+  EXPECT_THAT(test::error_of([&] {
+                simulate({rank_program("0B0 0F0"), rank_program("1F0 1B0")}, topology, unit_costs(topology));
+              }),
+              testing::HasSubstr("rank 0 at 0B0 waits for the B or I of stage 1 microbatch 0"));
 }
 
 // How long it takes is tests/bench/planning_cost.hpp.

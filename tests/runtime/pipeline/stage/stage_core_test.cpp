@@ -15,6 +15,7 @@
 #include "runtime/devices/delayed/machine.hpp"
 #include "tests/runtime/pipeline/program_text.hpp"
 #include "tests/runtime/pipeline/toy_stages.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -354,12 +355,7 @@ TEST_F(StageCoreTest, NamesStageActionAndStepOfAFailure) {
   last.core->begin_step(12, test::toy_microbatches(1));
   last.activation(0);
 
-  try {
-    last.run("1F0");
-    FAIL() << "the loss threw";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "stage 1, action 1F0, step 12: the loss is broken");
-  }
+  EXPECT_EQ(test::error_of([&] { last.run("1F0"); }), "stage 1, action 1F0, step 12: the loss is broken");
 }
 
 // PIPE-33.
@@ -372,13 +368,7 @@ TEST_F(StageCoreTest, RefusesATransferTensorWithoutGradient) {
   last.activation(0);
   last.run("1F0");
 
-  try {
-    last.run("1B0");
-    FAIL() << "hidden has no gradient";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_NE(std::string(error.what()).find("\"hidden\""), std::string::npos) << error.what();
-  }
+  EXPECT_THAT(test::error_of([&] { last.run("1B0"); }, ErrorKind::input), testing::HasSubstr("\"hidden\""));
 }
 
 TEST_F(StageCoreTest, RefusesFactsAndActionsOutOfTurn) {
@@ -448,14 +438,11 @@ TEST_F(StageCoreTest, NamesTheActionThatGaveLateWorkWhichFailed) {
     };
     lone.core = std::make_unique<StageCore>(std::move(options), lone.table);
     lone.core->begin_step(3, test::toy_microbatches(1));
-    std::string error;
-    try {
+    const std::string error = test::error_of([&] {
       lone.run("0F0");
       EXPECT_FALSE(synchronous);
       device->record(StreamRole::compute).wait("a test");
-    } catch (const Error& caught) {
-      error = caught.what();
-    }
+    });
 
     const std::string late = "gather on delayed:0 compute in 0F0: no such row";
     EXPECT_EQ(error, synchronous ? "stage 0, action 0F0, step 3: " + late : late);

@@ -271,14 +271,8 @@ TEST_F(SourceFeedTest, BeginsAnewAfterEachCycle) {
 TEST_F(SourceFeedTest, AnExceptionOfTheTaskSaysWhereAndIsNoBug) {
   const auto feed = make_source_feed(options);
 
-  try {
-    feed->load(3);
-    FAIL() << "it did not throw";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::environment);
-    EXPECT_THAT(error.what(),
-                HasSubstr("the task's build_forward_inputs of step 3, microbatch 0, threw: no such column"));
-  }
+  EXPECT_THAT(test::error_of([&] { feed->load(3); }, ErrorKind::environment),
+              HasSubstr("the task's build_forward_inputs of step 3, microbatch 0, threw: no such column"));
 }
 
 TEST_F(SourceFeedTest, ContextParallelRanksCountTheirOwnTokens) {

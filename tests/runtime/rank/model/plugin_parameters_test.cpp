@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.hpp"
 #include "tests/runtime/rank/ranks_of_mesh.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -42,13 +43,7 @@ std::string refusal(const RankOfMesh& my, const std::vector<StageParameter>& par
                     const OptimizerOptions& optimizer,
                     const std::map<std::string, std::string>& patterns = {},
                     const std::vector<StepUpdate>& updates = {{}}) {
-  try {
-    check(my, parameters, optimizer, patterns, updates);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { check(my, parameters, optimizer, patterns, updates); }, ErrorKind::input);
 }
 
 TEST(PluginParameters, ARuleMayBeForAnotherStage) {

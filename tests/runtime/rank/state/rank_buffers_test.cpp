@@ -13,6 +13,7 @@
 #include "runtime/nn/shard/placing.hpp"
 #include "tests/runtime/rank/buffers_of.hpp"
 #include "tests/runtime/rank/ranks_of_mesh.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -114,13 +115,7 @@ TEST(RankBuffers, ANewTensorTakesThePlaceOfTheOld) {
 TEST(RankBuffers, WhatCannotBeSavedIsRefusedByName) {
   on_each_rank({.tensor_parallel = 2}, [](const RankOfMesh& my) {
     const auto error_of = [&](std::vector<StageBuffer> held) -> std::string {
-      try {
-        buffers_of(my, std::move(held)).all();
-      } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::input);
-        return error.what();
-      }
-      return "no error";
+      return test::error_of([&] { buffers_of(my, std::move(held)).all(); }, ErrorKind::input);
     };
 
     EXPECT_THAT(error_of({{"", at::zeros({1})}}), HasSubstr("has no name"));

@@ -21,6 +21,7 @@
 #include "runtime/state/checkpoint/checkpoint_reader.hpp"
 #include "runtime/state/tensor_file/slice_view.hpp"
 #include "tests/runtime/rank/buffers_of.hpp"
+#include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
@@ -111,13 +112,7 @@ class TrainingState : public testing::Test {
     return untrained;
   }
   std::string error_of(const std::vector<Given>& model, const std::string& checkpoint) {
-    try {
-      Rank({}, 0, model).load(disk_, checkpoint);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::input);
-      return error.what();
-    }
-    return "no error";
+    return test::error_of([&] { Rank({}, 0, model).load(disk_, checkpoint); }, ErrorKind::input);
   }
 
   test::TemporaryFolder folder_;

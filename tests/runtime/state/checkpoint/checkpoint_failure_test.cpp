@@ -1,6 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/runtime/state/checkpoint/checkpoint_support.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -73,13 +75,9 @@ TEST(CheckpointFailure, AFullDiskIsAnEnvironmentErrorAndNothingIsVisible) {
   const test::Scratch scratch;
   for (std::uint64_t capacity = 0; capacity < 3000; capacity += 500) {
     test::FullDisk disk(capacity);
-    try {
-      save(disk, scratch.path(), 3);
-      FAIL() << "a disk of " << capacity << " bytes took the checkpoint";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::environment);
-      EXPECT_THAT(error.what(), HasSubstr("No space left"));
-    }
+    EXPECT_THAT(test::error_of([&] { save(disk, scratch.path(), 3); }, ErrorKind::environment),
+                HasSubstr("No space left"))
+        << "a disk of " << capacity << " bytes took the checkpoint";
     EXPECT_TRUE(find_checkpoints(disk, scratch.path()).empty());
   }
 }

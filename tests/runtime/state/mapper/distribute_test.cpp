@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/shared_memory/shared_memory.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/rename.hpp"
 #include "tests/runtime/state/expect.hpp"
+#include "tests/support/in_threads.hpp"
 
 namespace d9d {
 namespace {
@@ -60,9 +59,7 @@ void expect_gathered(const Shape& shape, Placement on_outer, Placement on_inner)
         gather_full_tensor("w", layout, {{"outer", outer.get()}, {"inner", inner.get()}})->apply(block);
     EXPECT_TRUE(same(back.at("w"), full)) << "rank " << rank;
   };
-  std::vector<std::thread> ranks;
-  for (int rank = 0; rank < 6; ++rank) ranks.emplace_back(run, rank);
-  for (auto& rank : ranks) rank.join();
+  test::in_threads(6, run);
 }
 
 TEST(GatherFullTensor, BringsTheWholeTensorToEveryRank) {

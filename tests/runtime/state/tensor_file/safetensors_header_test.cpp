@@ -6,6 +6,7 @@
 #include "runtime/state/tensor_file/safetensors.hpp"
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -100,8 +101,8 @@ TEST(HostileSafetensors, IsRefusedWithTheReasonAndTheFile) {
 TEST(HostileSafetensors, RandomDamageIsAnErrorOrAReadableFile) {
   const test::Scratch scratch;
   const auto path = scratch / "damaged.safetensors";
-  std::ifstream source(D9D_SOURCE_DIR "/tests/golden/state_safetensors/expect.safetensors", std::ios::binary);
-  const std::string good(std::istreambuf_iterator<char>(source), {});
+  const std::string good =
+      test::text_of_file(D9D_SOURCE_DIR "/tests/golden/state_safetensors/expect.safetensors");
   const std::uint64_t header_bytes =
       8 + static_cast<unsigned char>(good[0]) + 256U * static_cast<unsigned char>(good[1]);
   const RandomStream random(7, "damage");

@@ -12,6 +12,7 @@
 #include "runtime/state/model/model_files.hpp"
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -82,10 +83,7 @@ TEST_F(Float8Weights, AreTheirValuesWhereNothingHasScales) {
 TEST_F(Float8Weights, WithoutTheirScalesAmongOthersAreRefused) {
   const test::Scratch scratch;
   std::string bytes;
-  {
-    std::ifstream source(golden_folder_of("float8") + "/model.safetensors", std::ios::binary);
-    bytes.assign(std::istreambuf_iterator<char>(source), {});
-  }
+  { bytes = test::text_of_file(golden_folder_of("float8") + "/model.safetensors"); }
   const auto at = bytes.find("edges.weight_scale_inv");
   ASSERT_NE(at, std::string::npos);
   bytes.replace(at, 5, "other");

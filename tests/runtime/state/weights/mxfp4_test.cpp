@@ -10,6 +10,7 @@
 #include "runtime/state/model/model_files.hpp"
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 namespace {
@@ -65,9 +66,8 @@ TEST(Mxfp4, ReadInAnyBoxIsThatOfTheWhole) {
 TEST(Mxfp4, WithoutItsScalesIsRefused) {
   const PosixDisk disk;
   const test::Scratch scratch;
-  std::ifstream source(D9D_SOURCE_DIR "/tests/golden/folders/gpt_oss_mxfp4/model.safetensors",
-                       std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(source)), {});
+  std::string bytes =
+      test::text_of_file(D9D_SOURCE_DIR "/tests/golden/folders/gpt_oss_mxfp4/model.safetensors");
   bytes.replace(bytes.find("down_proj_scales"), 4, "over");
   std::ofstream(scratch.path() + "/model.safetensors", std::ios::binary) << bytes;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -63,16 +64,10 @@ TEST(BpeTrainer, PutsSpecialTokensFirstAndOnce) {
 }
 
 TEST(BpeTrainer, RefusesAVocabularyWithoutRoomForTheBytes) {
-  try {
-    trained_on("x", {.vocab_size = 256, .special_tokens = {"<end>"}});
-    FAIL() << "taken";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_STREQ(
-        error.what(),
-        "a vocabulary of 256 tokens is too small: the 256 bytes and the special tokens need 257; give "
-        "at least so many");
-  }
+  EXPECT_EQ(test::error_of([] { trained_on("x", {.vocab_size = 256, .special_tokens = {"<end>"}}); },
+                           ErrorKind::input),
+            "a vocabulary of 256 tokens is too small: the 256 bytes and the special tokens need 257; give "
+            "at least so many");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -34,13 +35,8 @@ TEST(WordCounts, CutLineByLine) {
 TEST(WordCounts, RefuseATextThatIsNoUtf8AndCountNothingOfIt) {
   WordCounts words;
 
-  try {
-    words.add("caf\xe9 and more");
-    FAIL() << "taken";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    EXPECT_STREQ(error.what(), "byte 3 of the text is no UTF-8; convert it, e.g. with iconv");
-  }
+  EXPECT_EQ(test::error_of([&] { words.add("caf\xe9 and more"); }, ErrorKind::input),
+            "byte 3 of the text is no UTF-8; convert it, e.g. with iconv");
   EXPECT_TRUE(words.counts().empty());
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "tests/runtime/trace/trace_fixture.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d::trace {
 namespace {
@@ -17,10 +18,7 @@ TEST_F(TraceFolder, TheNewestTraceHasThePlainNameAndEarlierOnesAreNumberedByAge)
     std::ofstream(trace.draft()) << text;
     return trace.publish();
   };
-  const auto text_of = [&](const std::string& name) {
-    std::ifstream in(folder / name);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
+  const auto text_of = [&](const std::string& name) { return test::text_of_file(folder / name); };
 
   EXPECT_EQ(write("first"), folder / "trace.json.gz");
   write("second");

@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
@@ -15,6 +14,7 @@
 #include "runtime/train/gradient/gradient_norm.hpp"
 #include "runtime/train/gradient/gradient_sync.hpp"
 #include "tests/runtime/train/stage_of.hpp"
+#include "tests/support/in_threads.hpp"
 #include "tests/support/reduce_scalars.hpp"
 
 namespace d9d {
@@ -37,15 +37,11 @@ void run_ranks(int ranks, const std::function<void(int, Communicator&)>& work) {
   SharedMemoryHub hub;
   std::vector<int> all;
   for (int rank = 0; rank < ranks; ++rank) all.push_back(rank);
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto group = hub.open({"all", all, rank, true}, std::chrono::seconds(10));
-      work(rank, *group);
-      group->barrier();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::in_threads(ranks, [&](int rank) {
+    const auto group = hub.open({"all", all, rank, true}, std::chrono::seconds(10));
+    work(rank, *group);
+    group->barrier();
+  });
 }
 
 void backward(const std::vector<StageParameter>& stage, const at::Tensor& samples) {

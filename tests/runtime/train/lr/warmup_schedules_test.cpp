@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/train/lr/lr_config.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d {
 namespace {
@@ -22,13 +23,7 @@ PiecewiseLr made(const std::string& text, std::int64_t steps) {
 }
 
 std::string error_of(const std::string& text, std::optional<std::int64_t> steps) {
-  try {
-    as_phases(read(text), steps);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::input);
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { as_phases(read(text), steps); }, ErrorKind::input);
 }
 
 TEST(LrShortForms, WarmUpAndThenFollowTheirCurve) {

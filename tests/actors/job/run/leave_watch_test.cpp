@@ -1,4 +1,4 @@
-#include "actors/job/run/close_watch.hpp"
+#include "actors/job/run/leave_watch.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,17 +8,17 @@
 namespace d9d {
 namespace {
 
-TEST(CloseWatch, LeavesWhereClosingTakesTooLong) {
+TEST(LeaveWatch, LeavesWhereClosingTakesTooLong) {
   std::promise<void> left;
-  const CloseWatch watch(std::chrono::milliseconds(1), [&] { left.set_value(); });
+  const LeaveWatch watch(std::chrono::milliseconds(1), [&] { left.set_value(); });
 
   EXPECT_EQ(left.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
-TEST(CloseWatch, LeavesNotWhereAllHasClosed) {
+TEST(LeaveWatch, LeavesNotWhereAllHasClosed) {
   std::atomic<bool> left = false;
   {
-    const CloseWatch watch(std::chrono::hours(1), [&] { left = true; });
+    const LeaveWatch watch(std::chrono::hours(1), [&] { left = true; });
   }
 
   EXPECT_FALSE(left);
