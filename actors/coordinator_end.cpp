@@ -3,7 +3,6 @@
 
 #include "actors/coordinator.hpp"
 #include "actors/notes/stop_report.hpp"
-#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/json_text.hpp"
