@@ -1,6 +1,9 @@
 // d9d-node export: makes a Hugging Face folder of a committed checkpoint, without a run.
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/running_commands.hpp"
@@ -9,10 +12,12 @@
 #include "runtime/base/config/parse.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/log.hpp"
 #include "runtime/plugin/builtins.hpp"
 #include "runtime/plugin/plugin_library.hpp"
 #include "runtime/provider/export_checkpoint.hpp"
 #include "runtime/provider/model_provider.hpp"
+#include "runtime/resume/changed_inputs.hpp"
 #include "runtime/resume/own_folders.hpp"
 #include "runtime/state/checkpoint/best_checkpoint.hpp"
 #include "runtime/state/checkpoint/checkpoint_survey.hpp"
@@ -48,8 +53,31 @@ std::string checkpoint_given(const Disk& disk, const Arguments& arguments) {
   return found.path;
 }
 
-int export_folder(const Arguments& arguments, Console& console) {
-  PosixDisk disk;
+std::set<std::string> checkpoints_at(const Disk& disk, const std::string& directory) {
+  std::set<std::string> paths;
+  if (!disk.exists(directory)) return paths;
+  for (const FoundCheckpoint& found : find_checkpoints(disk, saves_folder(disk, directory)))
+    paths.insert(found.path);
+  return paths;
+}
+
+// A run that still trains removes its older checkpoints, perhaps the one that is being read. Then `work` begins anew
+// with one that is there.
+void while_checkpoints_go(const Disk& disk, const std::string& directory, const std::function<void()>& work) {
+  constexpr int tries_max = 10;
+  for (int tries = 1;; ++tries) {
+    const std::set<std::string> before = checkpoints_at(disk, directory);
+    try {
+      return work();
+    } catch (const Error& error) {
+      const auto is_gone = [&](const std::string& path) { return !disk.exists(path); };
+      if (tries == tries_max || std::ranges::none_of(before, is_gone)) throw;
+      log::info("{}: a checkpoint was removed while it was read, so the command begins anew", directory);
+    }
+  }
+}
+
+void export_one(PosixDisk& disk, const Arguments& arguments, Console& console) {
   const std::string checkpoint = checkpoint_given(disk, arguments);
   const std::string& target = arguments.positional()[1];
   const LoadedJob loaded = job_of(disk, checkpoint, arguments);
@@ -61,6 +89,7 @@ int export_folder(const Arguments& arguments, Console& console) {
   if (arguments.has("--adapter")) {
     export_adapter(disk, *model, checkpoint, target);
   } else {
+    require_same_frozen_weights(disk, loaded.job, checkpoint);
     const SystemClock clock;
     WorkProgress bar(console.err, is_on_terminal(), clock);
     export_checkpoint(
@@ -70,6 +99,11 @@ int export_folder(const Arguments& arguments, Console& console) {
          .progress = [&](std::uint64_t done, std::uint64_t total) { bar.update(done, total); }});
   }
   console.out << "exported " << checkpoint << " to " << target << "\n";
+}
+
+int export_folder(const Arguments& arguments, Console& console) {
+  PosixDisk disk;
+  while_checkpoints_go(disk, arguments.positional()[0], [&] { export_one(disk, arguments, console); });
   return 0;
 }
 

@@ -89,7 +89,7 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
     apply(*result);
     return begin_update(update_ + 1);
   }
-  collect_metrics_when_due(result->totals);
+  collect_metrics_when_due(result->scale);
   apply(*result);
   const StepResult whole = step_so_far();
   made_.clear();
@@ -131,11 +131,11 @@ void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
 }
 
 // Sent before the update, so that metrics are reduced while the optimizer works.
-void Trainer::collect_metrics_when_due(const StepTotals& totals) {
+void Trainer::collect_metrics_when_due(const StepScale& scale) {
   if (!options_.shown.metrics_due(current_)) return;
   tell<wire::CollectMetrics>({Role::rank_executor, self().index}, [&](wire::CollectMetrics::Builder collect) {
     collect.setStep(current_);
-    collect.setGradientScale(totals.weight_sum > 0 ? 1 / totals.weight_sum : 0);
+    collect.setGradientScale(scale.mean);
   });
 }
 

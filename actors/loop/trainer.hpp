@@ -49,7 +49,7 @@ class Trainer final : public StepLoop {
   bool evaluation_is_due() const;
   void say_what_is_left() const;
   void hook_gradients(const StepTotals& sums);
-  void collect_metrics_when_due(const StepTotals& totals);
+  void collect_metrics_when_due(const StepScale& scale);
   void apply(const StepResult& result);
   StepResult step_so_far() const;
   double lr_multiplier() const { return training_.lr_multiplier(current_) * requests_.lr_factor(); }

@@ -10,6 +10,7 @@
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/data/file/decoder.hpp"
 #include "runtime/data/file/file_format.hpp"
 #include "runtime/resume/file_print.hpp"
@@ -137,6 +138,16 @@ bool goes_on_in(const auto& source, const ChangedInput& change) {
   }
 }
 
+[[noreturn]] void refuse_weights(const std::string& checkpoint, const ChangedInput& change,
+                                 std::string_view remedy) {
+  throw Error(
+      ErrorKind::input,
+      fmt::format("the frozen weights changed since {} was written: {}. It holds only trained weights "
+                  "(checkpoint_only_trainable_parameters), which do not fit another model. "
+                  "Restore the old weights, or {}",
+                  checkpoint, change.told, remedy));
+}
+
 std::string told_place(const DataConfig& data, const ChangedInput& change, std::uint64_t cursor) {
   const bool same_before = keeps_samples(data, change);
   if (same_before && goes_on(data, change))
@@ -230,18 +241,23 @@ std::vector<std::string> changed_tokenizer(const std::vector<ManifestFile>& file
   return changed;
 }
 
+void require_same_frozen_weights(const Disk& disk, const JobConfig& job, const std::string& checkpoint) {
+  const std::vector<std::string> files = job.inference ? std::vector<std::string>() : weight_files(job);
+  const auto extra = try_parse_json<Json>(read_manifest(disk, checkpoint).extra);
+  if (files.empty() || !extra.is_object()) return;
+  const Json now{{"weights", prints_of(disk, files, PrintBlocks::spread)}};
+  for (const ChangedInput& change : changed_inputs(disk, extra.value(inputs_key, Json()), now))
+    refuse_weights(checkpoint, change,
+                   "name their folder with --set trainer.model_stage_factory.source_checkpoint=FOLDER");
+}
+
 std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
                                       const std::vector<std::string>& tokenizer, const JobConfig& job,
                                       const std::string& checkpoint, std::uint64_t cursor) {
   std::vector<std::string> lines;
   for (const ChangedInput& change : changes) {
     if (change.what == "weights" && !job.inference) {
-      throw Error(
-          ErrorKind::input,
-          fmt::format("the frozen weights changed since {} was written: {}. It holds only trained weights "
-                      "(checkpoint_only_trainable_parameters), which do not fit another model. "
-                      "Restore the old weights, or start with --fresh to begin at step 1",
-                      checkpoint, change.told));
+      refuse_weights(checkpoint, change, "start with --fresh to begin at step 1");
     }
     if (change.what == "data")
       lines.push_back(fmt::format("data changed since {} was written: {}. {}", checkpoint, change.told,

@@ -49,4 +49,8 @@ std::vector<std::string> told_changes(const std::vector<ChangedInput>& changes,
                                       const std::vector<std::string>& tokenizer, const JobConfig& job,
                                       const std::string& checkpoint, std::uint64_t cursor);
 
+// For an export, which reads the frozen weights once more: input error where the job's checkpoints leave them out and
+// they are not those that the start read which wrote this one.
+void require_same_frozen_weights(const Disk& disk, const JobConfig& job, const std::string& checkpoint);
+
 }  // namespace d9d

@@ -1,11 +1,13 @@
 #include "runtime/text/generation_task.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/argsort.h>
 #include <ATen/ops/eq.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/ge.h>
+#include <ATen/ops/le.h>
 #include <ATen/ops/logical_not.h>
 #include <ATen/ops/ne.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include "runtime/base/error.hpp"
@@ -19,32 +21,60 @@ namespace d9d {
 namespace {
 
 // Where rows say which document a token is of, a prompt is the first one; the others may only fill up.
-at::Tensor first_documents(const at::Tensor& starts, const at::Tensor& labels) {
+at::Tensor is_first_document(const at::Tensor& starts, const TensorMap& batch) {
   const at::Tensor first = at::eq(starts, 0);
   D9D_REQUIRE(
-      !at::ne(labels, ignored_label).logical_and(at::logical_not(first)).any().item<bool>(),
+      !at::ne(tensor_at(batch, "labels", "the batch"), ignored_label)
+           .logical_and(at::logical_not(first))
+           .any()
+           .item<bool>(),
       "a sample has several documents, and a prompt is one; use data.source: prompts, or data.samples: "
       "document");
-  return first.sum(1);
+  return first;
 }
 
-// Of rows [B, S] up to their last token that is not padding, int64 [B].
-at::Tensor prompt_lengths(const TensorMap& batch, const std::optional<std::int64_t>& padding) {
-  const at::Tensor& ids = tensor_at(batch, "input_ids", "the batch");
-  const auto starts = batch.find("document_starts");
-  if (!padding && starts != batch.end())
-    return first_documents(starts->second, tensor_at(batch, "labels", "the batch"));
-  if (!padding) return at::full({ids.size(0)}, ids.size(1), at::kLong);
+// The tokens up to the last one that counts and is no padding.
+at::Tensor before_padding(const at::Tensor& ids, const at::Tensor& counts, std::int64_t padding) {
   const at::Tensor places = at::arange(1, ids.size(1) + 1, at::kLong);
-  return at::ne(ids, *padding).mul(places).amax(1);
+  const at::Tensor last = at::ne(ids, padding).logical_and(counts).mul(places).amax(1, /*keepdim=*/true);
+  return at::le(places, last).logical_and(counts);
+}
+
+struct Prompts {
+  at::Tensor ids;      // int64 [B, S], each from the begin of its row
+  at::Tensor lengths;  // int64 [B], at least 1
+};
+
+// What fills a sample up is not of its prompt, wherever it stands and whoever says so: the source, a mask, padding_id.
+Prompts prompts_in(const TensorMap& batch, const std::optional<std::int64_t>& padding) {
+  Prompts prompts{tensor_at(batch, "input_ids", "the batch"), {}};
+  at::Tensor counts = at::ones(prompts.ids.sizes(), at::kBool);
+  if (const auto starts = batch.find("document_starts"); starts != batch.end())
+    counts = is_first_document(starts->second, batch);
+  const auto mask = batch.find("token_mask");
+  if (mask != batch.end()) {
+    counts = counts.logical_and(mask->second);
+    const at::Tensor order = at::argsort(at::logical_not(counts), /*stable=*/true, 1, /*descending=*/false);
+    prompts.ids = prompts.ids.gather(1, order);
+    counts = counts.gather(1, order);
+  }
+  if (padding) counts = before_padding(prompts.ids, counts, *padding);
+  prompts.lengths = counts.sum(1);
+  const at::Tensor empty = at::eq(prompts.lengths, 0);
+  D9D_REQUIRE(
+      !empty.logical_and(at::ge(tensor_at(batch, "sample_numbers", "the batch"), 0)).any().item<bool>(),
+      "a sample is all padding, and a prompt needs a token; leave such samples out");
+  prompts.lengths = prompts.lengths.clamp_min(1);  // of rows that stand for no sample
+  return prompts;
 }
 
 }  // namespace
 
 ForwardInputs GenerationTask::build_forward_inputs(const MicrobatchContext& context) const {
-  const at::Tensor& ids = tensor_at(context.batch, "input_ids", "the batch");
-  const at::Tensor lengths = prompt_lengths(context.batch, options_.padding_id);
+  const auto [ids, lengths] = prompts_in(context.batch, options_.padding_id);
   ForwardInputs made = token_inputs(context.batch);
+  made.inputs["input_ids"] = ids;
+  made.shared.erase("token_mask");  // the lengths say it
   if (options_.tokenizer) made.state["prompts"] = ids;
   made.shared["prompt_lengths"] = made.state["prompt_lengths"] = lengths;
   made.shared["prompt_room"] = at::scalar_tensor(ids.size(1), at::kLong);

@@ -6,14 +6,17 @@
 
 namespace d9d {
 
-std::vector<std::string> begin_tokens_of(const Tokenizer& tokenizer) {
+TokensAround tokens_around_text(const Tokenizer& tokenizer) {
   constexpr const char* text = "a";
   const auto bare = tokenizer.encode(text, false), whole = tokenizer.encode(text, true);
   const auto found = std::ranges::search(whole, bare);
   if (bare.empty() || found.empty()) return {};
-  std::vector<std::string> tokens;
-  for (auto id = whole.begin(); id != found.begin(); ++id)
-    tokens.push_back(tokenizer.token_text(*id).value_or(""));
+  TokensAround tokens;
+  const auto texts = [&](auto begin, auto end, std::vector<std::string>& out) {
+    for (auto id = begin; id != end; ++id) out.push_back(tokenizer.token_text(*id).value_or(""));
+  };
+  texts(whole.begin(), found.begin(), tokens.before);
+  texts(found.end(), whole.end(), tokens.after);
   return tokens;
 }
 

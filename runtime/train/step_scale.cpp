@@ -26,6 +26,7 @@ StepScale step_scale(const StepTotals& totals, const ClippingOptions& clipping, 
   const double divisor = gradients == GradientsAre::sums ? totals.weight_sum : 1;
   scale.norm = without_sign_of_nan(norm_of_share(clipping.norm_type, totals.norm_share) / divisor);
   if (clipping.max_norm) scale.clip = std::min(1.0, *clipping.max_norm / (scale.norm + norm_epsilon));
+  scale.mean = 1 / divisor;
   scale.grad = scale.clip / divisor;
   return scale;
 }

@@ -22,7 +22,8 @@ struct StepScale {
   double loss = 0;     // mean over the weights of the step; NaN when no token counts
   double norm = 0;     // of the mean loss's gradient, before clipping
   double clip = 1;     // min(1, max_norm / (norm + 1e-6))
-  double grad = 0;     // clip / weight, the factor of gradient sums; 0 when no token counts
+  double mean = 0;     // what makes the mean loss's gradient of the gradients at hand; 0 when no token counts
+  double grad = 0;     // clip * mean, the factor of the update
   bool counts = true;  // whether any token of the step counts in the loss
 
   bool is_finite() const { return std::isfinite(loss) && std::isfinite(norm); }

@@ -116,11 +116,13 @@ void require_one_kind(const DataAmount& amount, const std::vector<std::string>& 
       fmt::join(files, ", "), amount.pairs, amount.documents);
 }
 
-// What stands around texts that no template writes, as the tokenizer's files say.
+// What stands around texts that no template writes, as the tokenizer's files say. An encoder's tokenizer names no end of
+// a text but puts one after it.
 void name_ends(const std::string& tokenizer, StarterJob& job) {
+  const auto [before, after] = tokens_around_text(Tokenizer::from_file(tokenizer));
   job.eos_token = token_settings_beside(tokenizer).eos;
-  const auto begin = begin_tokens_of(Tokenizer::from_file(tokenizer));
-  if (begin.size() == 1) job.bos_token = begin.front();
+  if (before.size() == 1) job.bos_token = before.front();
+  if (!job.eos_token && after.size() == 1) job.eos_token = after.front();
 }
 
 // An estimate from the sizes of the folder's files, as if every byte of them belonged to a weight.

@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/provider/export_checkpoint.hpp"
 #include "runtime/provider/model_provider.hpp"
+#include "runtime/resume/changed_inputs.hpp"
 #include "runtime/state/model/export_folder.hpp"
 #include "runtime/state/model/model_index.hpp"
 
@@ -87,6 +88,7 @@ bool write_export_share(ProcessServices& process, int ranks_here, const std::str
       bar.emplace(*process.progress, process.world.clock);
       work.progress = [&bar](std::uint64_t done, std::uint64_t total) { bar->update(done, total); };
     }
+    require_same_frozen_weights(process.disk, job, checkpoint);
     export_share(process.disk, *process.prepared.model, checkpoint, folder, work);
   }
   if (share.index == 0 && job.export_adapter_to)

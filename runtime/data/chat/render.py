@@ -104,9 +104,11 @@ class Renderer:
                 name = name if name is not None else getattr(node, "value", None)
                 if isinstance(name, str):
                     self.names.add(name)
-        self.marks = any(node.args == [] and getattr(node.call.node, "name", "") == "marked"
-                         for tree in self.trees for node in tree.find_all(nodes.CallBlock)
-                         if isinstance(node.call, nodes.Call) and isinstance(node.call.node, nodes.ExtensionAttribute))
+        # How many {% generation %} blocks the template with the most of them has.
+        self.marks = max(sum(node.args == [] and getattr(node.call.node, "name", "") == "marked"
+                             for node in tree.find_all(nodes.CallBlock)
+                             if isinstance(node.call, nodes.Call) and isinstance(node.call.node, nodes.ExtensionAttribute))
+                         for tree in self.trees) if self.trees else 0
         self.reads_lists = None  # asked for with the first content in parts, within the limits of its conversation
 
     def now(self, pattern):
@@ -216,10 +218,16 @@ class Renderer:
             return places.of(row["trained"])
         marked = self.marked_parts(row, text)
         if row["trained"] == row["answers"]:
-            return marked
-        if len(marked) == len(row["answers"]):
-            return [marked[row["answers"].index(i)] for i in row["trained"]]
-        trained = places.of(row["trained"])
+            return [part for part in marked if part[0] < part[1]]
+        one_each = [marked[row["answers"].index(i)] for i in row["trained"]] if len(marked) == len(row["answers"]) else []
+        if one_each and self.marks == 1:
+            return [part for part in one_each if part[0] < part[1]]
+        try:
+            trained = places.of(row["trained"])
+        except Refused:
+            if not one_each:
+                raise
+            trained = one_each
         return [part for part in marked if any(part[0] < end and begin < part[1] for begin, end in trained)]
 
     def marked_parts(self, row, text):
@@ -233,7 +241,7 @@ class Renderer:
                 begin = at if depth == 1 else begin
             elif piece == END:
                 depth -= 1
-                if depth == 0 and at > begin:
+                if depth == 0:
                     parts.append((begin, at))
             else:
                 plain.append(piece)
@@ -440,7 +448,7 @@ def main():
         return say({"problem": reason(error)})
     signal.alarm(0)
     whole = within(2, renderer.writes_whole_messages)
-    say({"version": jinja2.__version__, "names": sorted(renderer.names), "whole": whole, "marks": renderer.marks})
+    say({"version": jinja2.__version__, "names": sorted(renderer.names), "whole": whole, "marks": renderer.marks > 0})
     for line in channel_in:
         signal.alarm(2 * seconds)
         try:

@@ -1,8 +1,11 @@
 #include "runtime/data/source/chat_source.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <set>
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
@@ -65,6 +68,7 @@ class Conversations {
       return make(marked_parts(config_, *pair), row.where, row.bytes_read, row.place);
     }
     const auto& conversation = std::get<Conversation>(read);
+    note_roles(conversation);
     if (uses_template(config_)) return ask(conversation, row);
     any_marked_ = true;
     note_unread(conversation, [](std::string_view) { return false; });
@@ -80,6 +84,7 @@ class Conversations {
   void check() {
     unread_.say();
     warn_of_ends();
+    warn_of_roles();
     D9D_REQUIRE(any_counts_ || !any_,
                 "data.trained_roles: no conversation has a message of these roles that counts, so nothing "
                 "counts in the loss");
@@ -92,6 +97,24 @@ class Conversations {
 
   void note_unread(const Conversation& conversation, const std::function<bool(std::string_view)>& reads) {
     unread_.add_of_conversation(conversation.messages, conversation.tools, conversation.documents, reads);
+  }
+
+  void note_roles(const Conversation& conversation) {
+    ++conversations_;
+    if (!conversation.answers.empty()) return;
+    ++without_answer_;
+    for (const RowJson& message : conversation.messages)
+      roles_without_answer_.insert(message["role"].get<std::string>());
+  }
+
+  // Such rows teach nothing, and a loss does not show it.
+  void warn_of_roles() const {
+    if (without_answer_ == 0) return;
+    log::warn(
+        "data.trained_roles: {} of {} conversations have no message of these roles ({}), so nothing of them "
+        "counts in the loss; their roles are {}",
+        without_answer_, conversations_, fmt::join(config_.trained_roles, ", "),
+        fmt::join(roles_without_answer_, ", "));
   }
 
   // A template writes both ends; markers and pairs of texts have those of the keys alone.
@@ -201,6 +224,8 @@ class Conversations {
   UnreadFields unread_;
   std::unique_ptr<TemplateRenderer> renderer_;
   std::deque<Asked> asked_;
+  std::uint64_t conversations_ = 0, without_answer_ = 0;
+  std::set<std::string> roles_without_answer_;
   bool any_ = false, any_counts_ = false, any_pair_ = false, any_marked_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/state/tensor_file/safetensors.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/isinf.h>
 
 #include <algorithm>
 
@@ -10,6 +11,18 @@
 #include "runtime/tensor/torch_dtype.hpp"
 
 namespace d9d {
+namespace {
+
+// Whether finite values became infinite.
+bool overflows(const at::Tensor& given, const at::Tensor& half) {
+  if (half.scalar_type() != at::kHalf || given.scalar_type() == at::kHalf) return false;
+  const auto infinite = [](const at::Tensor& values) { return at::isinf(values).sum().item<std::int64_t>(); };
+  const std::int64_t now = infinite(half);
+  return now > 0 && now > infinite(given);
+}
+
+}  // namespace
+
 SafetensorsReader::SafetensorsReader(const Disk& disk, const std::string& path, Float8 float8)
     : file_(disk.open(path)), header_(read_safetensors_header(*file_, float8)) {}
 
@@ -90,6 +103,11 @@ bool SafetensorsWriter::write_at(const std::string& name, std::int64_t first_val
   const StoredTensor place = stored(name);
   const TensorSpec& spec = place.spec;
   const at::Tensor host = on_host(part, scalar_type_of(spec.dtype));
+  D9D_REQUIRE(
+      !overflows(part, host),
+      "{}: a value of \"{}\" is beyond 65504, the largest of float16, and would be written as infinity; "
+      "choose bfloat16 or float32",
+      file_->path(), name);
   const auto begin = static_cast<std::uint64_t>(first_value) * size_of(spec.dtype);
   D9D_CHECK(begin + host.nbytes() <= spec.bytes(), "{}: tensor \"{}\" has {} bytes, {} come", file_->path(),
             name, spec.bytes(), begin + host.nbytes());

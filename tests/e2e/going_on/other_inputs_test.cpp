@@ -105,6 +105,8 @@ TEST_F(OtherInputs, OfChangedFrozenWeightsAreRefused) {
   EXPECT_THAT(job_.run(adapter + steps(8)),
               is_refused("the frozen weights changed since runs/tuned/checkpoints/save-6 was written: "
                          "model/model.safetensors has other bytes"));
+  EXPECT_THAT(job_.call({"export", "runs/tuned", "model-2"}),
+              is_refused("the frozen weights changed since runs/tuned/checkpoints/save-6 was written"));
 }
 
 TEST_F(OtherInputs, OfAnotherOptimizerAreRefusedWithTheWayThatThereIs) {

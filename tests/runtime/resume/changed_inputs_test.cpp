@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/resume/file_print.hpp"
+#include "runtime/state/checkpoint/checkpoint_commit.hpp"
 #include "runtime/state/disk/checksum.hpp"
 #include "tests/runtime/resume/resume_job.hpp"
 #include "tests/support/error_of.hpp"
@@ -157,6 +158,23 @@ TEST_F(ChangedInputs, OfFrozenWeightsAreAnError) {
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_THAT(text, AllOf(HasSubstr("the frozen weights changed since save-5"),
                           HasSubstr("model.safetensors"), HasSubstr("--fresh")));
+}
+
+// An export adds the checkpoint's adapters to weights that it reads from the folder once more.
+TEST_F(ChangedInputs, OfFrozenWeightsRefuseAnExport) {
+  std::filesystem::create_directories(folder_ / "model");
+  write("model/model.safetensors", "weights");
+  const std::string parts = at("tmp"), checkpoint = at("save-5");
+  disk_.make_directories(parts);
+  Manifest manifest;
+  manifest.extra = nlohmann::json{{inputs_key, input_prints(disk_, frozen())}}.dump();
+  commit_checkpoint(disk_, parts, checkpoint, manifest);
+
+  EXPECT_NO_THROW(require_same_frozen_weights(disk_, frozen(), checkpoint));
+  write("model/model.safetensors", "wEights");
+  EXPECT_THAT(
+      test::error_of([&] { require_same_frozen_weights(disk_, frozen(), checkpoint); }, ErrorKind::input),
+      AllOf(HasSubstr("the frozen weights changed since"), HasSubstr("source_checkpoint=FOLDER")));
 }
 
 TEST_F(ChangedInputs, OfWeightsThatTheCheckpointHasDoNotMatter) {

@@ -1,6 +1,8 @@
 #include "runtime/text/generation_task.hpp"
 
+#include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/error.hpp"
@@ -81,6 +83,38 @@ TEST(GenerationTask, EndsATextBehindAStopOfSeveralTokens) {
   EXPECT_EQ(first["tokens"].get<std::vector<std::int64_t>>(),
             std::vector<std::int64_t>(whole.begin(), whole.begin() + 3));
   EXPECT_TRUE(first["text"].get<std::string>().ends_with(stop)) << first;
+}
+
+// transformers 25790, unsloth 3699: padding that is taken for a part of the prompt makes other texts.
+TEST(GenerationTask, LeavesOutWhatFillsAPromptUpWhereverItStands) {
+  const TemporaryFolder folder;
+  const auto prompts = [&](std::optional<std::int64_t> padding, const TensorMap& more) {
+    const GenerationTask task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), 1,
+                              options_of(5, padding));
+    TensorMap batch{{"input_ids", at::tensor({0L, 0L, 5L, 9L, 7L, 2L, 0L, 0L}).view({2, 4})},
+                    {"labels", at::full({2, 4}, -100, at::kLong)},
+                    {"sample_numbers", at::tensor({3L, 4L})}};
+    batch.insert(more.begin(), more.end());
+    const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
+    EXPECT_FALSE(made.shared.contains("token_mask"));
+    std::vector<std::vector<std::int64_t>> found;
+    for (std::int64_t row = 0; row < 2; ++row) {
+      const auto length = made.shared.at("prompt_lengths")[row].item<std::int64_t>();
+      const at::Tensor ids = made.inputs.at("input_ids")[row].narrow(0, 0, length).contiguous();
+      found.emplace_back(ids.data_ptr<std::int64_t>(), ids.data_ptr<std::int64_t>() + length);
+    }
+    return found;
+  };
+  const at::Tensor mask = at::tensor({0L, 0L, 1L, 1L, 1L, 1L, 0L, 0L}).view({2, 4}).to(at::kBool);
+  const std::vector<std::vector<std::int64_t>> both{{5, 9}, {7, 2}};
+
+  EXPECT_EQ(prompts({}, {{"token_mask", mask}}), both);
+  EXPECT_EQ(prompts(0, {{"token_mask", mask}}), both);
+  // The source says that the last two are another document, whatever their id is.
+  const at::Tensor starts = at::tensor({0L, 0L, 0L, 0L, 0L, 0L, 2L, 2L}).view({2, 4});
+  EXPECT_EQ(prompts(1, {{"document_starts", starts}}),
+            (std::vector<std::vector<std::int64_t>>{{0, 0, 5, 9}, {7, 2}}));
+  EXPECT_THROW(prompts({}, {{"token_mask", at::zeros({2, 4}, at::kBool)}}), Error);
 }
 
 TEST(GenerationTask, TakesTheFirstDocumentOfARowForThePrompt) {

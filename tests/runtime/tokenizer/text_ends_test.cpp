@@ -10,18 +10,21 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<std::string> begin_tokens_of_golden(const std::string& name) {
-  return begin_tokens_of(Tokenizer::from_file(D9D_SOURCE_DIR "/tests/golden/tokenizer/" + name + ".json"));
+TokensAround around(const std::string& name) {
+  return tokens_around_text(Tokenizer::from_file(D9D_SOURCE_DIR "/tests/golden/tokenizer/" + name + ".json"));
 }
 
 // As `tokenizers` 0.22 writes encode("a").tokens beside encode("a", add_special_tokens=False).tokens.
-TEST(TextEnds, KnowWhatIsPutBeforeAPrompt) {
-  EXPECT_THAT(begin_tokens_of_golden("llama"), ElementsAre("<s>"));
-  EXPECT_THAT(begin_tokens_of_golden("roberta"), ElementsAre("<s>"));
-  EXPECT_THAT(begin_tokens_of_golden("bert"), ElementsAre("[CLS]"));
-  EXPECT_THAT(begin_tokens_of_golden("clip"), ElementsAre("<|startoftext|>"));
-  EXPECT_THAT(begin_tokens_of_golden("gpt2"), IsEmpty());
-  EXPECT_THAT(begin_tokens_of_golden("qwen"), IsEmpty());
+TEST(TextEnds, KnowWhatIsPutAroundAPrompt) {
+  EXPECT_THAT(around("llama").before, ElementsAre("<s>"));
+  EXPECT_THAT(around("llama").after, IsEmpty());
+  EXPECT_THAT(around("roberta").before, ElementsAre("<s>"));
+  EXPECT_THAT(around("roberta").after, ElementsAre("</s>"));
+  EXPECT_THAT(around("bert").before, ElementsAre("[CLS]"));
+  EXPECT_THAT(around("bert").after, ElementsAre("[SEP]"));
+  EXPECT_THAT(around("clip").before, ElementsAre("<|startoftext|>"));
+  EXPECT_THAT(around("gpt2").before, IsEmpty());
+  EXPECT_THAT(around("qwen").before, IsEmpty());
 }
 
 TEST(TextEnds, FindTheEndThatStandsBesideTheTokenizer) {

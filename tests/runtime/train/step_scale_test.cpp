@@ -35,6 +35,14 @@ TEST(StepScale, ClipsByTheLargestElementIfTheJobSaysSo) {
   EXPECT_DOUBLE_EQ(clipped.grad, 10 / (100 + 1e-6) / 4);
 }
 
+// Hooks see means, so what watches gradients after them must not divide once more.
+TEST(StepScale, LeavesMeansAsTheyAre) {
+  const StepTotals totals{.loss_sum = 11, .weight_sum = 4, .norm_share = 400};
+
+  EXPECT_DOUBLE_EQ(step_scale(totals, {.max_norm = 1.0}).mean, 0.25);
+  EXPECT_DOUBLE_EQ(step_scale(totals, {.max_norm = 1.0}, GradientsAre::means).mean, 1);
+}
+
 TEST(StepScale, OfAStepInWhichNoTokenCountsIsZeroAndHasNoLoss) {
   const StepScale scale = step_scale({.norm_share = 5}, {.max_norm = 1.0});
 

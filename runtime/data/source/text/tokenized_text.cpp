@@ -73,7 +73,7 @@ std::optional<std::int32_t> id_of(const char* key, const std::optional<std::stri
 }  // namespace
 
 void warn_of_no_begin(const Tokenizer& tokenizer, const char* key, std::string_view begin) {
-  const std::vector<std::string> tokens = begin_tokens_of(tokenizer);
+  const std::vector<std::string> tokens = tokens_around_text(tokenizer).before;
   if (tokens.size() != 1 || begin.starts_with(tokens.front())) return;
   log::warn(
       "the tokenizer puts \"{0}\" before each prompt, and the texts of the data begin without it, so the "

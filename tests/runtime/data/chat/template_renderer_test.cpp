@@ -55,6 +55,36 @@ TEST(TemplateRenderer, SaysWhereTheAnswersStandInBytes) {
             "yes</>");
 }
 
+// As many parts as answers, but both are of the second one: the first has nothing to say, and trains alone.
+TEST(TemplateRenderer, KnowsWhoseThePartsAreThatATemplateMarks) {
+  D9D_NEEDS_JINJA();
+  Conversation talk;
+  talk.messages = RowJson::parse(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": ""},
+      {"role": "user", "content": "b"},
+      {"role": "assistant", "content": "yes", "reasoning_content": "hm"}])");
+  talk.answers = {1, 3};
+  const auto counted = [&](std::vector<std::size_t> trained) {
+    talk.trained = std::move(trained);
+    TemplateRenderer renderer(
+        template_of_text(
+            "{% for m in messages %}<{{ m.role }}>{% if m.role == 'user' %}{{ m.content }}{% else %}"
+            "{% if m.reasoning_content %}{% generation %}({{ m.reasoning_content }}){% endgeneration "
+            "%}|{% endif %}{% if m.content %}{% generation %}{{ m.content }}{% endgeneration %}"
+            "{% endif %}{% endif %}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"),
+        {}, {});
+    renderer.ask(render_request(talk, true), "talk.jsonl:7");
+    const RenderedChat chat = renderer.take();
+    EXPECT_EQ(chat.text, "<user>a<assistant><user>b<assistant>(hm)|yes");
+    std::string text;
+    for (const auto& [begin, end] : chat.counted) text += chat.text.substr(begin, end - begin) + ".";
+    return text;
+  };
+
+  EXPECT_EQ(counted({1, 3}), "(hm).yes.");
+  EXPECT_EQ(counted({3}), "(hm).yes.");
+  EXPECT_EQ(counted({1}), "");
+}
+
 TEST(TemplateRenderer, KnowsWhatTheTemplateReads) {
   D9D_NEEDS_JINJA();
   const TemplateRenderer renderer(

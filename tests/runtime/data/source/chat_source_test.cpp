@@ -165,5 +165,21 @@ TEST(ChatSource, TellsOfTextsThatLackTheEndsOfThePromptsThatComeLater) {
   EXPECT_EQ(said(), "");
 }
 
+// LlamaFactory 8197: answers under a role that nobody trains.
+TEST(ChatSource, TellsOfConversationsInWhichNothingCounts) {
+  const Folder folder;
+  ChatDataConfig config = chat_of(folder.write("talk.jsonl", R"(
+{"messages": [{"role": "user", "content": "what is a stone?"}, {"role": "assistant", "content": "a small rock"}]}
+{"messages": [{"role": "user", "content": "what is a stone?"}, {"role": "bing", "content": "a small rock"}]}
+)"));
+  config.roles["bing"] = {"B: ", "\n"};
+
+  testing::internal::CaptureStderr();
+  ChatSource(config).at(0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("1 of 2 conversations have no message of these roles (assistant), so nothing of them "
+                        "counts in the loss; their roles are bing, user"));
+}
+
 }  // namespace
 }  // namespace d9d

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
+#include "runtime/tensor/torch_dtype.hpp"
 #include "tests/runtime/state/expect.hpp"
 #include "tests/runtime/state/scratch.hpp"
 #include "tests/runtime/state/test_disks.hpp"
@@ -120,6 +121,22 @@ TEST(Safetensors, WriterInsistsOnWhatWasAnnounced) {
         SafetensorsWriter(disk, scratch / "b", {{"x", Dtype::float32, {2}}, {"x", Dtype::float32, {2}}});
       }),
       HasSubstr("twice"));
+}
+
+// onnxconverter-common 268: a weight beyond float16 would be infinite, and no word of it.
+TEST(Safetensors, RefusesToMakeAFiniteValueInfinite) {
+  test::Scratch folder;
+  PosixDisk disk;
+  const at::Tensor values = counting({4}, at::kFloat) * 20000.0F;
+  const auto write = [&](at::ScalarType type, const at::Tensor& tensor) {
+    SafetensorsWriter writer(disk, folder / "x.safetensors", {{"w", dtype_of(type), {4}}});
+    writer.write("w", tensor);
+  };
+
+  EXPECT_NO_THROW(write(at::kHalf, values));
+  EXPECT_NO_THROW(write(at::kBFloat16, values * 10));
+  EXPECT_THAT(error_of([&] { write(at::kHalf, values * 2); }), HasSubstr("a value of \"w\" is beyond 65504"));
+  EXPECT_NO_THROW(write(at::kHalf, values * INFINITY)) << "it was infinite before";
 }
 
 }  // namespace
