@@ -55,7 +55,10 @@ void Coordinator::started() {
 }
 
 void Coordinator::set_timer(JobTimer timer, std::chrono::nanoseconds delay) {
-  tell_self_after<wire::Tick>(delay, [&](wire::Tick::Builder tick) { tick.setKind(timer); });
+  tell_self_after<wire::Tick>(delay, [timer, phase = JobPhase(phase_)](wire::Tick::Builder tick) {
+    tick.setKind(timer);
+    tick.setValue(static_cast<std::uint64_t>(phase));
+  });
 }
 
 void Coordinator::join(wire::Join::Reader message) {
@@ -134,21 +137,11 @@ void Coordinator::node_ready(wire::NodeReady::Reader message) {
 }
 
 void Coordinator::tick(wire::Tick::Reader message) {
-  struct OfPhase {  // has no effect once the job is past the phase
-    JobTimer timer;
-    JobPhase phase;
-    void (Coordinator::*act)();
-  };
-  static constexpr OfPhase of_phases[] = {
-      {still_waiting, JobPhase::gathering, &Coordinator::say_who_is_missing},
-      {join_deadline, JobPhase::gathering, &Coordinator::give_up_gathering},
-      {events_deadline, JobPhase::telling_events, &Coordinator::give_up_on_events},
-      {tracker_deadline, JobPhase::saving_metrics, &Coordinator::give_up_on_metrics},
-      {export_deadline, JobPhase::exporting, &Coordinator::give_up_on_export},
-      {trace_deadline, JobPhase::tracing, &Coordinator::give_up_on_traces}};
   const std::uint32_t timer = message.getKind();
-  for (const auto& [of, phase, act] : of_phases)
-    if (timer == of) return phase_ == phase ? (this->*act)() : void();
+  const bool same_phase = message.getValue() == static_cast<std::uint64_t>(JobPhase(phase_));
+  if (timer == still_waiting) return same_phase ? say_who_is_missing() : void();
+  if (timer == join_deadline) return same_phase ? give_up_gathering() : void();
+  if (timer == stage_deadline) return same_phase ? give_up_on_stage() : void();
   if (timer == save_deadline) return give_up_on_save();
   if (timer == cause_deadline) return end_job(false, failure_);
   if (timer == leave_deadline) return leave();

@@ -50,6 +50,9 @@ class Coordinator final : public Actor {
     void write(wire::StopNode::Builder stop) const;
   };
 
+  struct Stage;
+  static const Stage stages[];
+
   void set_timer(JobTimer timer, std::chrono::nanoseconds delay);
   void form();
   void welcome(std::size_t node);
@@ -60,17 +63,17 @@ class Coordinator final : public Actor {
   void fail(const wire::Failed::Reader& message);
   std::string held_reason() const;
   void give_up_on_save();
-  void give_up_on_events();
-  void flush_tracker();
-  void give_up_on_metrics();
   void amend_checkpoint(std::uint64_t step, const std::string& state);
-  void export_model();
+  void next_stage();
+  void give_up_on_stage();
+  bool tell_events();
+  bool flush_tracker();
+  bool export_model();
   void tell_to_export(std::uint32_t share, std::uint32_t node);
   void publish_model();
   void fail_export(const std::string& failure);
   void give_up_on_export();
-  void flush_traces();
-  void give_up_on_traces();
+  bool flush_traces();
   void ask_for_spans(std::chrono::milliseconds deadline);
   void conclude_job();
   void end_job(bool ok, const std::string& reason, bool input_error = false, int exit_code = 0);

@@ -3,25 +3,55 @@
 
 #include "actors/coordinator.hpp"
 #include "actors/notes/stop_report.hpp"
-#include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/signal_name.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
 
-// The end of a job, in this order: own actors hear the last events, the last metrics are written, the model
-// is exported, traces are written, all nodes stop. Node 0 stops last.
+// The end of a job: the stages in their order, then all nodes stop. Node 0 stops last.
 namespace d9d {
 namespace {
 
-constexpr std::chrono::seconds events_timeout{10};
-constexpr std::chrono::seconds tracker_timeout{20};
-constexpr std::chrono::seconds trace_timeout{20};
 constexpr std::chrono::seconds leave_timeout{5};
 constexpr std::chrono::milliseconds rescue_timeout{3000};  // spans of a failed job; within leave_timeout
 constexpr std::chrono::seconds leave_now{1};               // a second signal came
 
 }  // namespace
+
+struct Coordinator::Stage {
+  JobPhase phase;
+  bool (Coordinator::*begin)();  // false: there is no answer to wait for
+  std::chrono::seconds patience{};
+  const char* late = nullptr;  // null: the job fails without the answer
+};
+
+// A job may be over before its own actors have handled the first step, and the run's numbers must have what they show.
+// Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
+const Coordinator::Stage Coordinator::stages[] = {
+    {JobPhase::telling_events, &Coordinator::tell_events, std::chrono::seconds(10),
+     "own actors have not handled the events up to the last step, and what they show is lost"},
+    {JobPhase::saving_metrics, &Coordinator::flush_tracker, std::chrono::seconds(20),
+     "the last metrics have not come, and metrics.jsonl lacks them"},
+    {JobPhase::exporting, &Coordinator::export_model},
+    {JobPhase::tracing, &Coordinator::flush_traces, std::chrono::seconds(20),
+     "not all nodes have handed in their spans, and the trace is left out"}};
+
+// Begins the next stage that has to wait for something. After the last one the job is concluded.
+void Coordinator::next_stage() {
+  for (const auto& [phase, begin, patience, late] : stages) {
+    if (phase_ >= phase) continue;
+    phase_.become(phase);
+    if ((this->*begin)()) return set_timer(stage_deadline, late ? patience : options_.export_timeout);
+  }
+  conclude_job();
+}
+
+void Coordinator::give_up_on_stage() {
+  const Stage& stage = *std::ranges::find(stages, JobPhase(phase_), &Stage::phase);
+  if (stage.late == nullptr) return give_up_on_export();
+  log::warn("after {} s {}", stage.patience.count(), stage.late);
+  next_stage();
+}
 
 void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   ranks_finished_.insert(message.getRank());
@@ -35,52 +65,37 @@ void Coordinator::rank_finished(wire::RankFinished::Reader message) {
   if (phase_ >= JobPhase::telling_events) return;
   if (held_) return end_job(false, held_reason());
   last_step_ = message.getStep();
-  if (options_.own_actors == 0) return flush_tracker();
-  // A job may be over before its actors have handled the first step, and the run's numbers must
-  // have what they show.
-  phase_.become(JobPhase::telling_events);
+  next_stage();
+}
+
+bool Coordinator::tell_events() {
+  if (options_.own_actors == 0) return false;
   tell<wire::FlushEvents>({Role::event_bus, 0}, [&](wire::FlushEvents::Builder flush) {
     flush.setActors(static_cast<std::uint32_t>(options_.own_actors));
   });
-  set_timer(events_deadline, events_timeout);
+  return true;
 }
 
 void Coordinator::events_heard(wire::EventsHeard::Reader message) {
   events_heard_.insert(static_cast<int>(message.getActor()));
-  if (phase_ == JobPhase::telling_events && events_heard_.size() == options_.own_actors) flush_tracker();
+  if (phase_ == JobPhase::telling_events && events_heard_.size() == options_.own_actors) next_stage();
 }
 
-void Coordinator::give_up_on_events() {
-  log::warn(
-      "{} of the job's {} did not handle the events up to the last step within {} s; what they show is lost",
-      options_.own_actors - events_heard_.size(), counted(options_.own_actors, "actor"),
-      events_timeout.count());
-  flush_tracker();
-}
-
-void Coordinator::flush_tracker() {
-  phase_.become(JobPhase::saving_metrics);
-  // Metrics are reduced beside training: those of the last steps may still be on their way to the tracker.
+bool Coordinator::flush_tracker() {
   tell<wire::FlushTracker>({Role::tracker, 0},
                            [&](wire::FlushTracker::Builder ask) { ask.setStep(last_step_); });
-  set_timer(tracker_deadline, tracker_timeout);
+  return true;
 }
 
-void Coordinator::give_up_on_metrics() {
-  log::warn("the last metrics did not come within {} s; metrics.jsonl lacks them", tracker_timeout.count());
-  export_model();
-}
-
-void Coordinator::export_model() {
-  phase_.become(JobPhase::exporting);
-  if (options_.export_to.empty()) return flush_traces();
+bool Coordinator::export_model() {
+  if (options_.export_to.empty()) return false;
   if (stop_signal_ != 0) {
     log::info("the export to {} is left out", options_.export_to);
-    return flush_traces();
+    return false;
   }
   if (last_checkpoint_.empty()) {
-    return end_job(false,
-                   fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
+    end_job(false, fmt::format("cannot export to {}: no checkpoint was committed", options_.export_to));
+    return false;
   }
   try {
     export_.checkpoint = options_.choose_export ? options_.choose_export(last_checkpoint_) : last_checkpoint_;
@@ -89,13 +104,14 @@ void Coordinator::export_model() {
       export_.shares = static_cast<std::uint32_t>(roster_.members().size());
     }
   } catch (const Error& error) {
-    return fail_export(error.what());
+    fail_export(error.what());
+    return false;
   }
   for (std::uint32_t share = 0; share < export_.shares; ++share) {
     export_.open.insert(share);
     tell_to_export(share, share);
   }
-  set_timer(export_deadline, options_.export_timeout);
+  return true;
 }
 
 void Coordinator::tell_to_export(std::uint32_t share, std::uint32_t node) {
@@ -140,7 +156,7 @@ void Coordinator::publish_model() {
     log::info("exported the model of {} to {}", export_.checkpoint, options_.export_to);
   }
   publish("train.exported", 0, shown_json(nlohmann::json{{"target", options_.export_to}}));
-  flush_traces();
+  next_stage();
 }
 
 void Coordinator::give_up_on_export() {
@@ -152,17 +168,11 @@ void Coordinator::give_up_on_export() {
                       export_.checkpoint));
 }
 
-void Coordinator::flush_traces() {
+bool Coordinator::flush_traces() {
   // A start that found nothing left to train has nothing to show.
-  if (!options_.trace || !trained_) return conclude_job();
-  phase_.become(JobPhase::tracing);
+  if (!options_.trace || !trained_) return false;
   ask_for_spans({});
-  set_timer(trace_deadline, trace_timeout);
-}
-
-void Coordinator::give_up_on_traces() {
-  log::warn("not all nodes handed in their spans within {} s; the trace is left out", trace_timeout.count());
-  conclude_job();
+  return true;
 }
 
 // The nodes that are left hand in their spans. With a deadline node 0 writes those that have come in time.
@@ -180,7 +190,7 @@ void Coordinator::ask_for_spans(std::chrono::milliseconds deadline) {
 void Coordinator::trace_written(wire::TraceWritten::Reader message) {
   const std::string failure = message.getFailure();
   if (!failure.empty()) log::warn("the trace was not written: {}", failure);
-  if (phase_ < JobPhase::rescuing) return conclude_job();
+  if (phase_ < JobPhase::rescuing) return next_stage();
   if (phase_ == JobPhase::rescuing) phase_.become(JobPhase::ending);
   leave_when_alone();
 }

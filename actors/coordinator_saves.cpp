@@ -39,7 +39,7 @@ void Coordinator::amend_checkpoint(std::uint64_t step, const std::string& state)
 
 void Coordinator::tracker_flushed(wire::TrackerFlushed::Reader message) {
   // No checkpoint is being written any more when all ranks have finished.
-  if (phase_ == JobPhase::saving_metrics) return export_model();
+  if (phase_ == JobPhase::saving_metrics) return next_stage();
   saves_.tracker(message.getStep());
   commit_when_complete(message.getStep());
 }

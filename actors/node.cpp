@@ -29,7 +29,6 @@ void Node::behavior(Handlers& handlers) {
   handlers.on(this, &Node::greeting);
   handlers.on(this, &Node::ready);
   handlers.on(this, &Node::start_training);
-  handlers.on(this, &Node::rank_finished);
 }
 
 void Node::started() {

@@ -1,8 +1,8 @@
 #pragma once
 // Node: the root of a process: joins the job, spawns the cast of its ranks, passes messages on to them, reports
 // their failures, ends the process. Pool. One per process. Its states and what follows them: notes/node_state.hpp.
-// hears Welcome Refused Dialed Greeting PeerDown Ready StartTraining RankFinished Failed StopNode Signalled Tick
-// says Join Greeting NodeReady StartTraining RankFinished Failed Stop Publish Signalled FlushTrace
+// hears Welcome Refused Dialed Greeting PeerDown Ready StartTraining Failed StopNode Signalled Tick
+// says Join Greeting NodeReady StartTraining Failed Stop Publish Signalled FlushTrace
 
 #include <set>
 #include <string>
@@ -31,7 +31,6 @@ class Node final : public Actor {
   void peer_down(wire::PeerDown::Reader message);
   void ready(wire::Ready::Reader message);
   void start_training(wire::StartTraining::Reader message);
-  void rank_finished(wire::RankFinished::Reader message);
   void failed(wire::Failed::Reader message);
   void stop_node(wire::StopNode::Reader message);
   void signalled(wire::Signalled::Reader message);

@@ -116,15 +116,6 @@ void Node::start_training(wire::StartTraining::Reader message) {
   }
 }
 
-void Node::rank_finished(wire::RankFinished::Reader message) {
-  tell<wire::RankFinished>({Role::coordinator, 0}, [&](wire::RankFinished::Builder finished) {
-    finished.setRank(message.getRank());
-    finished.setStep(message.getStep());
-    finished.setSignal(message.getSignal());
-    finished.setEnded(message.getEnded());
-  });
-}
-
 void Node::failed(wire::Failed::Reader message) {
   if (sender().role == Role::event_bus) stops_own_actors_ = true;
   if (sender().role == Role::coordinator) {

@@ -69,7 +69,7 @@ struct StartTraining {
 }
 
 struct RankFinished {
-  # Trainer -> Node -> Coordinator, when the rank's last step is applied and its checkpoint, if any,
+  # Trainer -> Coordinator, when the rank's last step is applied and its checkpoint, if any,
   # committed. No reply; after the last rank the Coordinator ends the job. Repeated by a rank: counts once.
   rank @0 :Int32;
   step @1 :UInt64;

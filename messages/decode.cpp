@@ -1,13 +1,18 @@
 #include "messages/decode.hpp"
 
+#include <cstring>
+
 namespace d9d {
 namespace {
 
+void require_at_most(std::size_t bytes_max, std::size_t bytes) {
+  if (bytes <= bytes_max) return;
+  throw Refused(Refused::Reason::too_large, "a message of " + std::to_string(bytes) +
+                                                " bytes; the limit is " + std::to_string(bytes_max));
+}
+
 capnp::ReaderOptions reader_options(const Frame& frame, const Limits& limits) {
-  if (frame.size_bytes() > limits.bytes_max) {
-    throw Refused(Refused::Reason::too_large, "a message of " + std::to_string(frame.size_bytes()) +
-                                                  " bytes; the limit is " + std::to_string(limits.bytes_max));
-  }
+  require_at_most(limits.bytes_max, frame.size_bytes());
   capnp::ReaderOptions options;
   // A reader may look at each word a few times; a crafted
   // message that makes it look far more often is cut off.
@@ -37,22 +42,23 @@ Header header_of(wire::Envelope::Reader envelope) {
 
 }  // namespace
 
-const char* name_of(Refused::Reason reason) {
-  switch (reason) {
-    case Refused::Reason::too_large:
-      return "too large";
-    case Refused::Reason::truncated:
-      return "cut short";
-    case Refused::Reason::malformed:
-      return "malformed";
-    case Refused::Reason::unknown_type:
-      return "unknown type";
-    case Refused::Reason::wrong_epoch:
-      return "another epoch";
-    case Refused::Reason::repeated:
-      return "repeated";
+Frame Frame::from_bytes(std::span<const std::byte> bytes, std::size_t bytes_max) {
+  require_at_most(bytes_max, bytes.size());
+  if (bytes.empty() || bytes.size() % sizeof(capnp::word) != 0) {
+    throw Refused(Refused::Reason::truncated,
+                  "a message of " + std::to_string(bytes.size()) + " bytes is no whole number of words");
   }
-  return "unknown";
+  std::vector<capnp::word> words(bytes.size() / sizeof(capnp::word));
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  Frame frame(std::move(words));
+  frame.arrived_ns_ = unstamped;
+  return frame;
+}
+
+const char* name_of(Refused::Reason reason) {
+  constexpr const char* names[] = {"too large",    "cut short",     "malformed",
+                                   "unknown type", "another epoch", "repeated"};
+  return names[static_cast<int>(reason)];
 }
 
 Decoded::Decoded(const Frame& frame, const Limits& limits) try

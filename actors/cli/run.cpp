@@ -8,6 +8,7 @@
 
 #include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
+#include "actors/cli/view/summary.hpp"
 #include "actors/job/folder/results.hpp"
 #include "actors/job/process/node_devices.hpp"
 #include "actors/job/run/run_job.hpp"
@@ -36,8 +37,7 @@ DeviceSummary look_at_device(const LoadedJob& loaded) {
   if (job.node.device == DeviceKind::cuda) summary.driver = find_cuda_driver();
   // A plugin's schedule is made later, so the number of its waiting activations is not known yet.
   if (std::holds_alternative<OwnSchedule>(schedule)) return summary;
-  const JobPlan plan = plan_job(loaded, schedule);
-  summary.ranks = estimate_memory(loaded, plan, forecast_step(job, schedule, plan), sample_length(job.data));
+  summary.ranks = summarize(loaded, schedule, plan_job(loaded, schedule), sample_length(job.data)).ranks;
   return summary;
 }
 

@@ -12,7 +12,6 @@
 #include "actors/core/join_screen.hpp"
 #include "actors/core/tsan_order.hpp"
 #include "messages/decode.hpp"
-#include "messages/frame.hpp"
 
 namespace d9d {
 
@@ -36,7 +35,8 @@ typename Inspector::result_type inspect(Inspector& f, Packet& packet) {
     try {
       packet.frame = Frame::from_bytes(std::as_bytes(std::span(bytes)), wire_bytes_max);
       const Arrival* const arrival = Arriving::now();
-      if (arrival != nullptr && !accept_arrival(packet, *arrival)) return caf::sec::invalid_argument;
+      if (arrival != nullptr && !accept_arrival(packet.frame, packet.attached, *arrival))
+        return caf::sec::invalid_argument;
       tsan_release(packet.frame.data());
       return caf::none;
     } catch (const Refused&) {

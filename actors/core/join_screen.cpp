@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <kj/exception.h>
 
-#include "actors/core/caf_packet.hpp"
 #include "messages/cluster.capnp.h"
+#include "messages/decode.hpp"
 
 namespace d9d {
 namespace {
@@ -101,10 +101,10 @@ JoinScreen::Trouble JoinScreen::trouble_with_header(const void* data, std::size_
   return std::nullopt;
 }
 
-bool accept_arrival(Packet& packet, const Arrival& arrival) {
-  packet.frame.stamp_connection(arrival.connection.number());
+bool accept_arrival(Frame& frame, const caf::strong_actor_ptr& attached, const Arrival& arrival) {
+  frame.stamp_connection(arrival.connection.number());
   if (arrival.connection.is_member()) return true;
-  return is_join(packet.frame) && packet.attached && packet.attached->node() == arrival.peer;
+  return is_join(frame) && attached && attached->node() == arrival.peer;
 }
 
 }  // namespace d9d

@@ -4,6 +4,7 @@
 // connection may only send a handshake, signs of life and messages of this project, and of these
 // accept_arrival() accepts only Join.
 
+#include <caf/actor_control_block.hpp>
 #include <caf/io/basp/header.hpp>
 #include <caf/node_id.hpp>
 
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "actors/core/connections.hpp"
+#include "messages/frame.hpp"
 
 namespace d9d {
 
@@ -37,8 +39,6 @@ class Arriving {
  private:
   static const Arrival*& slot();
 };
-
-struct Packet;
 
 class JoinScreen {
  public:
@@ -67,9 +67,9 @@ class JoinScreen {
   bool awaits_payload_ = false;
 };
 
-// Notes in a packet the connection that brings it. False: the packet is refused. A Join must carry a handle
+// Notes in a frame the connection that brings it, with the handle `attached`. False: both are refused. A Join must carry a handle
 // of the process that sends it, because the answer goes to that handle. With the handle of another process,
 // a stranger could make node 0 send messages to it.
-bool accept_arrival(Packet& packet, const Arrival& arrival);
+bool accept_arrival(Frame& frame, const caf::strong_actor_ptr& attached, const Arrival& arrival);
 
 }  // namespace d9d

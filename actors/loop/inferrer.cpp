@@ -24,7 +24,7 @@ void Inferrer::values_reduced(wire::ValuesReduced::Reader message) {
   const RankWishes summed = take_wishes(values);
   report({.totals = step_totals_from(values), .scale = {}}, 0);
   publish<events::StepPost>();
-  agree(summed);
+  obey(summed);
   conclude_step();
 }
 

@@ -201,31 +201,26 @@ void StepLoop::reduce_when_followed() {
   if (state_ != StepState::following) return;
   if (!is_last_update()) {
     state_.become(StepState::reducing);
-    for (const StepReduction& reduction : reductions_of(totals_)) reduce_over_world(reduction);
-    return;
+    return reduce_over_world(reductions_of(totals_));
   }
   if (!is_followed() || waits_for_trackers()) return;
   state_.become(StepState::reducing);
   pass_on_end();
-  RankWishes wishes;
-  wishes_.add_to(wishes);
+  RankWishes wishes = take_wishes(signals_);
   requests_.add_to(wishes);
-  reduce_with(wishes, reductions_of(totals_));
+  reduce_over_world(reductions_of(totals_), &wishes);
 }
 
-// The wishes go with the first reduction of the step's last update, which is a sum.
-void StepLoop::reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions) {
-  reductions.front().values = with_wishes(wishes, reductions.front().values);
-  for (const StepReduction& reduction : reductions) reduce_over_world(reduction);
-}
-
-void StepLoop::reduce_over_world(const StepReduction& reduction) {
-  tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
-    reduce.setOrder(reductions_++);
-    reduce.setStep(current_);
-    reduce.setOperation(reduce_operations.to_wire(reduction.operation));
-    fill_list(reduce.initValues(static_cast<unsigned>(reduction.values.size())), reduction.values);
-  });
+void StepLoop::reduce_over_world(std::vector<StepReduction> reductions, const RankWishes* wishes) {
+  if (wishes != nullptr) reductions.front().values = with_wishes(*wishes, reductions.front().values);
+  for (const auto& [operation, values] : reductions) {
+    tell<wire::ReduceValues>(options_.world_collective, [&](wire::ReduceValues::Builder reduce) {
+      reduce.setOrder(reductions_++);
+      reduce.setStep(current_);
+      reduce.setOperation(reduce_operations.to_wire(operation));
+      fill_list(reduce.initValues(static_cast<unsigned>(values.size())), values);
+    });
+  }
 }
 
 // Each piece of work between two steps returns here when it is done. The order is the same on all ranks.
@@ -270,7 +265,7 @@ void StepLoop::finish_when_done() {
   } else {
     publish<events::Stopped>();
   }
-  tell<wire::RankFinished>(parent(), [&](wire::RankFinished::Builder finished) {
+  tell<wire::RankFinished>({Role::coordinator, 0}, [&](wire::RankFinished::Builder finished) {
     finished.setRank(options_.rank);
     finished.setStep(end_.step);
     finished.setSignal(static_cast<std::uint32_t>(end_.signal));

@@ -8,6 +8,7 @@
 #include <deque>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +18,7 @@
 #include "actors/notes/evaluation_run.hpp"
 #include "actors/notes/pass.hpp"
 #include "actors/notes/rank_saves.hpp"
-#include "actors/notes/signal_wishes.hpp"
+#include "actors/notes/rank_wishes.hpp"
 #include "actors/notes/step_notes.hpp"
 #include "actors/notes/step_requests.hpp"
 #include "actors/notes/step_state.hpp"
@@ -79,11 +80,10 @@ class StepLoop : public Actor {
   void begin_update(int update);
   bool is_last_update() const { return update_ + 1 == options_.phases.num_updates(); }
   void reduce_when_followed();
-  void reduce_with(const RankWishes& wishes, std::vector<StepReduction> reductions);
-  void reduce_over_world(const StepReduction& reduction);
+  // The wishes go with the first of the reductions, which is a sum; null: with none.
+  void reduce_over_world(std::vector<StepReduction> reductions, const RankWishes* wishes = nullptr);
   void report(const StepResult& result, double learning_rate);
-  void obey(const AgreedWishes& wishes);
-  void agree(const RankWishes& summed);
+  void obey(const RankWishes& summed);
   void end_here();
   void conclude_step();
   void advance();
@@ -102,7 +102,7 @@ class StepLoop : public Actor {
   int update_ = 0;                         // of that step
   std::optional<std::uint64_t> applying_;  // the step whose update has no answer yet, while the next one runs
   StepRequests requests_;
-  SignalWishes wishes_;
+  std::set<int> signals_;  // that this rank has got and has to tell the others
   EndOfSteps end_;
   RankSaves saves_;
   ListenedTo listened_to_;

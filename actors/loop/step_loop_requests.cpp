@@ -16,7 +16,7 @@ void StepLoop::signalled(wire::Signalled::Reader message) {
   const int signal = static_cast<int>(message.getSignal());
   const bool asleep = is_asleep(state_);
   const bool wakes_up = state_ != StepState::asleep && sleep_.call == sleep_.after;
-  if (!asleep || signal != SIGTSTP || wakes_up) wishes_.add(signal);
+  if (!asleep || signal != SIGTSTP || wakes_up) signals_.insert(signal);
   if (!asleep || signal == SIGUSR1 || signal == SIGTSTP) return;
   for (int rank = 0; rank < options_.world_size; ++rank) {
     tell<wire::Wake>({Role::trainer, static_cast<std::uint64_t>(rank)},
@@ -69,24 +69,23 @@ bool StepLoop::waits_for_trackers() const {
          shown_ + *options_.shown.max_pending_steps < current_;
 }
 
-void StepLoop::agree(const RankWishes& summed) {
-  obey(agreed_wishes(summed));
+// Does what all ranks have agreed on. With the sums of an evaluation only signals travel.
+void StepLoop::obey(const RankWishes& summed) {
+  if (const int signal = stop_signal_of(summed); signal != 0) {
+    end_.signal = signal;
+    end_.step = current_;
+    saves_.ask();
+  }
+  if (summed.saves > 0) saves_.ask();
+  sleep_.due = sleep_.due || summed.sleeps > 0;
+  if (summed.saves > 0 && !options_.saves.on && options_.rank == 0) {
+    log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
+  }
+  if (is_evaluating(state_)) return;
   requests_.agree(summed);
   if (!requests_.ends()) return;
   if (options_.rank == 0) requests_.end(stream_ended);  // of another rank, unless an actor has asked
   end_here();
-}
-
-void StepLoop::obey(const AgreedWishes& wishes) {
-  if (wishes.stop_signal != 0) {
-    end_.signal = wishes.stop_signal;
-    end_.step = current_;
-  }
-  if (wishes.save || wishes.stop_signal != 0) saves_.ask();
-  sleep_.due = sleep_.due || wishes.sleep;
-  if (wishes.save && !options_.saves.on && options_.rank == 0) {
-    log::warn("SIGUSR1: checkpointing is off, nothing was saved; set trainer.checkpointing.period_steps");
-  }
 }
 
 // Makes this step the job's last one. An evaluation or texts that are due with it still run.

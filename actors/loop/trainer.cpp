@@ -95,7 +95,7 @@ void Trainer::values_reduced(wire::ValuesReduced::Reader message) {
   made_.clear();
   report(whole, training_.base_lr * lr_multiplier());
   publish<events::StepPost>(context_of(whole));
-  agree(*std::exchange(agreed_, std::nullopt));
+  obey(*std::exchange(agreed_, std::nullopt));
   conclude_step();
 }
 
@@ -127,7 +127,7 @@ void Trainer::gradients_hooked(wire::GradientsHooked::Reader message) {
             "gradients of step {} are hooked while step {} is {}", message.getStep(), current_,
             name_of(state_));
   state_.become(StepState::reducing);
-  reduce_over_world(step_end_.reduction_of_hooked(message.getNormShare(), message.getSkip()));
+  reduce_over_world({step_end_.reduction_of_hooked(message.getNormShare(), message.getSkip())});
 }
 
 // Sent before the update, so that metrics are reduced while the optimizer works.

@@ -72,9 +72,8 @@ void Trainer::evaluated(wire::StepComputed::Reader message) {
   StepTotals mine{.loss_sum = message.getLossSum(),
                   .weight_sum = message.getWeightSum(),
                   .tokens = options_.counts_tokens ? static_cast<double>(tokens) : 0};
-  RankWishes wishes;
-  wishes_.add_to(wishes);
-  reduce_with(wishes, {{ReduceOp::sum, to_values(mine)}});
+  const RankWishes wishes = take_wishes(signals_);
+  reduce_over_world({{ReduceOp::sum, to_values(mine)}}, &wishes);
 }
 
 void Trainer::evaluated(wire::ValuesReduced::Reader message) {
@@ -85,10 +84,8 @@ void Trainer::evaluated(wire::ValuesReduced::Reader message) {
     return conclude_step();
   }
   const StepTotals totals = step_totals_from(values);
-  const AgreedWishes wishes = agreed_wishes(summed);
-  const bool stop = wishes.stop_signal != 0;
-  if (wishes.save || wishes.sleep || stop) obey(wishes);
-  if (evaluation_->reduced(totals, stop)) finish_evaluation();
+  obey(summed);
+  if (evaluation_->reduced(totals, stop_signal_of(summed) != 0)) finish_evaluation();
 }
 
 void Trainer::finish_evaluation() {
@@ -147,7 +144,7 @@ void Trainer::compare_evaluation(std::optional<double> value) {
     requests_.end(stopping->why(training_.evaluation->metric));
     wishes.ends = 1;
   }
-  reduce_with(wishes, {{ReduceOp::sum, {}}});
+  reduce_over_world({{ReduceOp::sum, {}}}, &wishes);
 }
 
 }  // namespace d9d

@@ -32,29 +32,25 @@ inline constexpr auto job_transitions = [] {
   return std::to_array<Transition<JobPhase>>({
       {gathering, "Join, until all ranks are there", preparing},
       {preparing, "NodeReady of all nodes", training},
-      {training, "RankFinished of all ranks, and the job has own actors", telling_events},
-      {training, "RankFinished of all ranks", saving_metrics},
-      {telling_events, "EventsHeard of every own actor, or events_deadline", saving_metrics},
-      {saving_metrics, "TrackerFlushed, or tracker_deadline", exporting},
+      {training, "RankFinished of all ranks", telling_events},
+      {telling_events, "EventsHeard of every own actor, or stage_deadline", saving_metrics},
+      {saving_metrics, "TrackerFlushed, or stage_deadline", exporting},
       {exporting, "ModelExported of every share, or nothing to export", tracing},
-      {{training, exporting}, "PeerDown, Failed, export_deadline", rescuing},
+      {{training, exporting}, "PeerDown, Failed, stage_deadline of the export", rescuing},
       {{gathering, tracing}, "the same and join_deadline, a signal, or all is done", ending},
       {rescuing, "TraceWritten", ending},
       {{rescuing, ending}, "PeerDown of each node that was told to stop, or leave_deadline", left},
   });
 }();
 
-// The Coordinator's timers: Tick.kind.
+// The Coordinator's timers: Tick.kind; Tick.value is the phase that set it.
 enum JobTimer : std::uint32_t {
   join_deadline = 1,
-  trace_deadline = 2,
-  cause_deadline = 3,  // after a failure that a lost node may explain
-  leave_deadline = 4,
-  tracker_deadline = 5,
-  still_waiting = 6,  // to log who is missing
-  export_deadline = 7,
-  events_deadline = 8,  // for own actors that are late
-  save_deadline = 9     // for the states of ranks, in a checkpoint that a failed job still writes
+  still_waiting = 2,   // to log who is missing
+  save_deadline = 3,   // for the states of ranks, in a checkpoint that a failed job still writes
+  cause_deadline = 4,  // after a failure that a lost node may explain
+  stage_deadline = 5,  // of an answer that a phase after training waits for
+  leave_deadline = 6,
 };
 
 }  // namespace d9d

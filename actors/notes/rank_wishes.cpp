@@ -1,6 +1,7 @@
 #include "actors/notes/rank_wishes.hpp"
 
 #include <array>
+#include <csignal>
 
 #include "runtime/base/error.hpp"
 
@@ -14,6 +15,24 @@ constexpr std::array<double RankWishes::*, 10> all_wishes{
     &RankWishes::lr_changes, &RankWishes::lr_factor};
 
 }  // namespace
+
+RankWishes take_wishes(std::set<int>& signals) {
+  const auto count = [&](int signal) { return static_cast<double>(signals.count(signal)); };
+  const RankWishes wishes{.terminates = count(SIGTERM),
+                          .interrupts = count(SIGINT),
+                          .hang_ups = count(SIGHUP),
+                          .saves = count(SIGUSR1),
+                          .sleeps = count(SIGTSTP)};
+  signals.erase(SIGUSR1);
+  signals.erase(SIGTSTP);
+  return wishes;
+}
+
+int stop_signal_of(const RankWishes& summed) {
+  if (summed.terminates > 0) return SIGTERM;
+  if (summed.interrupts > 0) return SIGINT;
+  return summed.hang_ups > 0 ? SIGHUP : 0;
+}
 
 std::vector<double> with_wishes(const RankWishes& wishes, const std::vector<double>& sums) {
   std::vector<double> values;

@@ -2,6 +2,7 @@
 // What ranks and actors wish of a job, so that all ranks do the same after the same step: they travel in front of the
 // numbers that a step sums over all ranks anyway, and are summed with them. No wish can come too late for a rank then.
 
+#include <set>
 #include <vector>
 
 namespace d9d {
@@ -21,6 +22,12 @@ struct RankWishes {
   double lr_changes = 0;  // 1: the factor of the learning rate is another from the next step on
   double lr_factor = 0;   // that one
 };
+
+// The wishes of a rank that has got these signals. A wish to save or to sleep goes into the sums of one step only, so it
+// is taken out; a wish to stop goes into those of every further step.
+RankWishes take_wishes(std::set<int>& signals);
+// Which signal stops all ranks, by their summed wishes: of several SIGTERM before SIGINT before SIGHUP; 0 = none.
+int stop_signal_of(const RankWishes& summed);
 
 // `sums` with the wishes in front of them.
 std::vector<double> with_wishes(const RankWishes& wishes, const std::vector<double>& sums);

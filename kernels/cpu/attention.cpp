@@ -154,6 +154,22 @@ at::Tensor zeros_for_gradient(const at::Tensor& values, int64_t key_heads) {
   return at::zeros(sizes, values.options().requires_grad(false).dtype(at::kFloat));
 }
 
+// Where the gradients of the biases of a key head's group are in `dbias`; nowhere if that is not defined.
+struct BiasGradients {
+  std::vector<float*> rows;
+  int64_t query_stride = 0;
+
+  BiasGradients(const at::Tensor& dbias, bool by_distance, int64_t heads, const AttentionShape& shape,
+                int64_t batch, int64_t head) {
+    if (!dbias.defined()) return;
+    const bool by_head = dbias.size(1) == heads;
+    const BiasPlace place(dbias, by_distance, shape.queries, batch, by_head ? head * shape.group : head);
+    query_stride = place.query_stride;
+    for (int64_t g = 0; g < shape.group; ++g)
+      rows.push_back(data_of<float>(dbias) + place.first + (by_head ? g * place.head_stride : 0));
+  }
+};
+
 AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tensor& queries,
                                          const at::Tensor& keys, const at::Tensor& values,
                                          const AttentionBlock& forward, const AttentionMask& mask,
@@ -178,16 +194,9 @@ AttentionBlockGradients blocked_backward(const at::Tensor& grad, const at::Tenso
     const auto lse_group = lse_group_of(forward.lse, batch, head, shape.group);
     const auto biases = bias_group_of(bias, shape.queries, batch, head, shape.group);
     AttentionGradients gradients{out_group.data(), dout_group.data(), lse_group.data()};
-    std::vector<float*> dbias_group;
-    if (dbias.defined()) {
-      const bool by_head = dbias.size(1) == q.size(2);
-      const BiasPlace place(dbias, bias.by_distance, shape.queries, batch,
-                            by_head ? head * shape.group : head);
-      for (int64_t g = 0; g < shape.group; ++g)
-        dbias_group.push_back(data_of<float>(dbias) + place.first + (by_head ? g * place.head_stride : 0));
-      gradients.dbias = dbias_group.data();
-      gradients.bias_stride = place.query_stride;
-    }
+    const BiasGradients dbias_group(dbias, bias.by_distance, q.size(2), shape, batch, head);
+    if (dbias.defined()) gradients.dbias = dbias_group.rows.data();
+    gradients.bias_stride = dbias_group.query_stride;
     attention_backward_avx512(shape,
                               {q_group.data(), head_of(k, batch, head), head_of(v, batch, head),
                                bias.any() ? biases.data() : nullptr},

@@ -54,19 +54,8 @@ Isa isa_of_this_machine() {
 }
 
 const char* name_of(Isa isa) {
-  switch (isa) {
-    case Isa::amx:
-      return "amx";
-    case Isa::avx512_bf16:
-      return "avx512_bf16";
-    case Isa::avx512:
-      return "avx512";
-    case Isa::avx2:
-      return "avx2";
-    case Isa::baseline:
-      return "baseline";
-  }
-  return "unknown";
+  constexpr const char* names[] = {"baseline", "avx2", "avx512", "avx512_bf16", "amx"};
+  return names[static_cast<int>(isa)];
 }
 
 }  // namespace d9d::kernels

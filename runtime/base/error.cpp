@@ -11,15 +11,8 @@
 namespace d9d {
 
 std::string_view name_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::input:
-      return "input";
-    case ErrorKind::bug:
-      return "bug";
-    case ErrorKind::environment:
-      return "environment";
-  }
-  return "unknown";
+  constexpr std::string_view names[] = {"input", "bug", "environment"};
+  return names[static_cast<int>(kind)];
 }
 
 Error::Error(ErrorKind kind, std::string what, std::string where)

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "runtime/base/error.hpp"
-#include "runtime/nn/shard/placing.hpp"
 #include "runtime/peft/each_linear.hpp"
 #include "runtime/peft/lora.hpp"
 #include "runtime/peft/own_adapters.hpp"
@@ -54,11 +53,6 @@ at::Tensor OwnBranch::merged(const at::Tensor& /*weight*/, const TensorMap& /*ad
       ErrorKind::input,
       "its adapter method has no merged form: its branch does not implement merged(); leave export_to out, "
       "checkpoints keep the adapters");
-}
-
-void follow_rows(const StageParameter& weight, StageParameter& parameter) {
-  for (const LayoutAxis& axis : weight.layout.axes())
-    if (!axis.placement.is_shard() || axis.placement.shard_dim == 0) place(parameter, axis);
 }
 
 std::size_t LinearMethod::inject(AdaptedModel& model) const {

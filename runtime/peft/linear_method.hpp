@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/nn/block/leaf.hpp"
+#include "runtime/nn/shard/placing.hpp"
 #include "runtime/peft/method.hpp"
 #include "runtime/tensor/tensor_map.hpp"
 
@@ -28,10 +29,6 @@ class OwnBranch : public torch::nn::Module, public LinearBranch {
   // an input error, with which export_to is refused before the first step.
   virtual at::Tensor merged(const at::Tensor& weight, const TensorMap& added) const;
 };
-
-// Cuts a parameter [out, ..] like the rows of the weight. It is whole on ranks that cut the columns alone. For
-// follow().
-void follow_rows(const StageParameter& weight, StageParameter& parameter);
 
 class LinearMethod : public PeftMethod {
  public:

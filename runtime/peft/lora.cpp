@@ -12,7 +12,6 @@
 #include "runtime/nn/block/dropout.hpp"
 #include "runtime/nn/shard/placing.hpp"
 #include "runtime/peft/each_linear.hpp"
-#include "runtime/peft/linear_method.hpp"
 
 namespace d9d {
 namespace {

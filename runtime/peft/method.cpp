@@ -1,11 +1,29 @@
 #include "runtime/peft/method.hpp"
 
-#include "runtime/peft/full_tune.hpp"
 #include "runtime/peft/lora.hpp"
 #include "runtime/peft/own_methods.hpp"
 
 namespace d9d {
 namespace {
+
+// Full tuning and freezing: the parameters of all modules that match train, or do not train.
+class SetTrainable final : public PeftMethod {
+ public:
+  SetTrainable(const std::string& pattern, bool trainable) : pattern_(pattern), trainable_(trainable) {}
+
+  std::size_t inject(AdaptedModel& model) const override {
+    const auto found = model.modules(pattern_);
+    for (const auto& [path, module] : found) {
+      for (const at::Tensor& parameter : module->parameters()) parameter.requires_grad_(trainable_);
+    }
+    return found.size();
+  }
+  bool begins_trainable() const override { return !trainable_; }
+
+ private:
+  const ModulePattern pattern_;
+  const bool trainable_;
+};
 
 class StackMethod final : public PeftMethod {
  public:
@@ -30,9 +48,11 @@ class StackMethod final : public PeftMethod {
 struct MakeMethod {
   std::unique_ptr<PeftMethod> operator()(const LoraConfig& config) const { return make_lora(config); }
   std::unique_ptr<PeftMethod> operator()(const FullTuneConfig& config) const {
-    return make_full_tune(config);
+    return std::make_unique<SetTrainable>(config.module_name_pattern, true);
   }
-  std::unique_ptr<PeftMethod> operator()(const FreezeConfig& config) const { return make_freeze(config); }
+  std::unique_ptr<PeftMethod> operator()(const FreezeConfig& config) const {
+    return std::make_unique<SetTrainable>(config.module_name_pattern, false);
+  }
   std::unique_ptr<PeftMethod> operator()(const StackConfig& config) const {
     return std::make_unique<StackMethod>(config);
   }

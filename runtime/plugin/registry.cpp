@@ -29,6 +29,14 @@ const auto& find(const Map& map, const char* what, const std::string& name) {
                           what, name, known.empty() ? "none" : known));
 }
 
+// Calls the factory of that name with `given`.
+template <class Map, class... Given>
+auto made(const Map& map, const char* what, const std::string& name, const Given&... given) {
+  const auto& make = find(map, what, name);
+  return call_user(fmt::format("the factory of the {} \"{}\"", what, name), ErrorInside::passes,
+                   [&] { return make(given...); });
+}
+
 }  // namespace
 
 void Registry::add_model(const std::string& name, MakeModel make) {
@@ -73,52 +81,38 @@ void Registry::add_mapper(const std::string& name, MakeMapper make) {
 
 std::shared_ptr<const ModelProvider> Registry::make_model(const std::string& name,
                                                           const config::Section& config) const {
-  const MakeModel& make = find(models_, "model", name);
-  return call_user(fmt::format("the factory of the model \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, context_); });
+  return made(models_, "model", name, config, context_);
 }
 
 std::shared_ptr<TrainTask> Registry::make_task(const std::string& name, const config::Section& config) const {
-  const MakeTask& make = find(tasks_, "task", name);
-  return call_user(fmt::format("the factory of the task \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, context_); });
+  return made(tasks_, "task", name, config, context_);
 }
 
 std::shared_ptr<InferenceTask> Registry::make_inference_task(const std::string& name,
                                                              const config::Section& config,
                                                              const InferencePlace& place) const {
-  const MakeInferenceTask& make = find(inference_tasks_, "inference task", name);
-  return call_user(fmt::format("the factory of the inference task \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, place); });
+  return made(inference_tasks_, "inference task", name, config, place);
 }
 
 std::shared_ptr<const OptimizerProvider> Registry::make_optimizer(const std::string& name,
                                                                   const config::Section& config) const {
-  const MakeOptimizer& make = find(optimizers_, "optimizer", name);
-  return call_user(fmt::format("the factory of the optimizer \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, context_); });
+  return made(optimizers_, "optimizer", name, config, context_);
 }
 
 std::shared_ptr<const LrSchedule> Registry::make_lr_schedule(const std::string& name,
                                                              const config::Section& config) const {
-  const MakeLrSchedule& make = find(lr_schedules_, "learning-rate schedule", name);
-  return call_user(fmt::format("the factory of the learning-rate schedule \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, context_); });
+  return made(lr_schedules_, "learning-rate schedule", name, config, context_);
 }
 
 std::shared_ptr<const SampleSource> Registry::make_source(const std::string& name,
                                                           const config::Section& config,
                                                           const SourceContext& context) const {
-  const MakeSource& make = find(sources_, "data source", name);
-  return call_user(fmt::format("the factory of the data source \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, context); });
+  return made(sources_, "data source", name, config, context);
 }
 
 std::shared_ptr<const PipelineSchedule> Registry::make_schedule(const std::string& name,
                                                                 const config::Section& config) const {
-  const MakeSchedule& make = find(schedules_, "pipeline schedule", name);
-  auto schedule = call_user(fmt::format("the factory of the pipeline schedule \"{}\"", name),
-                            ErrorInside::passes, [&] { return make(config, context_); });
+  auto schedule = made(schedules_, "pipeline schedule", name, config, context_);
   D9D_REQUIRE(schedule != nullptr && schedule->build && schedule->stages_per_rank >= 1,
               "the factory of the pipeline schedule \"{}\" made none that builds programs of at least one "
               "stage a rank",
@@ -128,17 +122,12 @@ std::shared_ptr<const PipelineSchedule> Registry::make_schedule(const std::strin
 
 std::shared_ptr<const Collation> Registry::make_collation(const std::string& name,
                                                           const config::Section& config) const {
-  const MakeCollation& make = find(collations_, "collation", name);
-  return std::make_shared<PluginCollation>(
-      name, call_user(fmt::format("the factory of the collation \"{}\"", name), ErrorInside::passes,
-                      [&] { return make(config, context_); }));
+  return std::make_shared<PluginCollation>(name, made(collations_, "collation", name, config, context_));
 }
 
 std::shared_ptr<GradientHook> Registry::make_gradient_hook(const std::string& name,
                                                            const config::Section& config) const {
-  const MakeGradientHook& make = find(gradient_hooks_, "gradient hook", name);
-  auto hook = call_user(fmt::format("the factory of the gradient hook \"{}\"", name), ErrorInside::passes,
-                        [&] { return make(config, context_); });
+  auto hook = made(gradient_hooks_, "gradient hook", name, config, context_);
   D9D_REQUIRE(hook != nullptr, "the factory of the gradient hook \"{}\" made none", name);
   return hook;
 }
@@ -148,9 +137,7 @@ void Registry::add_tracker(const std::string& name, MakeTracker make) {
 }
 
 OpenTracker Registry::make_tracker(const std::string& name, const config::Section& config) const {
-  const MakeTracker& make = find(trackers_, "tracker", name);
-  return call_user(fmt::format("the factory of the tracker \"{}\"", name), ErrorInside::passes,
-                   [&] { return make(config, context_); });
+  return made(trackers_, "tracker", name, config, context_);
 }
 
 std::shared_ptr<const StateMapper> Registry::make_mapper(const std::string& name,

@@ -1,12 +1,14 @@
 #include "runtime/provider/hugging_face_model.hpp"
 
 #include <algorithm>
+#include <boost/describe/enum_to_string.hpp>
 #include <map>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/family/head_keys.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/model_folder/carried_keys.hpp"
 #include "runtime/model_folder/folder_checks.hpp"
@@ -64,15 +66,7 @@ std::map<std::string, Dtype> dtypes_of_buffers(StageModule& model, const StateMa
 constexpr std::uint64_t body_config_bytes_max = std::uint64_t{1} << 24;
 
 std::string_view name_of(ProblemType type) {
-  switch (type) {
-    case ProblemType::single_label_classification:
-      return "single_label_classification";
-    case ProblemType::multi_label_classification:
-      return "multi_label_classification";
-    case ProblemType::regression:
-      return "regression";
-  }
-  return {};
+  return boost::describe::enum_to_string(type, "");
 }
 
 // What transformers calls the model with its head. A job with another one may begin from any of them.

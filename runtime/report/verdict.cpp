@@ -34,19 +34,8 @@ Fate fate_of(const RunFolder& run) {
 }
 
 std::string word_of(Fate fate) {
-  switch (fate) {
-    case Fate::finished:
-      return "Finished";
-    case Fate::stopped:
-      return "Stopped";
-    case Fate::failed:
-      return "Failed";
-    case Fate::running:
-      return "Running";
-    case Fate::ended:
-      return "Ended";
-  }
-  return {};
+  constexpr const char* names[] = {"Finished", "Stopped", "Failed", "Running", "Ended"};
+  return names[static_cast<int>(fate)];
 }
 
 std::string reason_of(const RunFolder& run, Fate fate) {

@@ -99,7 +99,7 @@ class LastMetrics : public ::testing::TestWithParam<std::uint64_t> {
   }
   void finished(std::uint64_t number) {
     world.post<wire::RankFinished>(
-        coordinator_id, [&](wire::RankFinished::Builder done) { done.setStep(number); }, {Role::node, 0});
+        coordinator_id, [&](wire::RankFinished::Builder done) { done.setStep(number); }, {Role::trainer, 0});
   }
 
   std::map<std::string, double> page;

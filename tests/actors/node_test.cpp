@@ -95,7 +95,7 @@ TEST_F(NodeTest, PassesTheStartToItsTrainersOnly) {
   EXPECT_TRUE(world.heard<wire::StartTraining>(executor_id).empty());
 }
 
-TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
+TEST_F(NodeTest, ForwardsFailuresToTheCoordinator) {
   play_member();
   world.say<wire::Failed>(
       first_id,
@@ -108,15 +108,12 @@ TEST_F(NodeTest, ForwardsFailuresAndTheEndOfARankToTheCoordinator) {
         failed.setMessage("BeginStep");
       },
       executor_id);
-  world.say<wire::RankFinished>(
-      first_id, [](wire::RankFinished::Builder finished) { finished.setStep(9); }, trainer_id);
 
   const auto failed = world.last<wire::Failed>(coordinator_id);
   EXPECT_EQ(failed->getKind(), wire::Failed::Kind::ENVIRONMENT);
   EXPECT_EQ(std::string(failed->getText()), "boom");
   EXPECT_EQ(failed->getStep(), 7U);
   EXPECT_EQ(std::string(failed->getMessage()), "BeginStep");
-  EXPECT_EQ(world.last<wire::RankFinished>(coordinator_id)->getStep(), 9U);
   EXPECT_TRUE(exits.empty()) << "the coordinator decides";
 }
 

@@ -42,7 +42,7 @@ class Listener final : public Actor {
   void publish(wire::Publish::Reader /*message*/) {}
 };
 
-// Stands for node and tracker: spawns the ranks, starts
+// Stands for node, tracker and coordinator: spawns the ranks, starts
 // them when all are ready, hears how long the steps took.
 class Director final : public Actor {
  public:
@@ -61,6 +61,7 @@ class Director final : public Actor {
   }
   void started() override {
     answer_to({Role::tracker, 0});
+    answer_to({Role::coordinator, 0});
     for (Member& member : options_.members) spawn(member.id, member.threading, std::move(member.factory));
   }
   void ready(wire::Ready::Reader /*message*/) {

@@ -63,10 +63,18 @@ struct Written {
   std::optional<std::string> tokenizer;  // its text
 };
 
+// Reads the texts, and notes in the job where they are and what divides them.
+TextLook look_at_texts(const Arguments& arguments, const InitWish& wish, StarterJob& job) {
+  const std::string field = arguments.value("--text-field").value_or("text");
+  TextLook text = look_through(wish.files, field);
+  if (field != "text") job.text_field = field;
+  if (!text.has_rows) job.document = document_unit(text).value_or(DocumentUnit::line);
+  return text;
+}
+
 Written from_scratch(const Arguments& arguments, const InitWish& wish, const HostRoom& host) {
   Written made;
-  const std::string field = arguments.value("--text-field").value_or("text");
-  const TextLook text = look_through(wish.files, field);
+  const TextLook text = look_at_texts(arguments, wish, made.job);
   const std::int64_t vocab_size =
       arguments.integer("--vocab-size", 1, vocab_size_max).value_or(vocab_size_for(text.words.bytes()));
   const TrainedBpe trained =
@@ -74,11 +82,9 @@ Written from_scratch(const Arguments& arguments, const InitWish& wish, const Hos
   made.tokenizer = tokenizer_json(trained, {end_of_text});
   made.job.tokenizer = join_path(wish.folder, "tokenizer.json");
   made.job.eos_token = end_of_text;
-  if (field != "text") made.job.text_field = field;
-  const auto unit = document_unit(text);
-  if (!text.has_rows) made.job.document = unit.value_or(DocumentUnit::line);
-  made.job.plan = plan_model({trained.num_tokens, multiple_of_64(trained.tokens.size()), unit.has_value()},
-                             host, wish.minutes);
+  made.job.plan =
+      plan_model({trained.num_tokens, multiple_of_64(trained.tokens.size()), document_unit(text).has_value()},
+                 host, wish.minutes);
   made.job.minutes = minutes_of(made.job.plan, made.job.plan.model.parameters(), host);
   return made;
 }
@@ -211,13 +217,9 @@ Written tuning(const Arguments& arguments, const InitWish& wish, const std::stri
     if (made.job.has_template) require_one_kind(amount, wish.files);
     if (!made.job.has_template || amount.pairs > 0) name_ends(tokenizer->string(), made.job);
   } else {
-    const std::string field = arguments.value("--text-field").value_or("text");
-    const TextLook text = look_through(wish.files, field);
+    const TextLook text = look_at_texts(arguments, wish, made.job);
     amount.bytes = text.words.bytes();
-    const auto unit = document_unit(text);
-    can_hold_out = unit.has_value();
-    if (!text.has_rows) made.job.document = unit.value_or(DocumentUnit::line);
-    if (field != "text") made.job.text_field = field;
+    can_hold_out = document_unit(text).has_value();
     name_ends(tokenizer->string(), made.job);
   }
   const auto tokens = static_cast<std::uint64_t>(static_cast<double>(amount.bytes) / bytes_a_token) + 1;

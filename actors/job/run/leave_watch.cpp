@@ -1,7 +1,9 @@
 #include "actors/job/run/leave_watch.hpp"
 
+#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
+#include <mutex>
 #include <utility>
 
 namespace d9d {
@@ -12,18 +14,11 @@ void leave_process(int exit_code) {
 }
 
 LeaveWatch::LeaveWatch(std::chrono::milliseconds patience, std::function<void()> leave)
-    : thread_([this, patience, leave = std::move(leave)] {
-        std::unique_lock lock(mutex_);
-        if (!changed_.wait_for(lock, patience, [this] { return closed_; })) leave();
+    : thread_([patience, leave = std::move(leave)](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any stopped;
+        if (!stopped.wait_for(lock, stop, patience, [&] { return stop.stop_requested(); })) leave();
       }) {}
-
-LeaveWatch::~LeaveWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
 
 }  // namespace d9d

@@ -3,9 +3,7 @@
 // factories of users' code before it. Nothing is lost, because nothing is being written at either time.
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 namespace d9d {
@@ -17,15 +15,9 @@ class LeaveWatch {
  public:
   // Calls `leave`, on a thread of its own, if this object lives for longer than `patience`.
   LeaveWatch(std::chrono::milliseconds patience, std::function<void()> leave);
-  ~LeaveWatch();
-  LeaveWatch(const LeaveWatch&) = delete;
-  LeaveWatch& operator=(const LeaveWatch&) = delete;
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool closed_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace d9d

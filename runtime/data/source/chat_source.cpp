@@ -17,6 +17,7 @@
 #include "runtime/data/chat/unread_fields.hpp"
 #include "runtime/data/source/text/chat_lines.hpp"
 #include "runtime/data/source/text/records.hpp"
+#include "runtime/data/source/text/token_cache.hpp"
 #include "runtime/data/source/text/tokenized_text.hpp"
 
 namespace d9d {

@@ -3,6 +3,7 @@
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/data/source/text/documents.hpp"
+#include "runtime/data/source/text/token_cache.hpp"
 #include "runtime/data/source/text/tokenized_text.hpp"
 
 namespace d9d {

@@ -40,4 +40,9 @@ void place(StageParameter& parameter, const LayoutAxis& axis) {
   parameter.tensor.set_data(at::empty(shape, parameter.tensor.options().requires_grad(false)));
 }
 
+void follow_rows(const StageParameter& weight, StageParameter& parameter) {
+  for (const LayoutAxis& axis : weight.layout.axes())
+    if (!axis.placement.is_shard() || axis.placement.shard_dim == 0) place(parameter, axis);
+}
+
 }  // namespace d9d

@@ -32,4 +32,7 @@ StageParameter& parameter_of(StageParameters& parameters, const at::Tensor& tens
 // shard. The shard is uninitialised, because strategies run before weights are drawn or loaded.
 void place(StageParameter& parameter, const LayoutAxis& axis);
 
+// Cuts a parameter [out, ..] like the rows of the weight. It is whole on ranks that cut the columns alone.
+void follow_rows(const StageParameter& weight, StageParameter& parameter);
+
 }  // namespace d9d

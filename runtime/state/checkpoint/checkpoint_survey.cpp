@@ -87,15 +87,8 @@ std::vector<SaveSummary> unfinished_saves(const Disk& disk, const std::string& d
 }  // namespace
 
 std::string_view name_of(SaveState state) {
-  switch (state) {
-    case SaveState::complete:
-      return "complete";
-    case SaveState::damaged:
-      return "damaged";
-    case SaveState::unfinished:
-      return "unfinished";
-  }
-  return {};
+  constexpr std::string_view names[] = {"complete", "damaged", "unfinished"};
+  return names[static_cast<int>(state)];
 }
 
 std::string written_at(const SaveSummary& save) {

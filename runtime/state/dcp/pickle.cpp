@@ -1,12 +1,8 @@
 #include "runtime/state/dcp/pickle.hpp"
 
 #include "runtime/base/error.hpp"
-#include "runtime/state/dcp/pickle_machine.hpp"
 
 namespace d9d {
-
-Pickle::Pickle(std::string_view bytes, std::string where, const std::set<std::string>& allowed)
-    : where_(std::move(where)), root_(PickleMachine(bytes, where_, allowed, values_).run()) {}
 
 void Pickle::refuse(const std::string& why) const {
   throw Error(ErrorKind::input, fmt::format("{}: {}", where_, why));

@@ -12,20 +12,13 @@ constexpr int looks_per_limit = 10;  // within the limit
 }  // namespace
 
 DiskWatch::DiskWatch(std::chrono::milliseconds limit, OnHang on_hang)
-    : limit_(limit), on_hang_(std::move(on_hang)), thread_([this] { run(); }) {}
+    : limit_(limit),
+      on_hang_(std::move(on_hang)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-DiskWatch::~DiskWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-}
-
-void DiskWatch::run() {
+void DiskWatch::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, limit_ / looks_per_limit, [this] { return over_; })) {
+  while (!wake_.wait_for(lock, stop, limit_ / looks_per_limit, [&] { return stop.stop_requested(); })) {
     for (auto& [id, call] : calls_) ++call.periods;
     const auto hung = std::find_if(calls_.begin(), calls_.end(),
                                    [](const auto& entry) { return entry.second.periods > looks_per_limit; });

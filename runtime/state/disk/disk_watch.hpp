@@ -21,7 +21,6 @@ class DiskWatch {
   // `on_hang` is called once, on the watch's own thread. Time counts only while this
   // process runs, so that one that was stopped and continued is not taken for hanging.
   DiskWatch(std::chrono::milliseconds limit, OnHang on_hang);
-  ~DiskWatch();
   DiskWatch(const DiskWatch&) = delete;
   DiskWatch& operator=(const DiskWatch&) = delete;
 
@@ -54,18 +53,17 @@ class DiskWatch {
     std::string path;
     int periods = 0;  // checks of the watch during this call
   };
-  void run();
+  void run(const std::stop_token& stop);
   std::string report_of(const Running& call) const;
 
   const std::chrono::milliseconds limit_;
   const OnHang on_hang_;
   std::function<void(Access)> before_call_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool over_ = false;
+  std::condition_variable_any wake_;
   std::uint64_t next_id_ = 0;
   std::map<std::uint64_t, Running> calls_;
-  std::thread thread_;
+  std::jthread thread_;  // the last member: it ends before what it uses
 };
 
 }  // namespace d9d

@@ -15,7 +15,6 @@
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/disk/disk_error.hpp"
 #include "runtime/state/disk/disk_watch.hpp"
-#include "runtime/state/disk/lock_text.hpp"
 
 namespace d9d {
 namespace {
@@ -180,13 +179,9 @@ class FolderLock::Heart {
         times_(times),
         watch_(watch),
         on_lost_(std::move(on_lost)),
-        thread_([this] { beat(); }) {}
+        thread_([this](const std::stop_token& stop) { beat(stop); }) {}
   ~Heart() {
-    {
-      const std::lock_guard guard(mutex_);
-      over_ = true;
-    }
-    wake_.notify_all();
+    thread_.request_stop();
     thread_.join();
     if (is_mine()) ::unlink(lock_.c_str());
   }
@@ -194,10 +189,11 @@ class FolderLock::Heart {
   Heart& operator=(const Heart&) = delete;
 
  private:
-  void beat() {
+  void beat(const std::stop_token& stop) {
     std::unique_lock guard(mutex_);
     int looks = 0;
-    while (!wake_.wait_for(guard, times_.heartbeat / looks_per_heartbeat, [this] { return over_; })) {
+    while (!wake_.wait_for(guard, stop, times_.heartbeat / looks_per_heartbeat,
+                           [&] { return stop.stop_requested(); })) {
       guard.unlock();
       looks = (looks + 1) % looks_per_heartbeat;
       const auto loss = look(looks == 0);
@@ -230,9 +226,8 @@ class FolderLock::Heart {
   DiskWatch* const watch_;
   const OnLost on_lost_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  bool over_ = false;
-  std::thread thread_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
 };
 
 FolderLock::FolderLock(const std::string& folder, const LockHolder& holder, LockTimes times, DiskWatch* watch,

@@ -9,23 +9,13 @@
 #include <optional>
 #include <string>
 
+#include "runtime/state/disk/lock_text.hpp"
+
 namespace d9d {
 
 class DiskWatch;
 
 inline constexpr const char* lock_name = "job.lock";
-
-struct LockHolder {
-  std::string host;
-  std::string machine;  // boot id and pid namespace: a pid means something only if both are equal
-  long pid = 0;
-  std::string started;  // the process's start in kernel ticks, since pids are used again
-  std::string run;
-  std::string tag;    // random per job start
-  std::string since;  // for people
-
-  static LockHolder this_process(const std::string& run, const std::string& tag);
-};
 
 struct LockTimes {
   std::chrono::milliseconds heartbeat{5'000};  // refresh; the lock is checked five times as often

@@ -4,9 +4,19 @@
 #include <optional>
 #include <string>
 
-#include "runtime/state/disk/folder_lock.hpp"
-
 namespace d9d {
+
+struct LockHolder {
+  std::string host;
+  std::string machine;  // boot id and pid namespace: a pid means something only if both are equal
+  long pid = 0;
+  std::string started;  // the process's start in kernel ticks, since pids are used again
+  std::string run;
+  std::string tag;    // random per job start
+  std::string since;  // for people
+
+  static LockHolder this_process(const std::string& run, const std::string& tag);
+};
 
 std::string to_text(const LockHolder& holder);  // JSON
 // Parses untrusted text; missing fields stay empty.

@@ -13,7 +13,7 @@
 #include "runtime/tokenizer/codec/pre_tokenizer.hpp"
 #include "runtime/tokenizer/codec/span_finder.hpp"
 #include "runtime/tokenizer/codec/template_processor.hpp"
-#include "runtime/tokenizer/model/token_model.hpp"
+#include "runtime/tokenizer/model/read_token_model.hpp"
 #include "runtime/tokenizer/model/word_cache.hpp"
 
 namespace d9d {

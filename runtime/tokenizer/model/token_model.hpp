@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/error.hpp"
 #include "runtime/tokenizer/codec/json_section.hpp"
 #include "runtime/tokenizer/model/vocabulary.hpp"
 
@@ -57,13 +58,14 @@ class TokenModel {
   explicit TokenModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
   // Returns the id of the token named under `key`. Input error: the vocabulary lacks it.
   std::int32_t required_id(const JsonSection& section, std::string_view key,
-                           const std::string& otherwise) const;
+                           const std::string& otherwise) const {
+    const std::string token = section.has(key) ? section.text(key) : otherwise;
+    const auto id = vocabulary_.id_of(token);
+    D9D_REQUIRE(id, "{}.{} \"{}\" is not in the vocabulary", section.path(), key, token);
+    return *id;
+  }
 
   const Vocabulary vocabulary_;
 };
-
-// `byte_level`: words are raw bytes and the vocabulary is in the byte-level alphabet (BPE only).
-// Input error: a kind that is not known.
-std::unique_ptr<const TokenModel> read_token_model(const JsonSection& section, bool byte_level);
 
 }  // namespace d9d

@@ -10,13 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json byte_level(bool add_prefix_space) {
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", add_prefix_space},
-          {"trim_offsets", true},
-          {"use_regex", true}};
-}
-
 Json added_tokens(const std::vector<std::string>& special_tokens) {
   Json added = Json::array();
   std::set<std::string> seen;
@@ -62,11 +55,6 @@ std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::str
                   {"post_processor", nullptr}, {"decoder", byte_level(true)},
                   {"model", model_of(trained)}};
   return json_text(file, 2);
-}
-
-const nlohmann::json& byte_level_words() {
-  static const nlohmann::json words = parse_json<nlohmann::json>(json_text(byte_level(false)));
-  return words;
 }
 
 }  // namespace d9d

@@ -1,7 +1,6 @@
 #pragma once
 // The file of a trained tokenizer.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -12,8 +11,5 @@ namespace d9d {
 // Writes a tokenizer.json as the `tokenizers` library saves it, byte for byte: BPE, ByteLevel
 // without a space in front, special tokens that are found wherever they stand.
 std::string tokenizer_json(const TrainedBpe& trained, const std::vector<std::string>& special_tokens);
-
-// The pre-tokenizer of such a file.
-const nlohmann::json& byte_level_words();
 
 }  // namespace d9d

@@ -1,15 +1,23 @@
 #include "runtime/tokenizer/train/word_counts.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "runtime/base/error.hpp"
 #include "runtime/tokenizer/characters/utf8.hpp"
-#include "runtime/tokenizer/train/trained_tokenizer.hpp"
 
 namespace d9d {
 
+nlohmann::ordered_json byte_level(bool add_prefix_space) {
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", add_prefix_space},
+          {"trim_offsets", true},
+          {"use_regex", true}};
+}
+
 WordCounts::WordCounts()
-    : words_(PreTokenizer::from_json({byte_level_words(), "the words of a trained tokenizer"})) {}
+    : words_(
+          PreTokenizer::from_json({nlohmann::json(byte_level(false)), "the words of a trained tokenizer"})) {}
 
 void WordCounts::add(std::string_view text) {
   const std::size_t bad = first_invalid_utf8(text);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +12,9 @@
 #include "runtime/tokenizer/codec/pre_tokenizer.hpp"
 
 namespace d9d {
+
+// The section of tokenizer.json that cuts texts so, or that joins tokens again.
+nlohmann::ordered_json byte_level(bool add_prefix_space);
 
 class WordCounts {
  public:

@@ -1,13 +1,11 @@
 #include "runtime/trace/why/critical_path.hpp"
 
 #include <algorithm>
-#include <boost/describe/enum_to_string.hpp>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "runtime/base/error.hpp"
-#include "runtime/trace/why/path_walk.hpp"
 
 namespace d9d::trace {
 namespace {
@@ -30,10 +28,6 @@ std::vector<PathPart> joined(std::vector<PathPart> parts) {
 }
 
 }  // namespace
-
-const char* name_of(PathKind kind) {
-  return boost::describe::enum_to_string(kind, "");
-}
 
 std::vector<int> whole_steps(const Recording& recording) {
   std::map<int, std::set<int>> ranks_of;

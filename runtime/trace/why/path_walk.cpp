@@ -1,6 +1,7 @@
 #include "runtime/trace/why/path_walk.hpp"
 
 #include <algorithm>
+#include <boost/describe/enum_to_string.hpp>
 #include <utility>
 
 namespace d9d::trace {
@@ -33,6 +34,10 @@ std::int64_t end_inside(const std::vector<const Span*>& open, const Span& work, 
 }
 
 }  // namespace
+
+const char* name_of(PathKind kind) {
+  return boost::describe::enum_to_string(kind, "");
+}
 
 std::vector<PathPart> PathWalk::back_from(Place place) {
   // Each round goes back in time or to another span; clocks of nodes that disagree must not make it run in circles.

@@ -154,7 +154,7 @@ class ArrivalTest : public JoinScreenTest {
  protected:
   bool accepts(Packet& packet, bool member, const caf::node_id& peer) {
     const Connection connection(42, member);
-    return accept_arrival(packet, {connection, peer});
+    return accept_arrival(packet.frame, packet.attached, {connection, peer});
   }
   Packet join() const { return {frame_to<wire::Join>({Role::coordinator, 0}), handle_}; }
 };

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "runtime/base/error.hpp"
 
 namespace d9d {
@@ -32,6 +34,37 @@ TEST(RankWishes, TravelInFrontOfSumsAndAreTakenOffAgain) {
 TEST(RankWishes, AreNotReadFromAListThatIsTooShort) {
   std::vector<double> values{1, 2, 3};
   EXPECT_THROW(take_wishes(values), Error);
+}
+
+TEST(RankWishes, AreNoneWithoutASignal) {
+  std::set<int> signals;
+
+  const RankWishes wishes = take_wishes(signals);
+
+  EXPECT_EQ(stop_signal_of(wishes), 0);
+  EXPECT_EQ(with_wishes(wishes, {}), with_wishes({}, {}));
+}
+
+TEST(RankWishes, ToStopAreToldWithEveryStep) {
+  std::set<int> signals{SIGINT};
+
+  EXPECT_EQ(take_wishes(signals).interrupts, 1);
+  EXPECT_EQ(take_wishes(signals).interrupts, 1);
+}
+
+TEST(RankWishes, ToSaveAndToSleepAreToldOnce) {
+  std::set<int> signals{SIGUSR1, SIGTSTP};
+
+  const RankWishes first = take_wishes(signals), second = take_wishes(signals);
+
+  EXPECT_EQ(first.saves + first.sleeps, 2);
+  EXPECT_EQ(second.saves + second.sleeps, 0);
+}
+
+TEST(RankWishes, OfSeveralSignalsAllRanksTakeTheSame) {
+  EXPECT_EQ(stop_signal_of({.terminates = 1, .interrupts = 3, .hang_ups = 1}), SIGTERM);
+  EXPECT_EQ(stop_signal_of({.interrupts = 1, .hang_ups = 2}), SIGINT);
+  EXPECT_EQ(stop_signal_of({.hang_ups = 1, .saves = 2}), SIGHUP);
 }
 
 }  // namespace

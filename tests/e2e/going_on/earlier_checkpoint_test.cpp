@@ -4,10 +4,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "tests/support/file_text.hpp"
 #include "tests/support/tiny_job.hpp"
 
 namespace d9d::test {
@@ -17,16 +16,9 @@ using testing::ElementsAre;
 
 const std::string golden = D9D_SOURCE_DIR "/tests/golden/earlier_checkpoint/";
 
-std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // The float32 tensors of a safetensors file, by name.
 std::map<std::string, std::vector<float>> tensors_of(const std::filesystem::path& path) {
-  const std::string bytes = content_of(path);
+  const std::string bytes = text_of_file(path);
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof(length));
   std::map<std::string, std::vector<float>> tensors;
@@ -43,7 +35,7 @@ std::map<std::string, std::vector<float>> tensors_of(const std::filesystem::path
 
 TEST(ACheckpointOfAnEarlierProgram, GoesOnToTheSameStateOnOneRankAndOnShards) {
   TinyJob job;
-  job.folder().write("earlier.yaml", content_of(golden + "job.yaml"));
+  job.folder().write("earlier.yaml", text_of_file(golden + "job.yaml"));
   const Words words = Words{"earlier.yaml"} + set("trainer.schedule.total_steps", "4") +
                       set("optimizer.lr", "1e-30") + set("optimizer.weight_decay", "0");
   const auto expected = tensors_of(golden + "save-4.safetensors");

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
+#include "tests/support/file_text.hpp"
+#include "tests/support/json_lines.hpp"
 
 namespace d9d::test {
 namespace {
@@ -174,19 +176,10 @@ class NoLabels : public CurveTest {
                                        ", microbatch_size: " + std::to_string(microbatch) + "}");
   }
   std::vector<Json> lines(const std::string& run) const {
-    std::vector<Json> lines;
-    std::ifstream file(job_.run_folder(run) / "metrics.jsonl");
-    for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
-    return lines;
+    return json_lines(job_.run_folder(run) / "metrics.jsonl");
   }
   std::string tensors(const std::string& run, int step) const {
-    const auto folder = job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(step));
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (!entry.path().filename().string().starts_with("rank-00000")) continue;
-      return text_of_file(entry.path());
-    }
-    ADD_FAILURE() << "no shard of rank 0 in " << folder;
-    return {};
+    return shard_of_rank_0(job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(step)));
   }
   std::string err_of(const Words& words) {
     const Outcome outcome = job_.run(words);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/file_text.hpp"
 #include "tests/support/json_lines.hpp"
 #include "tests/support/tiny_job.hpp"
 
@@ -36,15 +37,8 @@ class NonFinite : public testing::Test {
   std::vector<nlohmann::json> metrics(const std::string& run) const {
     return json_lines(job_.run_folder(run) / "metrics.jsonl");
   }
-  // Bytes of rank 0's tensors after a step.
   std::string tensors(const std::string& run, std::size_t step) const {
-    const auto folder = job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(step));
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (!entry.path().filename().string().starts_with("rank-00000")) continue;
-      return text_of_file(entry.path());
-    }
-    ADD_FAILURE() << "no shard of rank 0 in " << folder;
-    return {};
+    return shard_of_rank_0(job_.run_folder(run) / "checkpoints" / ("save-" + std::to_string(step)));
   }
   void expect_same_losses(const std::string& run, const std::string& expected, double tolerance) const {
     const auto got = metrics(run);

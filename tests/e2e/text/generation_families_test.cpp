@@ -56,10 +56,7 @@ class GenerationOfFamilies : public testing::TestWithParam<GeneratingFamily> {
                         }));
   }
   std::map<int, nlohmann::json> texts_of(const std::string& run) {
-    std::map<int, nlohmann::json> texts;
-    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results"))
-      EXPECT_TRUE(texts.emplace(line.at("sample").get<int>(), line).second) << run << ": " << line;
-    return texts;
+    return json_lines_by_sample(job_.run_folder(run) / "results");
   }
   static Words run_named(const std::string& run) { return set("inference.run.name", run); }
 

@@ -42,12 +42,8 @@ class Generation : public testing::Test {
     return job_.call(Words{"generate.yaml"} + set("inference.run.name", run) +
                      set("inference.checkpointing.period_steps", "1") + words);
   }
-  // By sample; each has one line.
   std::map<int, nlohmann::json> texts_of(const std::string& run) {
-    std::map<int, nlohmann::json> texts;
-    for (const nlohmann::json& line : json_lines_in(job_.run_folder(run) / "results"))
-      EXPECT_TRUE(texts.emplace(line.at("sample").get<int>(), line).second) << run << ": " << line;
-    return texts;
+    return json_lines_by_sample(job_.run_folder(run) / "results");
   }
 
   TinyJob job_;

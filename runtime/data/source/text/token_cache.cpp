@@ -13,6 +13,8 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/file/digest.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/log.hpp"
+#include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/corpus/counted_files.hpp"
 #include "runtime/data/corpus/megatron_writer.hpp"
 #include "runtime/data/corpus/row_files.hpp"
@@ -144,6 +146,17 @@ PreparedTokens prepare_tokens(const TokenRecipe& recipe, const TokenProgress& pr
   }
   commit(temporary, folder);
   return {prefix_in(folder), true};
+}
+
+std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe, const Clock& clock) {
+  if (auto cached = find_tokens(recipe)) return chosen_documents(std::move(cached), recipe.rows);
+  if (recipe.cache) {
+    log::warn(
+        "data.cache: {} has no tokens of these files, so they are made now and kept in memory; "
+        "`d9d-node data prepare` makes them once for all runs",
+        *recipe.cache);
+  }
+  return chosen_documents(made_corpus(recipe, clock), recipe.rows);
 }
 
 }  // namespace d9d

@@ -5,9 +5,7 @@
 
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"
-#include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/corpus/counted_corpus.hpp"
-#include "runtime/data/source/text/token_cache.hpp"
 
 namespace d9d {
 namespace {
@@ -70,16 +68,6 @@ std::string key_of(const TokenRecipe& recipe) {
   return shown_json(config::Json{recipe.files, recipe.keys, recipe.rows.max_samples.value_or(0)});
 }
 
-std::shared_ptr<const TokenCorpus> made_or_shared(const TokenRecipe& recipe, const Clock& clock) {
-  SharedCorpora* const share = recipe.rows.validation ? recipe.wishes.share.get() : nullptr;
-  if (share == nullptr) return made_in_memory(recipe, clock);
-  const std::string key = key_of(recipe);
-  if (auto found = share->find(key)) return found;
-  auto made = made_in_memory(recipe, clock);
-  share->keep(key, made);
-  return made;
-}
-
 }  // namespace
 
 std::shared_ptr<const TokenCorpus> SharedCorpora::find(const std::string& key) const {
@@ -101,15 +89,14 @@ std::uint64_t bytes_of_files(const TokenRecipe& recipe) {
   return all;
 }
 
-std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe, const Clock& clock) {
-  if (auto cached = find_tokens(recipe)) return chosen_documents(std::move(cached), recipe.rows);
-  if (recipe.cache) {
-    log::warn(
-        "data.cache: {} has no tokens of these files, so they are made now and kept in memory; "
-        "`d9d-node data prepare` makes them once for all runs",
-        *recipe.cache);
-  }
-  return chosen_documents(made_or_shared(recipe, clock), recipe.rows);
+std::shared_ptr<const TokenCorpus> made_corpus(const TokenRecipe& recipe, const Clock& clock) {
+  SharedCorpora* const share = recipe.rows.validation ? recipe.wishes.share.get() : nullptr;
+  if (share == nullptr) return made_in_memory(recipe, clock);
+  const std::string key = key_of(recipe);
+  if (auto found = share->find(key)) return found;
+  auto made = made_in_memory(recipe, clock);
+  share->keep(key, made);
+  return made;
 }
 
 }  // namespace d9d

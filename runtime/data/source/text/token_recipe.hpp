@@ -58,9 +58,8 @@ struct TokenRecipe {
 
 std::uint64_t bytes_of_files(const TokenRecipe& recipe);  // of the files that exist
 
-// Returns the documents of `recipe.rows`. Their ids are mapped if the cache has them; else they
-// are made and kept in memory, with a progress line every ten seconds, and with a warning if there
-// is a cache without them.
-std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe, const Clock& clock = SystemClock());
+// Makes the documents and keeps them in memory, with a progress line every ten seconds. They may be those that another
+// section of the job has made.
+std::shared_ptr<const TokenCorpus> made_corpus(const TokenRecipe& recipe, const Clock& clock);
 
 }  // namespace d9d

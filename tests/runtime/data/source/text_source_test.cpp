@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "runtime/base/error.hpp"
+#include "runtime/data/source/text/token_cache.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"
 

@@ -7,10 +7,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "runtime/base/clock.hpp"
+#include "tests/support/file_text.hpp"
 
 namespace d9d {
 
@@ -31,12 +31,7 @@ class SinkFolder : public testing::Test {
   }
   ~SinkFolder() override { std::filesystem::remove_all(folder_); }
 
-  static std::string content(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
+  static std::string content(const std::filesystem::path& path) { return test::text_of_file(path); }
   static void put(const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path, std::ios::binary) << text;
   }

@@ -13,9 +13,9 @@ TEST(TokenRecipe, BecomesACorpusInMemoryWhereThereIsNoCache) {
     const std::vector<bool> counted{true, false, true};
     use({ids, &counted, 3});
   };
-  EXPECT_TRUE(corpus_of(recipe)->counts(1));
+  EXPECT_TRUE(made_corpus(recipe, SystemClock())->counts(1));
   recipe.some_count = true;
-  const auto corpus = corpus_of(recipe);
+  const auto corpus = made_corpus(recipe, SystemClock());
   EXPECT_FALSE(corpus->counts(1));
   EXPECT_TRUE(corpus->counts(2));
   std::vector<std::int64_t> ids(3);
@@ -42,7 +42,7 @@ TEST(TokenRecipe, SaysEveryTenSecondsHowFarItIs) {
   };
 
   testing::internal::CaptureStderr();
-  corpus_of(recipe, SlowWork());
+  made_corpus(recipe, SlowWork());
   const std::string lines = testing::internal::GetCapturedStderr();
 
   EXPECT_THAT(lines, testing::HasSubstr("tokenising: 2 of 0 MB"));

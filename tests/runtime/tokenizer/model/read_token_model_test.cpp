@@ -1,4 +1,4 @@
-#include "runtime/tokenizer/model/token_model.hpp"
+#include "runtime/tokenizer/model/read_token_model.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/tokenizer/model/token_model.hpp"
+#include "runtime/tokenizer/model/read_token_model.hpp"
 
 #include "runtime/base/error.hpp"
 #include "runtime/tokenizer/model/bpe_model.hpp"
@@ -34,14 +34,6 @@ std::string type_of(const JsonSection& section) {
 }
 
 }  // namespace
-
-std::int32_t TokenModel::required_id(const JsonSection& section, std::string_view key,
-                                     const std::string& otherwise) const {
-  const std::string token = section.has(key) ? section.text(key) : otherwise;
-  const auto id = vocabulary_.id_of(token);
-  D9D_REQUIRE(id, "{}.{} \"{}\" is not in the vocabulary", section.path(), key, token);
-  return *id;
-}
 
 std::unique_ptr<const TokenModel> read_token_model(const JsonSection& section, bool byte_level) {
   const std::string type = type_of(section);
