@@ -21,7 +21,7 @@ at::Tensor sum_of(const at::Tensor& losses) {
   return at::sum(losses, losses.element_size() < 4 ? at::kFloat : losses.scalar_type());
 }
 
-// With several depths of prediction the loss has more in it than the next token's.
+// With several depths of prediction, or a balance loss, cross_entropy has more in it than the next token's.
 void update_perplexity(const LossContext& context, std::int64_t counted, Perplexity& perplexity) {
   const auto depths = context.outputs.find("depth_losses");
   const at::Tensor sum = depths != context.outputs.end()

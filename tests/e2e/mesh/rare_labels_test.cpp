@@ -103,5 +103,16 @@ TEST_F(RareLabels, CountTheFurtherTokensOfRanksWithoutALabel) {
                    "one microbatch");
 }
 
+// The perplexity of a step is that of its tokens, as in an evaluation, whatever else the loss has in it.
+TEST_F(RareLabels, BalanceTheExpertsOfRanksWithoutALabel) {
+  write_job("qwen2_moe", "sparse_families/qwen2_moe_balanced");
+  expect_reference_on_every_mesh("sparse_families/qwen2_moe_balanced");
+}
+
+TEST_F(RareLabels, HaveTheLossOfTheRoutersLogits) {
+  write_job("mixtral", "sparse_families/mixtral_z_loss");
+  expect_reference_on_every_mesh("sparse_families/mixtral_z_loss");
+}
+
 }  // namespace
 }  // namespace d9d::test
