@@ -18,22 +18,27 @@ namespace {
 
 using Source = std::shared_ptr<const SampleSource>;
 
+SampleForm form_of(const SourceNeeds& needs) {
+  return {needs.rest, needs.labels};
+}
+
 // Its ids are below a number of the job file, which is checked there.
 Source build(const SyntheticDataConfig& config, const SourceNeeds&) {
   return std::make_shared<SyntheticSource>(config);
 }
 
 Source build(const TextDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TextSource>(config, needs.ids_below, needs.rest, needs.wishes);
+  return std::make_shared<TextSource>(config, needs.ids_below, form_of(needs), needs.wishes);
 }
 
 Source build(const TokensDataConfig& config, const SourceNeeds& needs) {
   const RowChoiceConfig rows = row_choice_of(config);
   const TokensLimits limits{needs.ids_below, needs.classes_below};
-  if (rows.is_all()) return std::make_shared<TokensSource>(config, limits);
+  if (rows.is_all()) return std::make_shared<TokensSource>(config, limits, needs.labels);
   TokensDataConfig all = config;  // shuffled are those that are chosen
   all.shuffle = false;
-  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, limits), rows, config.shuffle);
+  return std::make_shared<ChosenSamples>(std::make_shared<TokensSource>(all, limits, needs.labels), rows,
+                                         config.shuffle);
 }
 
 Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
@@ -46,19 +51,19 @@ Source build(const MegatronDataConfig& config, const SourceNeeds& needs) {
                           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
                           .vocab_size = needs.ids_below,
                           .what = "the file",
-                          .rest = needs.rest});
+                          .form = form_of(needs)});
 }
 
 Source build(const ChatDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<ChatSource>(config, needs.ids_below, needs.rest, needs.wishes);
+  return std::make_shared<ChatSource>(config, needs.ids_below, form_of(needs), needs.wishes);
 }
 
 Source build(const PromptsDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<PromptsSource>(config, needs.ids_below);
+  return std::make_shared<PromptsSource>(config, needs.ids_below, needs.labels);
 }
 
 Source build(const TokenListsDataConfig& config, const SourceNeeds& needs) {
-  return std::make_shared<TokenListsSource>(config, needs.ids_below, needs.rest, needs.wishes);
+  return std::make_shared<TokenListsSource>(config, needs.ids_below, form_of(needs), needs.wishes);
 }
 
 Source build(const OwnDataConfig& config, const SourceNeeds& needs) {

@@ -22,6 +22,9 @@ struct SourceNeeds {
   // Keeps or drops the tokens after the last whole row, where samples are rows of a stream.
   // Evaluation and inference keep them.
   RestOfRows rest = RestOfRows::left_out;
+  // own: for tasks that read each token and learn no next one. A source whose labels a file or a plugin gives keeps
+  // these.
+  TokenLabels labels = TokenLabels::next;
   CorpusWishes wishes{};
   // Makes the source of a section whose `source` a plugin has registered.
   std::function<std::shared_ptr<const SampleSource>(const OwnDataConfig&)> make_own{};

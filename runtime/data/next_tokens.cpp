@@ -5,7 +5,9 @@
 #include <ATen/ops/eq.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/logical_and.h>
+#include <ATen/ops/ne.h>
 #include <ATen/ops/ones_like.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros_like.h>
@@ -51,6 +53,8 @@ void add_next_tokens(TensorMap& batch, std::int64_t depths) {
     next_labels.push_back(std::move(found));
     next_masks.push_back(std::move(counts));
   }
+  batch["whole_labels"] =
+      at::stack({at::ne(labels, ignored_label).sum(), at::scalar_tensor(labels.size(1), labels.options())});
   batch["next_ids"] = at::stack(next_ids, -1);
   batch["next_labels"] = at::stack(next_labels, -1);
   batch["next_token_mask"] = at::stack(next_masks, -1);

@@ -332,6 +332,15 @@ std::shared_ptr<const SampleSource> masked_for(const TaskConfig& task, const Loa
   return std::make_shared<MaskedSource>(std::move(source), std::move(options));
 }
 
+// Tasks that read what the model makes of each token and learn no next one see all tokens of a text.
+TokenLabels labels_for(const JobConfig& job) {
+  const TaskConfig& task = job.task;
+  const bool reads_each = std::holds_alternative<ClassificationConfig>(task) ||
+                          std::holds_alternative<EmbeddingConfig>(task) ||
+                          std::holds_alternative<GenerationConfig>(task);
+  return job.inference && reads_each ? TokenLabels::own : TokenLabels::next;
+}
+
 }  // namespace
 
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
@@ -350,6 +359,7 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
                           .ids_below = context.ids_below,
                           .classes_below = loaded.model ? num_classes(job, *loaded.model) : std::nullopt,
                           .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
+                          .labels = labels_for(job),
                           .wishes = {.with_places = job.inference.has_value(), .share = share},
                           .make_own = make_own}));
 }

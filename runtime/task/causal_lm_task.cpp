@@ -21,7 +21,7 @@ at::Tensor sum_of(const at::Tensor& losses) {
   return at::sum(losses, losses.element_size() < 4 ? at::kFloat : losses.scalar_type());
 }
 
-// With several depths of prediction the loss has more in it than the next token's.
+// With several depths of prediction, or a balance loss, cross_entropy has more in it than the next token's.
 void update_perplexity(const LossContext& context, std::int64_t counted, Perplexity& perplexity) {
   const auto depths = context.outputs.find("depth_losses");
   const at::Tensor sum = depths != context.outputs.end()
@@ -29,6 +29,13 @@ void update_perplexity(const LossContext& context, std::int64_t counted, Perplex
                              : sum_of(tensor_at(context.outputs, "cross_entropy", "the last stage's output"));
   const auto tokens = static_cast<double>(counted);
   if (counted > 0) perplexity.update(sum.item<double>() / tokens, tokens);
+}
+
+// What a part of the sequences weighs: its share of the labels of whole ones, where the batch says how many these are.
+at::Tensor weight_of(const TensorMap& batch, const at::Tensor& labels, const at::Tensor& counted) {
+  const auto whole = batch.find("whole_labels");
+  if (whole == batch.end()) return counted.to(at::kDouble);
+  return at::div(at::mul(whole->second[0].to(at::kDouble), labels.size(1)), whole->second[1]);
 }
 
 }  // namespace
@@ -41,17 +48,17 @@ ForwardInputs CausalLmTask::build_forward_inputs(const MicrobatchContext& contex
     const auto found = context.batch.find(name);
     if (found != context.batch.end()) made.shared.insert(*found);
   }
-  made.state["num_tokens"] = at::ne(labels, ignored_label).sum();
+  const at::Tensor counted = made.state["num_tokens"] = at::ne(labels, ignored_label).sum();
+  made.state["loss_weight"] = weight_of(context.batch, labels, counted);
   return made;
 }
 
 Loss CausalLmTask::compute_loss(const LossContext& context) const {
   const at::Tensor& cross_entropy = tensor_at(context.outputs, "cross_entropy", "the last stage's output");
-  const auto counted =
-      static_cast<double>(tensor_at(context.state, "num_tokens", "the task state").item<std::int64_t>());
+  const auto weight = tensor_at(context.state, "loss_weight", "the task state").item<double>();
   // The graph stays whole, because the backward runs for every microbatch.
-  if (counted == 0) return {at::mul(at::sum(cross_entropy), 0), 0};
-  return {at::div(sum_of(cross_entropy), counted), counted};
+  if (weight == 0) return {at::mul(at::sum(cross_entropy), 0), 0};
+  return {at::div(sum_of(cross_entropy), weight), weight};
 }
 
 void CausalLmTask::create_metrics(Compose& metrics) const {

@@ -1,6 +1,8 @@
 #pragma once
 // The built-in task `causal_lm`: next-token prediction. Loss of a microbatch = mean cross entropy of its
-// counted tokens, weight = their number, so the step's loss is the exact token mean over all ranks.
+// counted tokens, weight = their number, so the step's loss is the exact token mean over all ranks. Where the model
+// predicts further tokens, ranks that share sequences have equal weights, the sum of which is that number (whole_labels
+// of next_tokens.hpp): a rank's part may have further losses without a counted token.
 
 #include "runtime/task/task.hpp"
 

@@ -2,7 +2,8 @@
 // What a user writes to infer: how a microbatch becomes model inputs, and what becomes of the outputs.
 // One object per rank. Three threads call it, possibly at the same time:
 //   build_forward_inputs    the Loader's, ahead of the step; its batch has `sample_numbers` int64 [B], as
-//                           InferenceContext::samples, beside what the source made
+//                           InferenceContext::samples, beside what the source made. For a plugin's task labels of
+//                           built-in sources are next tokens, so the last token of a text is a label alone
 //   process_outputs, flush  the compute thread of the last stage
 //   state, finalize         the Trainer's
 // An exception of any of them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the

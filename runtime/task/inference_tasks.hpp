@@ -49,10 +49,9 @@ class ClassificationInference final : public WritingInference {
 };
 
 // `embedding`, for a model with `head: {kind: embedding}`: a row {"sample", "embedding": fp32 [D]} for each sample, the
-// head's vector at the sample's last token. That is the token after the last one
-// that has a label: the end of a text that is filled up, else the last token of the row. Of rows of several documents
-// (data.samples: packed) a row for each document with two tokens at least: {"sample", "document", "embedding"}, counted
-// in the batch's row from 0.
+// head's vector at the sample's last token, the last that token_mask says to be one. Of rows of several documents
+// (data.samples: packed) a row for each document: {"sample", "document", "embedding"}, counted in the batch's row from
+// 0. A sample without tokens has no row.
 // With `first` it is each sample's or document's first token instead.
 class EmbeddingInference final : public WritingInference {
  public:

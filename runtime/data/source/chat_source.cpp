@@ -258,7 +258,7 @@ config::Json template_recipe(const ChatDataConfig& config) {
 }
 
 CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer,
-                                    RestOfRows rest) {
+                                    const SampleForm& form) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
@@ -266,7 +266,7 @@ CorpusSourceOptions options_of_chat(const ChatDataConfig& config, const Tokenize
           .pad_id = eos_of_chat(config, tokenizer).value_or(0),
           .vocab_size = tokenizer.vocab_size(),
           .what = "data.files",
-          .rest = rest};
+          .form = form};
 }
 
 }  // namespace
@@ -295,13 +295,14 @@ TokenRecipe chat_recipe(const ChatDataConfig& given, const Tokenizer& tokenizer,
           }};
 }
 
-ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
-                       const CorpusWishes& wishes)
-    : ChatSource(config, Tokenizer::from_file(config.tokenizer), ids_below, rest, wishes) {}
+ChatSource::ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below,
+                       const SampleForm& form, const CorpusWishes& wishes)
+    : ChatSource(config, Tokenizer::from_file(config.tokenizer), ids_below, form, wishes) {}
 
 ChatSource::ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer,
-                       std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
+                       std::optional<std::int64_t> ids_below, const SampleForm& form,
+                       const CorpusWishes& wishes)
     : CorpusSource(corpus_of(checked_recipe(chat_recipe(config, tokenizer, wishes), tokenizer, ids_below)),
-                   options_of_chat(config, tokenizer, rest)) {}
+                   options_of_chat(config, tokenizer, form)) {}
 
 }  // namespace d9d

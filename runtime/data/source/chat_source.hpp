@@ -20,13 +20,13 @@ class ChatSource final : public CorpusSource {
   // and data of which no token counts. `config.seed` chooses the shuffled orders; a missing
   // seed counts as 0.
   explicit ChatSource(const ChatDataConfig& config, std::optional<std::int64_t> ids_below = {},
-                      RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
+                      const SampleForm& form = {}, const CorpusWishes& wishes = {});
   // The ids were checked when they were made.
   std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const override { return std::nullopt; }
 
  private:
   ChatSource(const ChatDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below,
-             RestOfRows rest, const CorpusWishes& wishes);
+             const SampleForm& form, const CorpusWishes& wishes);
 };
 
 }  // namespace d9d

@@ -12,10 +12,13 @@ namespace {
 constexpr std::uint64_t scanned_at_once = 1 << 16;
 
 DocumentPieces told_pieces(const TokenCorpus& corpus, const CorpusSourceOptions& options) {
-  DocumentPieces pieces(corpus, static_cast<std::uint64_t>(options.sequence_length));
+  const TokenLabels labels = options.form.labels;
+  DocumentPieces pieces(corpus, static_cast<std::uint64_t>(options.sequence_length), labels);
   if (pieces.num_left_out() > 0) {
-    log::info("{}: left out {} shorter than two tokens, because there is nothing to predict in them",
-              options.what, counted(pieces.num_left_out(), "document"));
+    log::info("{}: left out {} {}", options.what, counted(pieces.num_left_out(), "document"),
+              labels == TokenLabels::next
+                  ? "shorter than two tokens, because there is nothing to predict in them"
+                  : "without a token");
   }
   return pieces;
 }
@@ -36,12 +39,18 @@ std::uint64_t samples_of(const TokenCorpus& corpus, const CorpusSourceOptions& o
                          const std::optional<PackedRows>& packed) {
   if (pieces || packed) {
     const std::uint64_t count = packed ? packed->count() : pieces->count();
-    D9D_REQUIRE(count > 0, "{} has {}, all shorter than two tokens, so there is nothing to predict",
-                options.what, counted(corpus.num_documents(), "document"));
+    D9D_REQUIRE(count > 0, "{} has {}, all {}", options.what, counted(corpus.num_documents(), "document"),
+                options.form.labels == TokenLabels::next
+                    ? "shorter than two tokens, so there is nothing to predict"
+                    : "without a token");
     return count;
   }
   const auto length = static_cast<std::uint64_t>(options.sequence_length);
-  const bool all = options.rest == RestOfRows::filled_up;
+  if (options.form.labels == TokenLabels::own) {
+    D9D_REQUIRE(corpus.num_tokens() > 0, "{} has no token", options.what);
+    return (corpus.num_tokens() - 1) / length + 1;
+  }
+  const bool all = options.form.rest == RestOfRows::filled_up;
   D9D_REQUIRE(corpus.num_tokens() > (all ? 1 : length), "{} has {}, expected more than {}", options.what,
               counted(corpus.num_tokens(), "token"),
               all ? "one" : fmt::format("data.sequence_length = {}", length));
@@ -59,13 +68,15 @@ CorpusSource::CorpusSource(std::shared_ptr<const TokenCorpus> corpus, const Corp
       order_(num_samples_, options_.shuffle, options_.seed) {}
 
 void CorpusSource::add(const DocumentPieces::Piece& piece, Sample& sample) const {
-  std::vector<std::int64_t> ids(piece.tokens + 1);
+  const std::uint64_t shift = options_.form.labels == TokenLabels::next ? 1 : 0;
+  std::vector<std::int64_t> ids(piece.tokens + shift);
   corpus_->read(piece.begin, ids);
   const std::size_t start = sample.input_ids.size();
-  sample.input_ids.insert(sample.input_ids.end(), ids.begin(), ids.end() - 1);
-  sample.labels.insert(sample.labels.end(), ids.begin() + 1, ids.end());
+  const auto tokens = static_cast<std::ptrdiff_t>(piece.tokens);
+  sample.input_ids.insert(sample.input_ids.end(), ids.begin(), ids.begin() + tokens);
+  sample.labels.insert(sample.labels.end(), ids.end() - tokens, ids.end());
   for (std::uint64_t i = 0; i < piece.tokens; ++i) {
-    if (!corpus_->counts(piece.begin + i + 1)) sample.labels[start + i] = ignored_label;
+    if (!corpus_->counts(piece.begin + i + shift)) sample.labels[start + i] = ignored_label;
   }
   if (packed_) sample.document_starts.resize(sample.labels.size(), static_cast<std::int64_t>(start));
 }
@@ -73,7 +84,8 @@ void CorpusSource::add(const DocumentPieces::Piece& piece, Sample& sample) const
 DocumentPieces::Piece CorpusSource::row(std::uint64_t item) const {
   const auto length = static_cast<std::uint64_t>(options_.sequence_length);
   const std::uint64_t begin = item * length;
-  return {begin, std::min(length, corpus_->num_tokens() - 1 - begin)};
+  const std::uint64_t inputs = corpus_->num_tokens() - (options_.form.labels == TokenLabels::next ? 1 : 0);
+  return {begin, std::min(length, inputs - begin)};
 }
 
 std::vector<DocumentPieces::Piece> CorpusSource::pieces_at(std::uint64_t index) const {

@@ -7,6 +7,8 @@
 //           token has no sample.
 // packed:   a sample holds several documents, placed as packed_rows.hpp says and padded in the same way. It
 //           says where each document begins and which positions are padding.
+// With TokenLabels::own the labels are the inputs t[iS, iS + S) themselves, and all tokens are inputs, also the
+// last one of a document, the only one, and those after the last whole sample of a row (kept).
 // A token that the corpus does not count has the label ignored_label. token_mask
 // is false for padding.
 
@@ -24,6 +26,12 @@ namespace d9d {
 // What happens to the tokens after the last whole row.
 enum class RestOfRows { left_out, filled_up };
 
+// What a job's task needs of the samples of documents.
+struct SampleForm {
+  RestOfRows rest = RestOfRows::left_out;
+  TokenLabels labels = TokenLabels::next;
+};
+
 struct CorpusSourceOptions {
   std::int64_t sequence_length = 0;
   SampleUnit samples = SampleUnit::row;
@@ -32,7 +40,7 @@ struct CorpusSourceOptions {
   std::int64_t pad_id = 0;
   std::optional<std::int64_t> vocab_size;
   const char* what = "the text";  // in errors
-  RestOfRows rest = RestOfRows::left_out;
+  SampleForm form{};
 };
 
 class CorpusSource : public SampleSource {

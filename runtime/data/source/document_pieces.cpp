@@ -11,8 +11,8 @@ constexpr std::uint64_t stride = 64;
 
 }  // namespace
 
-DocumentPieces::DocumentPieces(const TokenCorpus& corpus, std::uint64_t length)
-    : corpus_(corpus), length_(length) {
+DocumentPieces::DocumentPieces(const TokenCorpus& corpus, std::uint64_t length, TokenLabels labels)
+    : corpus_(corpus), length_(length), labels_alone_(labels == TokenLabels::next ? 1 : 0) {
   const std::uint64_t documents = corpus.num_documents();
   before_.reserve(documents / stride + 1);
   for (std::uint64_t document = 0; document < documents; ++document) {
@@ -25,7 +25,7 @@ DocumentPieces::DocumentPieces(const TokenCorpus& corpus, std::uint64_t length)
 
 std::uint64_t DocumentPieces::of_document(std::uint64_t document) const {
   const std::uint64_t tokens = corpus_.begin_of(document + 1) - corpus_.begin_of(document);
-  return tokens < 2 ? 0 : (tokens - 2) / length_ + 1;
+  return tokens <= labels_alone_ ? 0 : (tokens - labels_alone_ - 1) / length_ + 1;
 }
 
 void DocumentPieces::from(std::uint64_t first, const std::function<bool(const Piece&)>& use) const {
@@ -35,10 +35,11 @@ void DocumentPieces::from(std::uint64_t first, const std::function<bool(const Pi
   std::uint64_t within = first - before_[static_cast<std::size_t>(block)];
   for (; within >= of_document(document); ++document) within -= of_document(document);
   for (; document < corpus_.num_documents(); ++document, within = 0) {
-    const std::uint64_t last = corpus_.begin_of(document + 1) - 1, pieces = of_document(document);
+    const std::uint64_t pieces = of_document(document);
+    const std::uint64_t end = corpus_.begin_of(document + 1) - (pieces > 0 ? labels_alone_ : 0);
     for (; within < pieces; ++within) {
       const std::uint64_t begin = corpus_.begin_of(document) + within * length_;
-      if (!use({begin, std::min(length_, last - begin)})) return;
+      if (!use({begin, std::min(length_, end - begin)})) return;
     }
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Cuts the documents of a corpus into pieces of a sample's length. A document of n tokens has n - 1
-// inputs with labels, cut into pieces of `length` inputs; the last piece is shorter. A document of
-// one token has no piece.
+// inputs, or n (TokenLabels), cut into pieces of `length` inputs; the last piece is shorter. A document without
+// inputs has no piece.
 
 #include <cstdint>
 #include <functional>
@@ -11,17 +11,23 @@
 
 namespace d9d {
 
+// What the label of an input is.
+//   next  the token after it: the last token of a document is a label alone, and no input
+//   own   the token itself, where it counts: every token of a document is an input. For tasks that do not learn
+//         the next token, but read what the model makes of each one
+enum class TokenLabels { next, own };
+
 // Finds the n-th piece of all documents. Memory: 8 bytes for 64 documents.
 class DocumentPieces {
  public:
-  DocumentPieces(const TokenCorpus& corpus, std::uint64_t length);
+  DocumentPieces(const TokenCorpus& corpus, std::uint64_t length, TokenLabels labels = TokenLabels::next);
   std::uint64_t count() const { return count_; }
-  // The number of documents of one token, which have no piece.
+  // The number of documents that have no piece.
   std::uint64_t num_left_out() const { return left_out_; }
 
   struct Piece {
     std::uint64_t begin = 0;   // its first token, as the row counts
-    std::uint64_t tokens = 0;  // inputs; the labels reach one further
+    std::uint64_t tokens = 0;  // inputs; the next tokens as labels reach one further
   };
   Piece at(std::uint64_t index) const;
   // Calls the function with the pieces from number `first` on, in order, until it returns false or
@@ -33,6 +39,7 @@ class DocumentPieces {
 
   const TokenCorpus& corpus_;
   const std::uint64_t length_;
+  const std::uint64_t labels_alone_;   // of a document: its last tokens that are no inputs
   std::vector<std::uint64_t> before_;  // pieces before each 64th document
   std::uint64_t count_ = 0;
   std::uint64_t left_out_ = 0;

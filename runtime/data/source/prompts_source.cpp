@@ -9,8 +9,9 @@
 
 namespace d9d {
 
-PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below)
-    : length_(config.sequence_length) {
+PromptsSource::PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below,
+                             TokenLabels labels)
+    : length_(config.sequence_length), labels_(labels) {
   const Tokenizer tokenizer = Tokenizer::from_file(config.tokenizer);
   vocab_size_ = tokenizer.vocab_size();
   const auto scratch = tokenizer.make_scratch();
@@ -57,7 +58,7 @@ Sample PromptsSource::at(std::uint64_t index) const {
   const auto& ids = prompts_[index % prompts_.size()];
   const auto length = static_cast<std::size_t>(length_);
   Sample sample{{ids.begin(), ids.end()}, std::vector<std::int64_t>(length, ignored_label)};
-  std::copy(ids.begin() + 1, ids.end(), sample.labels.begin());
+  std::copy(ids.begin() + (labels_ == TokenLabels::next ? 1 : 0), ids.end(), sample.labels.begin());
   sample.document_starts.assign(ids.size(), 0);
   sample.document_starts.resize(length, std::ssize(ids));
   sample.input_ids.resize(length, ids.back());

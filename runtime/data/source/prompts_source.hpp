@@ -1,12 +1,14 @@
 #pragma once
 // Prompts for the task `generation`, tokenised by this process and kept in memory. Each sample has
-// one, padded at the end. document_starts is 0 for the prompt's own tokens and not 0 for padding.
+// one, padded at the end. document_starts is 0 for the prompt's own tokens and not 0 for padding. Labels are as
+// TokenLabels says.
 
 #include <vector>
 
 #include "runtime/data/config/prompts_data_config.hpp"
 #include "runtime/data/corpus/document_places.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/document_pieces.hpp"
 
 namespace d9d {
 
@@ -15,7 +17,8 @@ class PromptsSource final : public SampleSource {
   // Reads and tokenises everything with Tokenizer::encode_prompt(). Input errors: those of
   // for_each_prompt(); no prompt at all; a prompt without tokens or with more than
   // config.sequence_length; ids that the model does not have.
-  explicit PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below = {});
+  explicit PromptsSource(const PromptsDataConfig& config, std::optional<std::int64_t> ids_below = {},
+                         TokenLabels labels = TokenLabels::next);
   std::optional<std::uint64_t> num_samples() const override { return prompts_.size(); }
   std::int64_t sequence_length() const override { return length_; }
   std::optional<std::int64_t> vocab_size() const override { return vocab_size_; }
@@ -27,6 +30,7 @@ class PromptsSource final : public SampleSource {
 
  private:
   const std::int64_t length_;
+  const TokenLabels labels_;
   std::int64_t vocab_size_ = 0;
   std::vector<std::vector<std::int32_t>> prompts_;
   DocumentPlaces places_;

@@ -17,14 +17,15 @@ std::shared_ptr<const TokenCorpus> read_tokens(const TextDataConfig& config, con
   return corpus_of(checked_recipe(text_recipe(config, tokenizer, wishes), tokenizer, ids_below));
 }
 
-CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer, RestOfRows rest) {
+CorpusSourceOptions options_of(const TextDataConfig& config, const Tokenizer& tokenizer,
+                               const SampleForm& form) {
   return {.sequence_length = config.sequence_length,
           .samples = config.samples,
           .shuffle = config.shuffle,
           .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
           .pad_id = eos_of(config, tokenizer).value_or(0),
           .vocab_size = tokenizer.vocab_size(),
-          .rest = rest};
+          .form = form};
 }
 
 }  // namespace
@@ -49,12 +50,13 @@ TokenRecipe text_recipe(const TextDataConfig& given, const Tokenizer& tokenizer,
           }};
 }
 
-TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below, RestOfRows rest,
-                       const CorpusWishes& wishes)
-    : TextSource(config, Tokenizer::from_file(config.tokenizer), ids_below, rest, wishes) {}
+TextSource::TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below,
+                       const SampleForm& form, const CorpusWishes& wishes)
+    : TextSource(config, Tokenizer::from_file(config.tokenizer), ids_below, form, wishes) {}
 
 TextSource::TextSource(const TextDataConfig& config, const Tokenizer& tokenizer,
-                       std::optional<std::int64_t> ids_below, RestOfRows rest, const CorpusWishes& wishes)
-    : CorpusSource(read_tokens(config, tokenizer, ids_below, wishes), options_of(config, tokenizer, rest)) {}
+                       std::optional<std::int64_t> ids_below, const SampleForm& form,
+                       const CorpusWishes& wishes)
+    : CorpusSource(read_tokens(config, tokenizer, ids_below, wishes), options_of(config, tokenizer, form)) {}
 
 }  // namespace d9d

@@ -21,13 +21,13 @@ class TextSource final : public CorpusSource {
   // `ids_below`, with its file and line.
   // `config.seed` chooses the shuffled orders; none counts as 0 (build_source() fills it in).
   explicit TextSource(const TextDataConfig& config, std::optional<std::int64_t> ids_below = {},
-                      RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
+                      const SampleForm& form = {}, const CorpusWishes& wishes = {});
   // The ids were checked when they were made.
   std::optional<Scanned> scan_ids(const ScanLimits& /*limits*/) const override { return std::nullopt; }
 
  private:
   TextSource(const TextDataConfig& config, const Tokenizer& tokenizer, std::optional<std::int64_t> ids_below,
-             RestOfRows rest, const CorpusWishes& wishes);
+             const SampleForm& form, const CorpusWishes& wishes);
 };
 
 }  // namespace d9d

@@ -230,7 +230,7 @@ TokenRecipe token_lists_recipe(const TokenListsDataConfig& given, std::optional<
 }
 
 TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below,
-                                   RestOfRows rest, const CorpusWishes& wishes)
+                                   const SampleForm& form, const CorpusWishes& wishes)
     : CorpusSource(read_lists(config, ids_below, wishes),
                    {.sequence_length = config.sequence_length,
                     .samples = config.samples,
@@ -238,6 +238,6 @@ TokenListsSource::TokenListsSource(const TokenListsDataConfig& config, std::opti
                     .seed = static_cast<std::uint64_t>(config.seed.value_or(0)),
                     .vocab_size = ids_below,
                     .what = "data.files",
-                    .rest = rest}) {}
+                    .form = form}) {}
 
 }  // namespace d9d

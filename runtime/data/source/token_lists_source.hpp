@@ -20,7 +20,7 @@ class TokenListsSource final : public CorpusSource {
   // have (in mapped files: when they are read); labels that have another length than the ids, or a
   // value other than the id or -100.
   explicit TokenListsSource(const TokenListsDataConfig& config, std::optional<std::int64_t> ids_below = {},
-                            RestOfRows rest = RestOfRows::left_out, const CorpusWishes& wishes = {});
+                            const SampleForm& form = {}, const CorpusWishes& wishes = {});
 
  private:
 };

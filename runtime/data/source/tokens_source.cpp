@@ -48,7 +48,7 @@ std::optional<NpyArray> open_beside(const std::optional<std::string>& path, cons
 
 }  // namespace
 
-TokensSource::TokensSource(const TokensDataConfig& config, TokensLimits limits)
+TokensSource::TokensSource(const TokensDataConfig& config, TokensLimits limits, TokenLabels labels)
     : name_(config.tokens),
       tokens_(open_tokens(config)),
       labels_(open_beside(config.labels, "data.labels", tokens_)),
@@ -57,7 +57,8 @@ TokensSource::TokensSource(const TokensDataConfig& config, TokensLimits limits)
       mask_(open_beside(config.attention_mask, "data.attention_mask", tokens_, require_flags)),
       order_(static_cast<std::uint64_t>(tokens_.shape()[0]), config.shuffle,
              static_cast<std::uint64_t>(config.seed.value_or(0))),
-      limits_(limits) {
+      limits_(limits),
+      labels_are_next_(labels == TokenLabels::next && !labels_ && !targets_) {
   D9D_REQUIRE(!labels_ || !targets_, "data.targets: given beside data.labels; leave one of the two out");
 }
 
@@ -127,8 +128,8 @@ void TokensSource::apply_mask(std::int64_t row, Sample& sample) const {
   if (first == 0 && last == std::ssize(mask)) return;
   sample.token_mask.assign(mask.begin(), mask.end());
   std::fill(sample.labels.begin(), sample.labels.begin() + first, ignored_label);
-  // The last token has none either, unless a file gives it one.
-  const std::ptrdiff_t labelled = labels_ || targets_ ? last : std::max(first, last - 1);
+  // The last token has no next one either.
+  const std::ptrdiff_t labelled = labels_are_next_ ? std::max(first, last - 1) : last;
   std::fill(sample.labels.begin() + labelled, sample.labels.end(), ignored_label);
   if (first == 0 || !sample.document_starts.empty()) return;
   sample.document_starts.assign(mask.size(), 0);
@@ -148,10 +149,11 @@ Sample TokensSource::at(std::uint64_t index) const {
     std::ranges::transform(targets, sample.labels.begin(),
                            [](float target) { return std::isnan(target) ? ignored_label : 0; });
   } else {
-    std::copy(sample.input_ids.begin() + 1, sample.input_ids.end(), sample.labels.begin());
+    std::copy(sample.input_ids.begin() + (labels_are_next_ ? 1 : 0), sample.input_ids.end(),
+              sample.labels.begin());
   }
   if (positions_) sample.document_starts = read_starts(row);
-  for (std::size_t i = 1; i < sample.document_starts.size() && !labels_ && !targets_; ++i) {
+  for (std::size_t i = 1; i < sample.document_starts.size() && labels_are_next_; ++i) {
     if (sample.document_starts[i] == static_cast<std::int64_t>(i)) sample.labels[i - 1] = ignored_label;
   }
   if (mask_) apply_mask(row, sample);

@@ -2,7 +2,8 @@
 // Samples from .npy files made by somebody else. `tokens` has integers [samples, length], mapped.
 // Further files of the same shape may say more:
 //   labels          already shifted, -100 is ignored; sample i is row i of both. Without it the label of a
-//                   position is the token after it, and the last position has none
+//                   position is the token after it, and the last position has none; with TokenLabels::own it is
+//                   the position's own token
 //   position_ids    a row holds several documents, each of which begins at a position 0; the last token of
 //                   each has no label
 //   targets         floats; they become the sample's numbers `targets`, and a label only says whether there
@@ -16,6 +17,7 @@
 #include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/file/npy.hpp"
 #include "runtime/data/sample_source.hpp"
+#include "runtime/data/source/document_pieces.hpp"
 
 namespace d9d {
 
@@ -30,7 +32,8 @@ class TokensSource final : public SampleSource {
   // Input errors: wrong shapes or dtypes. An odd value of any file is an input error with file, row, position and
   // remedy when it is read, or by scan_ids() before. `config.seed` chooses the shuffled orders; a missing seed counts
   // as 0 (build_source() fills it in).
-  explicit TokensSource(const TokensDataConfig& config, TokensLimits limits = {});
+  explicit TokensSource(const TokensDataConfig& config, TokensLimits limits = {},
+                        TokenLabels labels = TokenLabels::next);
   std::optional<std::uint64_t> num_samples() const override {
     return static_cast<std::uint64_t>(tokens_.shape()[0]);
   }
@@ -65,6 +68,8 @@ class TokensSource final : public SampleSource {
   const std::optional<NpyArray> mask_;
   const EpochOrder order_;
   const TokensLimits limits_;
+  // Whether a label is the token after its own, which the last one of a document lacks.
+  const bool labels_are_next_;
 };
 
 }  // namespace d9d

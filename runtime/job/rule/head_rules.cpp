@@ -67,11 +67,6 @@ void check_embedding(const JobConfig& job, const FamilyModel& model, Issues& iss
     issues.push_back({"task", "embedding, but the model gives no embeddings",
                       "set `model_provider.head: {kind: embedding}`"});
   }
-  if (job.trainer.batching.cut_to_longest) {
-    issues.push_back({"inference.batching.cut_to_longest",
-                      "embedding reads the token after a document's last label, which the cut takes away",
-                      "leave it out"});
-  }
   if (job.mesh.context_parallel() > 1) {
     issues.push_back({"task", "embedding reads the last token of a sample, which one rank has alone",
                       "set the context-parallel degrees of `mesh` to 1"});

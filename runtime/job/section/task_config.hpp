@@ -82,7 +82,8 @@ constexpr auto choices_of(config::Tag<TaskConfig>) {
          "The class of each token whose label is not -100, by a model with `head: {kind: classification}`."},
         {"embedding",
          "Of inference: the vector of each sample's last or first token, by a model with `head: {kind: "
-         "embedding}`."},
+         "embedding}`. Samples of texts hold all their tokens; what is longer than a sample has a vector for "
+         "each."},
         {"generation",
          "Texts that go on from each sample, in a job with the section `inference` and a model with logits."},
         {"masked_lm",

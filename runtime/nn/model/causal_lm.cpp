@@ -141,14 +141,18 @@ at::Tensor CausalLm::router_sums(const TensorMap& inputs, const at::Tensor& hidd
   return position_.is_first() ? balance_.no_sums(hidden) : tensor_at(inputs, "router_sums", "stage inputs");
 }
 
-// Adds the balance loss to the loss of each token that counts, so that their mean contains it once.
+// Adds the balance loss to the loss of each token that counts, so that their mean contains it once. What they are
+// without it goes along as the loss of depth 0.
 void CausalLm::add_balance_loss(TensorMap& outputs, const Residual& state, const TensorMap& shared) const {
   const auto losses = outputs.find("cross_entropy");
   if (!state.router_sums.defined() || losses == outputs.end()) return;
   std::optional<std::int64_t> tokens;
   if (!shared.contains("token_mask")) tokens = state.residual.size(0) * state.residual.size(1);
   const at::Tensor balance = balance_.loss(state.router_sums, tokens, tokens_);
-  const at::Tensor counts = at::ne(shared.at("labels"), -100).to(balance.scalar_type());
+  const at::Tensor& labels = shared.at("labels");
+  if (!outputs.contains("depth_losses"))
+    outputs["depth_losses"] = sum_and_count(losses->second, labels).unsqueeze(0);
+  const at::Tensor counts = at::ne(labels, -100).to(balance.scalar_type());
   losses->second = at::add(losses->second, at::mul(counts, balance));
 }
 

@@ -11,6 +11,8 @@
 // Shared:    position_ids int64 [B, S] (0, 1, ... when absent); what the head reads (block/head.hpp);
 //            document_starts, token_mask; sequence_length int64 [] where ranks share sequences and the RoPE
 //            depends on their length. hidden_states_snapshot is also between stages (hidden_states.hpp).
+// In training the last stage gives, beside what the head gives, the losses of the tokens alone where its loss has more
+// in it: depth_losses fp32 [D + 1, 2] (multi_token_prediction.hpp; D = 0 for a balance loss alone).
 // The last stage has a copy of the embedding for a tied head or to predict further tokens (tensor/tied.hpp).
 
 #include "runtime/nn/attention/rotary.hpp"

@@ -30,13 +30,12 @@ std::vector<at::Tensor> of_each_depth(const TensorMap& shared, const char* name,
   return parts;
 }
 
-// [2]: the sum of the losses, and the number of tokens that count.
+}  // namespace
+
 at::Tensor sum_and_count(const at::Tensor& losses, const at::Tensor& labels) {
   const at::Tensor sum = losses.detach().to(at::kFloat).sum();
   return at::stack({sum, at::ne(labels, not_counted).sum().to(at::kFloat)});
 }
-
-}  // namespace
 
 MultiTokenPrediction::MultiTokenPrediction(ParameterMaker& make, torch::nn::Module& layers,
                                            const ModelDescription& model, const MakeLayer& make_layer)

@@ -19,6 +19,10 @@
 
 namespace d9d {
 
+// Of the losses of tokens and their labels, [B, S] both: fp32 [2] without gradient, the sum of the losses and how many
+// labels count.
+at::Tensor sum_and_count(const at::Tensor& losses, const at::Tensor& labels);
+
 // The parts of the model that the modules use.
 struct PredictingModel {
   // ids int64 [N, S] -> this rank's tokens [N, S / ranks, H]; computed within `unit`.

@@ -30,6 +30,8 @@ TEST(NextTokens, AreThoseBehindEachToken) {
   expect_depth(batch, "next_ids", 2, {7, 8, 8, 8});
   expect_depth(batch, "next_labels", 1, {7, ignored_label, 9, ignored_label});
   expect_depth(batch, "next_labels", 2, {ignored_label, 9, ignored_label, ignored_label});
+  EXPECT_TRUE(at::equal(batch.at("whole_labels"), at::tensor({3, 4}, at::kLong)))
+      << "of four positions three";
 }
 
 TEST(NextTokens, OfAnotherDocumentDoNotCount) {

@@ -28,6 +28,28 @@ TEST(CausalLmTask, HandsOnTheTokensBehindEachToken) {
   EXPECT_FALSE(CausalLmTask().build_forward_inputs({1, 0, batch_of_one()}).shared.contains("next_ids"));
 }
 
+// Of four tokens the last two have labels; each of two ranks has two.
+TEST(CausalLmTask, LosesNoFurtherLossOfARankWithoutALabel) {
+  const at::Tensor whole = at::tensor({-100, -100, 7, 8}, at::kLong).unsqueeze(0);
+  const TensorMap outputs{{"cross_entropy", at::tensor({0.0F, 3.0F}).unsqueeze(0)}};
+  const auto loss_of = [&](std::int64_t begin, std::int64_t predicted) {
+    TensorMap batch{{"input_ids", whole}, {"labels", whole}};
+    add_next_tokens(batch, predicted);
+    for (const char* name : {"input_ids", "labels"}) batch[name] = batch[name].narrow(1, begin, 2);
+    const CausalLmTask task(predicted);
+    return task.compute_loss({1, 0, outputs, task.build_forward_inputs({1, 0, batch}).state});
+  };
+
+  for (const std::int64_t begin : {0, 2}) {
+    const Loss loss = loss_of(begin, 1);
+    EXPECT_EQ(loss.weight, 1) << "half of two labels";
+    EXPECT_EQ(loss.loss.item<float>(), 3);
+  }
+  EXPECT_EQ(loss_of(0, 0).weight, 0);
+  EXPECT_EQ(loss_of(2, 0).weight, 2);
+  EXPECT_EQ(loss_of(2, 0).loss.item<float>(), 1.5);
+}
+
 TEST(CausalLmTask, CountsTheLossOfEachDepthByItsTokens) {
   const CausalLmTask task(2);
   Compose metrics;

@@ -16,23 +16,26 @@ namespace {
 TEST(EmbeddingInference, ReadsTheLastTokenOfEachText) {
   const test::TemporaryFolder folder;
   const EmbeddingInference task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl));
-  at::Tensor labels = at::full({3, 4}, ignored_label, at::kLong);
-  labels[0].slice(0, 0, 2).fill_(7);  // a text of three tokens, filled up
-  labels[1].fill_(7);                 // a window of a longer text
-  const TensorMap batch{{"input_ids", at::ones({3, 4}, at::kLong)}, {"labels", labels}};
+  const at::Tensor labels = at::full({4, 4}, ignored_label, at::kLong);  // say nothing of it
+  TensorMap batch{{"input_ids", at::ones({4, 4}, at::kLong)}, {"labels", labels}};
+  const auto chosen = [&] { return task.build_forward_inputs({1, 0, batch}).shared.at("pooling_mask"); };
 
-  const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
-
-  const at::Tensor expected = at::tensor({0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0}, at::kLong).view({3, 4});
-  EXPECT_TRUE(made.shared.at("pooling_mask").equal(expected)) << made.shared.at("pooling_mask");
+  EXPECT_TRUE(chosen().select(1, 3).equal(at::ones({4}, at::kLong)));
+  EXPECT_EQ(chosen().sum().item<std::int64_t>(), 4);
+  // Of three tokens, of as many as the row, of one, and of none.
+  batch["token_mask"] =
+      at::tensor({1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0}, at::kLong).view({4, 4}).to(at::kBool);
+  const at::Tensor expected =
+      at::tensor({0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0}, at::kLong).view({4, 4});
+  EXPECT_TRUE(chosen().equal(expected)) << chosen();
 }
 
 // Of a packed row the first one of each document.
 TEST(EmbeddingInference, ReadsTheFirstTokenWhereItIsAskedTo) {
   const test::TemporaryFolder folder;
   const EmbeddingInference task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl), true);
-  const at::Tensor labels = at::tensor({7, 7, 7, 7, -100, -100, -100}, at::kLong).view({1, 7});
-  TensorMap batch{{"input_ids", at::ones({1, 7}, at::kLong)}, {"labels", labels}};
+  TensorMap batch{{"input_ids", at::ones({1, 7}, at::kLong)},
+                  {"token_mask", at::tensor({1, 1, 1, 1, 1, 0, 0}, at::kLong).view({1, 7}).to(at::kBool)}};
   const auto chosen = [&] { return task.build_forward_inputs({1, 0, batch}).shared.at("pooling_mask"); };
 
   EXPECT_TRUE(chosen().equal(at::tensor({1, 0, 0, 0, 0, 0, 0}, at::kLong).view({1, 7})));
@@ -45,7 +48,8 @@ TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
   EmbeddingInference task(make_results({folder.path() / "results", 2}, ResultFormat::jsonl));
   const TensorMap outputs{{"embeddings", at::arange(6, at::kFloat).view({3, 2}).div(2)}};
 
-  task.process_outputs({1, 0, outputs, {}, {8, -1, 9}});
+  const TensorMap state{{"vectors_of_rows", at::tensor({1, 1, 0, 1}, at::kLong)}};
+  task.process_outputs({1, 0, outputs, state, {8, -1, 7, 9}});
   task.finalize();
 
   EXPECT_EQ(read_whole_file(folder.path() / "results" / "00002.jsonl"),
@@ -55,19 +59,18 @@ TEST(EmbeddingInference, WritesTheVectorOfEachSampleAndNoneOfRowsThatFillUp) {
             "\n");
 }
 
-// Documents of three and two tokens, then two places that fill the row up.
+// Documents of three tokens and one, then two places that fill the row up.
 TEST(EmbeddingInference, OfPackedRowsHasAVectorForEachDocument) {
   const test::TemporaryFolder folder;
   EmbeddingInference task(make_results({folder.path() / "results", 0}, ResultFormat::jsonl));
-  const at::Tensor starts = at::tensor({0, 0, 0, 3, 3, 5, 5}, at::kLong).view({1, 7});
-  const at::Tensor labels = at::tensor({7, 7, 7, 7, -100, -100, -100}, at::kLong).view({1, 7});
+  const at::Tensor starts = at::tensor({0, 0, 0, 3, 4, 4}, at::kLong).view({1, 6});
+  const at::Tensor mask = at::tensor({1, 1, 1, 1, 0, 0}, at::kLong).view({1, 6}).to(at::kBool);
   const TensorMap batch{
-      {"input_ids", at::ones({1, 7}, at::kLong)}, {"labels", labels}, {"document_starts", starts}};
+      {"input_ids", at::ones({1, 6}, at::kLong)}, {"token_mask", mask}, {"document_starts", starts}};
 
   const ForwardInputs made = task.build_forward_inputs({1, 0, batch});
   EXPECT_TRUE(made.shared.contains("document_starts"));
-  EXPECT_TRUE(
-      made.shared.at("pooling_mask").equal(at::tensor({0, 0, 1, 0, 1, 0, 0}, at::kLong).view({1, 7})));
+  EXPECT_TRUE(made.shared.at("pooling_mask").equal(at::tensor({0, 0, 1, 1, 0, 0}, at::kLong).view({1, 6})));
   const TensorMap outputs{{"embeddings", at::arange(2, at::kFloat).view({2, 1})}};
   task.process_outputs({1, 0, outputs, made.state, {4}});
   task.finalize();

@@ -90,7 +90,7 @@ TEST(CorpusSource, OfPackedDocumentsSaysWhereTheyBegin) {
 TEST(CorpusSource, OfRowsHasTheRestWhereItIsAskedFor) {
   const auto rows_of = [](int tokens) {
     return CorpusSource(corpus_of({tokens}),
-                        {.sequence_length = 3, .pad_id = 99, .rest = RestOfRows::filled_up});
+                        {.sequence_length = 3, .pad_id = 99, .form = {.rest = RestOfRows::filled_up}});
   };
   const CorpusSource source = rows_of(9);
 
@@ -101,6 +101,33 @@ TEST(CorpusSource, OfRowsHasTheRestWhereItIsAskedFor) {
   EXPECT_EQ(rows_of(2).at(0), (Sample{{1, 99, 99}, {2, -100, -100}, {}, {}, {true, false, false}}));
   EXPECT_THAT(test::error_of([&] { rows_of(1); }, ErrorKind::input),
               HasSubstr("the text has 1 token, expected more than one"));
+}
+
+TEST(CorpusSource, HasEveryTokenAsAnInputWhereTheTaskLearnsNoNextOne) {
+  const auto source_of = [](const std::vector<int>& lengths, SampleUnit samples) {
+    return CorpusSource(
+        corpus_of(lengths),
+        {.sequence_length = 3, .samples = samples, .pad_id = 99, .form = {.labels = TokenLabels::own}});
+  };
+  const std::vector<int> lengths{2, 1, 4, 0};
+
+  const CorpusSource documents = source_of(lengths, SampleUnit::document);
+  ASSERT_EQ(documents.num_samples(), 4U);
+  EXPECT_EQ(documents.at(0), (Sample{{1, 2, 99}, {1, 2, -100}, {}, {}, {true, true, false}}));
+  EXPECT_EQ(documents.at(1), (Sample{{3, 99, 99}, {3, -100, -100}, {}, {}, {true, false, false}}));
+  EXPECT_EQ(documents.at(2), (Sample{{4, 5, 6}, {4, 5, 6}}));
+  EXPECT_EQ(documents.at(3), (Sample{{7, 99, 99}, {7, -100, -100}, {}, {}, {true, false, false}}));
+  EXPECT_EQ(documents.sort_key(0), 2);
+
+  const CorpusSource packed = source_of(lengths, SampleUnit::packed);
+  ASSERT_EQ(packed.num_samples(), 3U);
+  EXPECT_EQ(packed.at(0), (Sample{{1, 2, 3}, {1, 2, 3}, {0, 0, 2}}));
+
+  const CorpusSource rows = source_of(lengths, SampleUnit::row);
+  ASSERT_EQ(rows.num_samples(), 3U);
+  EXPECT_EQ(rows.at(2), (Sample{{7, 99, 99}, {7, -100, -100}, {}, {}, {true, false, false}}));
+  EXPECT_EQ(source_of({1}, SampleUnit::row).num_samples(), 1U);
+  EXPECT_EQ(source_of({6}, SampleUnit::row).num_samples(), 2U) << "no row without a token";
 }
 
 TEST(CorpusSource, RefusesACorpusWithoutOneSample) {

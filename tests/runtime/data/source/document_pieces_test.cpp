@@ -35,6 +35,16 @@ TEST(DocumentPieces, CutLongDocumentsAndLeaveOutThoseOfOneToken) {
   EXPECT_EQ(places_from(pieces, 5), Places());
 }
 
+TEST(DocumentPieces, HaveEveryTokenWhereLabelsAreTheTokensThemselves) {
+  const MemoryCorpus corpus = corpus_with({2, 1, 0, 7, 3});
+  const DocumentPieces pieces(corpus, 3, TokenLabels::own);
+
+  EXPECT_EQ(pieces.num_left_out(), 1U);
+  EXPECT_EQ(places_from(pieces, 0), (Places{{0, 2}, {2, 1}, {3, 3}, {6, 3}, {9, 1}, {10, 3}}));
+  EXPECT_EQ(places_from(pieces, 4), (Places{{9, 1}, {10, 3}}));
+  EXPECT_EQ(pieces.at(1).begin, 2U);
+}
+
 TEST(DocumentPieces, OfAnyNumberAreThoseInOrder) {
   std::vector<std::size_t> lengths;
   for (std::size_t i = 0; i < 300; ++i) lengths.push_back(i * i % 11);

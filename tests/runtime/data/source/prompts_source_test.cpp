@@ -39,6 +39,18 @@ TEST(PromptsSource, SaysWhichTokensFillASampleUp) {
   EXPECT_EQ(longer.labels[0], longer.input_ids[1]);
 }
 
+TEST(PromptsSource, LabelsEachTokenWithItselfWhereTheTaskLearnsNoNextOne) {
+  const Folder folder;
+  const PromptsSource source(prompts_of(folder.write("p.txt", "the house of the king\na\n"), 24), {},
+                             TokenLabels::own);
+
+  for (const std::uint64_t index : {0, 1}) {
+    const Sample sample = source.at(index);
+    for (std::size_t i = 0; i < 24; ++i)
+      EXPECT_EQ(sample.labels[i], sample.document_starts[i] == 0 ? sample.input_ids[i] : ignored_label);
+  }
+}
+
 // tests/golden/tokenizer/template.json puts tokens around a text; expect.template.json has them.
 TEST(PromptsSource, PutsTheBeginOfTextBeforeAPromptOnce) {
   const Folder folder;

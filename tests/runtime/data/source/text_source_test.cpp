@@ -129,7 +129,7 @@ TEST(TextSource, ReadsTheFirstDocumentsAndTellsTheRowsOfItsSamples) {
   config.document = DocumentUnit::line;
   config.samples = SampleUnit::document;
   config.max_samples = 3;
-  const TextSource source(config, std::nullopt, RestOfRows::left_out, {.with_places = true});
+  const TextSource source(config, std::nullopt, SampleForm(), {.with_places = true});
 
   EXPECT_EQ(source.num_samples(), 3);
   std::vector<std::uint64_t> places;
@@ -143,7 +143,7 @@ TEST(TextSource, ReadsTheFirstDocumentsAndTellsTheRowsOfItsSamples) {
   // Rows of a stream are made of several documents.
   config.samples = SampleUnit::row;
   config.sequence_length = 11;
-  const TextSource rows(config, std::nullopt, RestOfRows::left_out, {.with_places = true});
+  const TextSource rows(config, std::nullopt, SampleForm(), {.with_places = true});
   EXPECT_GT(rows.places_of(0).size(), 1U);
 }
 

@@ -126,6 +126,23 @@ TEST(TokensSource, TakesLabelsOfPaddingAway) {
       HasSubstr("row 0 holds a 1 at position 2, expected 1 for tokens, and 0 for padding before and after"));
 }
 
+// Two documents in the first row, the second is filled up on both sides.
+TEST(TokensSource, LabelsEachTokenWithItselfWhereTheTaskLearnsNoNextOne) {
+  const Folder folder;
+  TokensDataConfig config{.tokens = array(folder, "t.npy", {2, 4}, {5, 6, 7, 8, 0, 2, 3, 0}),
+                          .position_ids = array(folder, "p.npy", {2, 4}, {0, 1, 2, 0, 0, 0, 1, 2}),
+                          .attention_mask = array(folder, "m.npy", {2, 4}, {1, 1, 1, 1, 0, 1, 1, 0})};
+  const auto labels_of = [&](std::uint64_t row) {
+    return TokensSource(config, {}, TokenLabels::own).at(row).labels;
+  };
+
+  EXPECT_THAT(labels_of(0), testing::ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(labels_of(1), testing::ElementsAre(-100, 2, 3, -100));
+  config.labels = array(folder, "l.npy", {2, 4}, {-100, -100, 1, 0, 1, -100, 1, 1});
+  EXPECT_THAT(labels_of(0), testing::ElementsAre(-100, -100, 1, 0)) << "a file's stay";
+  EXPECT_THAT(labels_of(1), testing::ElementsAre(-100, -100, 1, -100));
+}
+
 TEST(TokensSource, VisitsEveryRowOncePerEpochWhenShuffled) {
   const Folder folder;
   std::vector<std::int32_t> values(64);
