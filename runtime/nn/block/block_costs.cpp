@@ -83,9 +83,8 @@ BlockCosts attention_costs(const AttentionOptions& options, int ranks) {
   costs.attention_results = {.gathered = mixed, .side_gathered = 4 * heads};
   costs.linear_results = {.gathered = queries + gates + keys + values};
   // Projections before and after RoPE; values and the output, and copies of them; the gate.
-  costs.work = {
-      .gathered = hidden + 2 * (queries + keys + values + mixed) + gates + 2 * (gates > 0 ? mixed : 0),
-      .side_gathered = costs.side_gathered};
+  costs.work.gathered = hidden + 2 * (queries + keys + values + mixed) + gates + 2 * (gates > 0 ? mixed : 0);
+  costs.work.side_gathered = costs.side_gathered;
   costs.summed = hidden;
   // Of several ranks that have a head of keys together, each keeps that head.
   const std::int64_t cached_heads = options.num_kv_heads % ranks == 0 ? kv_heads : 1;

