@@ -203,9 +203,9 @@ std::int64_t working_bytes(const ModelDescription& model, StagePosition position
   return largest;
 }
 
-// Without gradients a layer's results go with it; the hidden states before and behind it, and normed ones of both halves,
-// stay, and so do cosines and sines of positions, in two tables where windows have one of their own. The last stage has logits of each
-// sequence's last token, and of these copies in float32.
+// Without gradients a layer's results go with it; the hidden states before and behind it, and normed ones of both
+// halves, stay, and so do cosines and sines of positions, in two tables where windows have one of their own. The last
+// stage has logits of each sequence's last token, and of these copies in float32.
 std::int64_t generating_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                               std::int64_t sequences, int bytes_per_element, int tensor_parallel,
                               const StageSplit& split) {
