@@ -203,9 +203,9 @@ std::int64_t working_bytes(const ModelDescription& model, StagePosition position
   return largest;
 }
 
-// Without gradients a layer's results go with it; the hidden states before and behind it, and normed ones, stay, and so do
-// cosines and sines of positions, in two tables where windows have one of their own. The last stage has logits of each
-// sequence's last token, and of these copies in float32.
+// Without gradients a layer's results go with it; the hidden states before and behind it, and normed ones of both
+// halves, stay, and so do cosines and sines of positions, in two tables where windows have one of their own. The last
+// stage has logits of each sequence's last token, and of these copies in float32.
 std::int64_t generating_bytes(const ModelDescription& model, StagePosition position, std::int64_t tokens,
                               std::int64_t sequences, int bytes_per_element, int tensor_parallel,
                               const StageSplit& split) {
@@ -213,7 +213,7 @@ std::int64_t generating_bytes(const ModelDescription& model, StagePosition posit
   const std::int64_t tables = tokens * (model.window_rope ? 4 : 2) * model.head_widths().keys * 4;
   const std::int64_t logits =
       position.is_last() ? sequences * model.vocab_size * (bytes_per_element + 2 * 4) : 0;
-  return 3 * state + tables +
+  return 5 * state + tables +
          std::max(working_bytes(model, position, tokens, bytes_per_element, tensor_parallel, split), logits);
 }
 
