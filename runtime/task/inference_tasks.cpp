@@ -54,7 +54,13 @@ void CausalLmInference::process_outputs(const InferenceContext& context) {
 ForwardInputs ClassificationInference::build_forward_inputs(const MicrobatchContext& context) const {
   ForwardInputs made = ClassificationTask().build_forward_inputs(context);
   // Row and position of each logit.
-  made.state["places"] = at::nonzero(at::ne(tensor_at(context.batch, "labels", "the batch"), ignored_label));
+  const at::Tensor& places = made.state["places"] =
+      at::nonzero(at::ne(tensor_at(context.batch, "labels", "the batch"), ignored_label));
+  const auto of_this_rank = context.batch.find("places_in_rows");
+  if (of_this_rank != context.batch.end()) {
+    at::Tensor positions = places.select(1, 1);
+    positions.copy_(of_this_rank->second.index_select(0, positions));
+  }
   return made;
 }
 

@@ -39,8 +39,8 @@ class CausalLmInference final : public WritingInference {
   const CausalLmColumns more_;
 };
 
-// `classification`: "position", "class" and "probability" (fp32) for each token whose label is not -100: where it
-// stands, the class with the largest logit, and its softmax.
+// `classification`: "position", "class" and "probability" (fp32) for each token whose label is not -100: where in the
+// sample it stands (also where ranks share samples), the class with the largest logit, and its softmax.
 class ClassificationInference final : public WritingInference {
  public:
   using WritingInference::WritingInference;

@@ -3,7 +3,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +20,7 @@
 #include "runtime/base/rng.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/factory.hpp"
-#include "runtime/data/sample_source.hpp"
+#include "runtime/data/next_tokens.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"
 #include "runtime/devices/delayed/nccl/emulated.hpp"
 #include "runtime/job/plan/gradient_groups.hpp"
@@ -48,9 +47,9 @@ void call(const std::string& /*name*/, std::uint64_t /*bytes*/, const std::funct
 
 // One microbatch of what a rank works on.
 struct RankBatch {
-  TensorMap inputs;   // of the first stage
-  TensorMap shared;   // labels, position_ids
-  double weight = 0;  // labels that count
+  TensorMap inputs;  // of the first stage
+  TensorMap shared;  // labels, position_ids
+  TensorMap state;   // of the task
 };
 
 constexpr std::uint64_t world_seed = 1;
@@ -269,12 +268,15 @@ std::vector<RankBatch> World::batches_of(int rank) const {
       return whole.narrow(0, first, samples / parts).contiguous();
     };
     TensorMap microbatch;
-    for (const auto& [name, tensor] : given_.batch) microbatch[name] = own(tensor);
+    for (const auto& [name, tensor] : given_.batch)
+      if (name != "whole_labels") microbatch[name] = own(tensor);
+    const auto next = given_.batch.find("next_ids");
+    if (next != given_.batch.end()) add_next_tokens(microbatch, next->second.size(2));
     RankBatch batch;
     batch.shared =
         split_sequence(std::move(microbatch), context_place(plan_, rank, given_.options.context.order));
+    batch.state = CausalLmTask().build_forward_inputs({1, i, batch.shared}).state;
     batch.inputs.insert(batch.shared.extract("input_ids"));
-    batch.weight = batch.shared.at("labels").ne(ignored_label).sum().item<double>();
     batches.push_back(std::move(batch));
   }
   return batches;
@@ -283,9 +285,8 @@ std::vector<RankBatch> World::batches_of(int rank) const {
 std::vector<Ticket> World::microbatches_of(int rank) {
   std::vector<Ticket> tickets;
   for (const RankBatch& batch : batches_of(rank)) {
-    const at::Tensor counted = at::full({}, batch.weight, at::kLong);
-    tickets.push_back(table_.put(std::make_unique<MicrobatchParcel>(
-        MicrobatchTensors{batch.inputs, batch.shared, {{"num_tokens", counted}}})));
+    tickets.push_back(table_.put(
+        std::make_unique<MicrobatchParcel>(MicrobatchTensors{batch.inputs, batch.shared, batch.state})));
   }
   return tickets;
 }

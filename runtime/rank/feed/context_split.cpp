@@ -37,6 +37,7 @@ TensorMap split_sequence(TensorMap batch, const ContextPlace& place) {
   }
   batch["sequence_length"] = at::add(at::max(batch.at("position_ids")), 1);
   const std::vector<TokenRange> ranges = tokens_of(place.order, place.rank, place.ranks, length);
+  batch["places_in_rows"] = take(at::arange(length, at::kLong).unsqueeze(0), ranges).squeeze(0);
   for (auto& [name, tensor] : batch) {
     const bool by_token =
         tensor.dim() >= 2 && tensor.sizes().slice(0, 2) == ids.sizes() && name != "document_starts";

@@ -114,5 +114,25 @@ TEST_F(RareLabels, HaveTheLossOfTheRoutersLogits) {
   expect_reference_on_every_mesh("sparse_families/mixtral_z_loss");
 }
 
+// A hook gets the gradients of the mean loss. Here it changes none.
+TEST_F(RareLabels, HaveTheirGradientsWatchedAsTheyAre) {
+  const std::string folder = "sparse_families/mixtral_z_loss";
+  write_job("mixtral", folder);
+  const Words watched = set("trainer.logging.statistics", "{all: '*'}"),
+              hooked = set("gradient_hooks", "[{name: clip_value, match: '*', limit: 1000}]");
+  for (const Words& words : {watched, watched + hooked, watched + hooked + sequences_on(2, "shard", "zigzag"),
+                             watched + hooked + mesh(2, 1)}) {
+    expect_reference(folder, words, testing::PrintToString(words));
+    const std::vector<double> norms =
+        job_.values("run" + std::to_string(runs_ - 1), "metrics/statistics/all/gradient_norm");
+    const std::vector<json> expected = expect_.at(folder);
+    ASSERT_EQ(norms.size(), expected.size());
+    for (std::size_t step = 0; step < norms.size(); ++step) {
+      const double norm = expected[step].at("grad_norm");
+      EXPECT_NEAR(norms[step], norm, 1e-4 * norm) << "step " << step + 1;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace d9d::test

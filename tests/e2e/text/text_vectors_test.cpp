@@ -180,6 +180,35 @@ TEST_F(TextVectors, OfAClassifierAreItsClassesAtEveryToken) {
   }
 }
 
+// Ranks that share a sample each write the classes of their tokens.
+TEST_F(TextVectors, OfAClassifierSayWhichTokenOfTheTextTheyAreOf) {
+  const auto classes_of = [&](const std::string& samples, const Words& words) {
+    const std::string data =
+        "source: token_lists, files: [texts.jsonl], format: jsonl, sequence_length: 8, samples: ";
+    std::vector<json> rows =
+        rows_of("heads/classifier", "qwen3", ", head: {kind: classification, num_labels: 3}",
+                "name: classification", data + samples, words);
+    std::ranges::stable_sort(rows, {}, [](const json& row) {
+      return std::pair(row.at("sample").get<int>(), row.at("position").get<int>());
+    });
+    return rows;
+  };
+
+  for (const std::string samples : {"document", "packed", "row"}) {
+    const std::vector<json> alone = classes_of(samples, {});
+    for (const std::string order : {"contiguous", "zigzag"}) {
+      const std::vector<json> shared = classes_of(
+          samples, set("mesh.context_parallel_shard", "2") + set("parallelism.context.order", order));
+      ASSERT_EQ(shared.size(), alone.size()) << samples;
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        for (const char* key : {"sample", "position", "class"})
+          EXPECT_EQ(shared[i].at(key), alone[i].at(key)) << order;
+        EXPECT_NEAR(shared[i].at("probability"), alone[i].at("probability"), tolerance);
+      }
+    }
+  }
+}
+
 TEST_F(TextVectors, ArePromptsThatGenerationGoesOnFromTheirLastToken) {
   const std::vector<json> rows =
       rows_of("dense_families/qwen2", "qwen2", "",

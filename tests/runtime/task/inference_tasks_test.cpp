@@ -85,6 +85,22 @@ TEST_F(InferenceTasksTest, ClassificationWritesAClassForEachLabel) {
                        "\n");
 }
 
+TEST_F(InferenceTasksTest, ClassificationSaysWhereInTheSampleATokenOfASharedOneStands) {
+  ClassificationInference task(lines_);
+  TensorMap given = batch();
+  given["places_in_rows"] = at::tensor({2, 3, 8}, at::kLong);
+  const ForwardInputs made = task.build_forward_inputs({1, 0, given});
+  const TensorMap outputs{{"logits", at::zeros({2, 2})}};
+
+  task.process_outputs({1, 0, outputs, made.state, {40, 41}});
+  task.flush();
+
+  EXPECT_EQ(written(), R"({"sample":40,"position":3,"class":0,"probability":0.5})"
+                       "\n"
+                       R"({"sample":40,"position":8,"class":0,"probability":0.5})"
+                       "\n");
+}
+
 TEST_F(InferenceTasksTest, ClassificationByOneScoreWritesTheScore) {
   ClassificationInference task(lines_);
   const TensorMap given = batch();

@@ -54,6 +54,7 @@ TEST(ContextSplit, LeavesTheStartsOfAllDocuments) {
 
   EXPECT_TRUE(at::equal(mine.at("document_starts"), starts));
   EXPECT_TRUE(at::equal(mine.at("position_ids"), row({2, 0, 1, 2}).view({1, 4})));
+  EXPECT_TRUE(at::equal(mine.at("places_in_rows"), row({2, 3, 4, 5})));
 }
 
 TEST(ContextSplit, LeavesTheBatchOfARankAloneAsItIs) {
