@@ -57,9 +57,7 @@ HookedGradients ModelUpdate::hook_gradients(std::uint64_t step, int update, doub
 void ModelUpdate::watch_tensors(double gradient_scale) {
   if (metrics_.watched.empty() || task_.inference) return;
   parts_.model.wait_for_reductions();
-  // Hooks have divided the gradients by the weight; where none counts there is neither.
-  const double scale = task_.hooks.empty() || gradient_scale == 0 ? gradient_scale : 1;
-  d9d::watch_tensors(*parts_.model.flat(), metrics_.watched, scale,
+  d9d::watch_tensors(*parts_.model.flat(), metrics_.watched, gradient_scale,
                      parts_.metrics.here().get<TensorStatistics>(statistics_name));
 }
 

@@ -26,8 +26,8 @@ class RankUpdate {
   virtual ~RankUpdate() = default;
   // In a job with hooks: divides the gradients by `weight` and calls the hooks with those of this update of the step.
   virtual HookedGradients hook_gradients(std::uint64_t step, int update, double loss, double weight) = 0;
-  // Adds watched tensors to the metrics, before they are taken. Scale: 1 / step weight, which gradients that were
-  // hooked have already.
+  // Adds watched tensors to the metrics, before they are taken. The scale makes gradients of the mean loss of those at
+  // hand (StepScale::mean).
   virtual void watch_tensors(double gradient_scale) = 0;
   // Scales the gradients, updates the parameters that this update of the step moves, clears the gradients.
   // `lr_multiplier`: of base rates.

@@ -16,7 +16,7 @@ rewards() { sed -nE 's/.*"metrics\/reward":([0-9.]+).*/\1/p' "$1/metrics.jsonl";
 shown="$(nm -D --defined-only "$lib" | cut -d' ' -f3- | grep -E '^(d9d|_ZT?[A-Z]?N?K?(3d9d|4mine))' | sort | tr '\n' ' ')"
 [ "$shown" = "d9d_plugin_headers d9d_register " ] || { echo "librollouts.so shows other symbols: $shown"; exit 1; }
 "$node" check examples/rollouts/job.yaml --set "plugins.0=$lib" --set "output_dir=$folder/run" |
-  grep -q "not counted: keys and values of the texts" || { echo "check does not name the caches of texts"; exit 1; }
+  grep -q "^texts: keys and values of those that the model writes" || { echo "check does not count the caches of texts"; exit 1; }
 train "$folder/run"
 rewards "$folder/run" | awk '
   NR == 1 { first = $1 } { last = $1 }
