@@ -144,6 +144,7 @@ void CafHost::on_exit() {
   if (dispatcher_) doing.emplace(dispatcher_->activity(), "its end", arguments_.world->clock.now_ns());
   dispatcher_.reset();
   actor_.reset();
+  doing.reset();  // it writes into the world, which may end as soon as this actor has
   tsan_release(arguments_.world);
 }
 
