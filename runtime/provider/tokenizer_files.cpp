@@ -99,13 +99,24 @@ std::optional<std::string> tokenizer_folder(const JobConfig& job) {
   return path.has_parent_path() ? path.parent_path().string() : ".";
 }
 
-SpecialTokens tokens_of_data(const JobConfig& job) {
+// The tokenizer of the job's texts, read once.
+struct TextTokenizer {
+  TextTokens text;
+  Tokenizer tokenizer;
+};
+
+std::optional<TextTokenizer> text_tokenizer_of(const JobConfig& job) {
   const auto text = text_tokens_of(job);
-  if (!text || (!text->eos_token && !text->bos_token)) return {};
-  const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
+  if (!text) return std::nullopt;
+  return TextTokenizer{*text, Tokenizer::from_file(text->tokenizer)};
+}
+
+SpecialTokens tokens_of_data(const std::optional<TextTokenizer>& of_texts) {
+  if (!of_texts) return {};
+  const auto& [text, tokenizer] = *of_texts;
   SpecialTokens tokens;
-  if (text->bos_token) tokens.bos = tokenizer.token_id(*text->bos_token);
-  const auto eos = text->eos_token ? tokenizer.token_id(*text->eos_token) : std::nullopt;
+  if (text.bos_token) tokens.bos = tokenizer.token_id(*text.bos_token);
+  const auto eos = text.eos_token ? tokenizer.token_id(*text.eos_token) : std::nullopt;
   if (eos) tokens.eos = {*eos};
   return tokens;
 }
@@ -114,17 +125,15 @@ SpecialTokens tokens_of_data(const JobConfig& job) {
 // model before stopped at (transformers' Trainer adds it, too). A model that begins anew has the other special tokens of
 // its tokenizer, where the job says none.
 void add_tokenizers_own(SpecialTokens& tokens, const JobConfig& job, const FamilyModel* model,
-                        const TokenizerFiles& files) {
-  const auto text = text_tokens_of(job);
+                        const std::optional<TextTokenizer>& of_texts, const TokenizerFiles& files) {
   const auto given = files.find(settings_name);
-  if (!text || given == files.end()) return;
-  const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
+  if (!of_texts || given == files.end()) return;
   const Json settings = object_in(given->second, settings_name);
   const auto id_of = [&](const char* key) -> std::optional<std::int64_t> {
     Json name = settings.value(key, Json());
     if (name.is_object()) name = name.value("content", Json());
     if (!name.is_string()) return std::nullopt;
-    const auto id = tokenizer.token_id(name.get<std::string>());
+    const auto id = of_texts->tokenizer.token_id(name.get<std::string>());
     return id && (model == nullptr || *id < model->vocab_size) ? std::optional<std::int64_t>(*id)
                                                                : std::nullopt;
   };
@@ -137,17 +146,15 @@ void add_tokenizers_own(SpecialTokens& tokens, const JobConfig& job, const Famil
 }
 
 // The tokens that stand for the special ids, for those who read text.
-void name_tokens(Json& settings, const JobConfig& job, const SpecialTokens& tokens) {
-  const auto text = text_tokens_of(job);
-  if (!text) return;
-  const Tokenizer tokenizer = Tokenizer::from_file(text->tokenizer);
+void name_tokens(Json& settings, const std::optional<TextTokenizer>& of_texts, const SpecialTokens& tokens) {
+  if (!of_texts) return;
+  const TextTokens& text = of_texts->text;
   const auto name = [&](const char* key, const std::optional<std::int64_t>& id) {
-    const auto token = id ? tokenizer.token_text(static_cast<std::int32_t>(*id)) : std::nullopt;
+    const auto token = id ? of_texts->tokenizer.token_text(static_cast<std::int32_t>(*id)) : std::nullopt;
     if (token && settings.value(key, Json()).is_null()) settings[key] = *token;
   };
-  if (text->eos_token && settings.value("eos_token", Json()).is_null()) {
-    settings["eos_token"] = *text->eos_token;
-  }
+  if (text.eos_token && settings.value("eos_token", Json()).is_null())
+    settings["eos_token"] = *text.eos_token;
   name("bos_token", tokens.bos);
   name("pad_token", tokens.pad);
 }
@@ -163,7 +170,8 @@ Json new_settings(const FamilyModel* model, const TokenizerFiles& files) {
 
 // What the folder of the model says of generation, changed by what the job knows.
 Json generation_of(const Disk& disk, const JobConfig& job, const FamilyModel* model,
-                   const TokenizerFiles& files, SpecialTokens& tokens) {
+                   const std::optional<TextTokenizer>& of_texts, const TokenizerFiles& files,
+                   SpecialTokens& tokens) {
   Json generation = Json::object();
   if (const auto given = files.find(generation_name); given != files.end()) {
     generation = object_in(given->second, generation_name);
@@ -177,8 +185,8 @@ Json generation_of(const Disk& disk, const JobConfig& job, const FamilyModel* mo
     const std::string path = join_path(*folder, "config.json");
     if (disk.exists(path)) add(tokens, special_tokens_of(object_in(read_text(disk, path, bytes_max), path)));
   }
-  add(tokens, tokens_of_data(job));
-  add_tokenizers_own(tokens, job, model, files);
+  add(tokens, tokens_of_data(of_texts));
+  add_tokenizers_own(tokens, job, model, of_texts, files);
   if (!tokens.eos.empty()) {
     generation["eos_token_id"] = tokens.eos.size() == 1 ? Json(tokens.eos.front()) : Json(tokens.eos);
   }
@@ -219,12 +227,13 @@ TokenizerFiles tokenizer_files_of(const Disk& disk, const JobConfig& job, const 
     add_files_of_model(disk, job, files);
     return files;
   }
+  const std::optional<TextTokenizer> of_texts = text_tokenizer_of(job);
   SpecialTokens tokens;
-  const Json generation = generation_of(disk, job, model, files, tokens);
+  const Json generation = generation_of(disk, job, model, of_texts, files, tokens);
   if (!generation.empty()) files[generation_name] = json_text(generation, 2) + "\n";
   const auto given = files.find(settings_name);
   Json settings = given == files.end() ? new_settings(model, files) : object_in(given->second, settings_name);
-  name_tokens(settings, job, tokens);
+  name_tokens(settings, of_texts, tokens);
   if (const auto text = used_template(job.data)) {
     files[template_name] = *text;
     settings.erase("chat_template");
