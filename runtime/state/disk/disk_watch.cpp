@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/stopped_within.hpp"
+
 namespace d9d {
 namespace {
 
@@ -17,8 +19,8 @@ DiskWatch::DiskWatch(std::chrono::milliseconds limit, OnHang on_hang)
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void DiskWatch::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, stop, limit_ / looks_per_limit, [&] { return stop.stop_requested(); })) {
+  while (!stopped_within(stop, limit_ / looks_per_limit)) {
+    std::unique_lock lock(mutex_);
     for (auto& [id, call] : calls_) ++call.periods;
     const auto hung = std::find_if(calls_.begin(), calls_.end(),
                                    [](const auto& entry) { return entry.second.periods > looks_per_limit; });

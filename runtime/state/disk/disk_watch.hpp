@@ -3,7 +3,6 @@
 // so `on_hang` reports and ends the process. Thread-safe; must outlive every call that it watches.
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -60,7 +59,6 @@ class DiskWatch {
   const OnHang on_hang_;
   std::function<void(Access)> before_call_;
   std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::uint64_t next_id_ = 0;
   std::map<std::uint64_t, Running> calls_;
   std::jthread thread_;  // the last member: it ends before what it uses

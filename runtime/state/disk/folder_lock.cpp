@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "runtime/base/error.hpp"
 #include "runtime/base/log.hpp"
+#include "runtime/base/stopped_within.hpp"
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/disk/disk_error.hpp"
 #include "runtime/state/disk/disk_watch.hpp"
@@ -190,15 +189,11 @@ class FolderLock::Heart {
 
  private:
   void beat(const std::stop_token& stop) {
-    std::unique_lock guard(mutex_);
     int looks = 0;
-    while (!wake_.wait_for(guard, stop, times_.heartbeat / looks_per_heartbeat,
-                           [&] { return stop.stop_requested(); })) {
-      guard.unlock();
+    while (!stopped_within(stop, times_.heartbeat / looks_per_heartbeat)) {
       looks = (looks + 1) % looks_per_heartbeat;
       const auto loss = look(looks == 0);
       if (loss) return on_lost_ ? on_lost_(*loss) : log::error("{}", *loss);
-      guard.lock();
     }
   }
 
@@ -225,8 +220,6 @@ class FolderLock::Heart {
   const LockTimes times_;
   DiskWatch* const watch_;
   const OnLost on_lost_;
-  std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::jthread thread_;
 };
 
