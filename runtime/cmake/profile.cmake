@@ -46,9 +46,11 @@ option(D9D_BATCHED "compile several sources of a folder as one" ${batched})
 # Which headers a source reads is taken from the compiler (DEPEND), because preprocessing all of LibTorch once more to
 # find out makes a build without a cache an eighth longer.
 # -Werror is not hashed either, so that CI takes objects of a build without it; warnings in them are printed again.
+# Sloppiness is what it asks for where headers are parsed before (torch_headers.cmake); nothing here reads __TIME__.
 find_program(D9D_CCACHE ccache)
 if(D9D_CCACHE)
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+               CCACHE_SLOPPINESS=pch_defines,time_macros
                CCACHE_IGNOREOPTIONS=-Werror ${D9D_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})

@@ -1,14 +1,14 @@
 # How every target of d9d is made, so that a folder's CMakeLists.txt is a list of sources and its arrows.
 
-# d9d_library(NAME [APART] [COLD] SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
+# d9d_library(NAME [APART] [COLD] [TORCH] SOURCES ... [ALONE ...] [ORDER ...] [DEPS ...])
 # A static library d9d_<NAME>. All of them together become libd9d.so, except those that are APART: d9d_loaded_library().
-# COLD: nothing of it is called in a step (D9D_COLD_FLAGS).
+# COLD: nothing of it is called in a step (D9D_COLD_FLAGS). TORCH: most of it reads tensors (torch_headers.cmake).
 # ALONE are sources that no batch takes (batches.cmake): they have flags of their own, or a comment says why.
 # DEPS are its arrows: what it may include. ORDER are the arrows inside: its sub-folders, `.` for the files beside
 # them, and single files (without ending) that stand elsewhere; each may include itself and those before it.
 # tests/tidy reads both and compares them with the includes and the READMEs.
 function(d9d_library name)
-  cmake_parse_arguments(ARG "APART;COLD" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "APART;COLD;TORCH" "" "SOURCES;ALONE;ORDER;DEPS" ${ARGN})
   set(target d9d_${name})
   if(ARG_SOURCES OR ARG_ALONE)
     d9d_batches(${target} files ${ARG_SOURCES})
@@ -17,6 +17,9 @@ function(d9d_library name)
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
                                                 $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/generated>)
     target_link_libraries(${target} PUBLIC ${ARG_DEPS})
+    if(ARG_TORCH)
+      d9d_reads_torch(${target} library ${ARG_ALONE})
+    endif()
     if(NOT ARG_APART)
       set_property(GLOBAL APPEND PROPERTY D9D_LIBRARIES ${target})
     endif()
@@ -46,13 +49,13 @@ function(d9d_loaded_library name)
   set_property(GLOBAL APPEND PROPERTY D9D_LOADED_LIBRARIES d9d_${name})
 endfunction()
 
-# d9d_tests(NAME TIER tier [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds]
+# d9d_tests(NAME TIER tier [TORCH] [SOURCES ...] [ALONE ...] [DEPS ...] [LABELS ...] [TIMEOUT seconds]
 #           [APART suites ...])
 # One test binary test_<NAME>, whose suites are ctests, some together (list_tests.cmake). Of those that match APART each
 # test is a ctest of its own, in a process of its own: suites that some machine skips, that take long, or that measure,
-# fork or change their process. In the tier e2e all are. ALONE: as for d9d_library().
+# fork or change their process. In the tier e2e all are. ALONE, TORCH: as for d9d_library().
 function(d9d_tests name)
-  cmake_parse_arguments(ARG "" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "TIER;TIMEOUT" "SOURCES;ALONE;DEPS;LABELS;APART" ${ARGN})
   set(target test_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
   add_executable(${target} ${files} ${ARG_ALONE} $<$<BOOL:${D9D_LEAVES_AT_ONCE}>:$<TARGET_OBJECTS:d9d_leave_at_once>>)
@@ -62,6 +65,9 @@ function(d9d_tests name)
   target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  if(ARG_TORCH)
+    d9d_reads_torch(${target} tests ${ARG_ALONE})
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)
   endif()
@@ -85,9 +91,9 @@ function(d9d_tests name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${ctests})
 endfunction()
 
-# d9d_test_library(NAME SOURCES ... [DEPS ...]): a static library d9d_<NAME> of what test binaries share.
+# d9d_test_library(NAME [TORCH] SOURCES ... [DEPS ...]): a static library d9d_<NAME> of what test binaries share.
 function(d9d_test_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPS" ${ARGN})
   set(target d9d_${name})
   d9d_batches(${target} files ${ARG_SOURCES})
   add_library(${target} STATIC ${files})
@@ -95,6 +101,9 @@ function(d9d_test_library name)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE D9D_SOURCE_DIR="${CMAKE_SOURCE_DIR}" D9D_BINARY_DIR="${CMAKE_BINARY_DIR}")
   target_link_libraries(${target} PUBLIC ${ARG_DEPS})
+  if(ARG_TORCH)
+    d9d_reads_torch(${target} library)
+  endif()
 endfunction()
 
 # d9d_schemas(TARGET FILES ...): Cap'n Proto schemas -> a static library of the generated code.

@@ -96,7 +96,7 @@ TEST(CacheMemory, OfEachFamilyIsWhatIsCountedFromItsDescription) {
   for (const char* name : {"qwen3/dense_tied", "qwen3/moe", "sparse_families/gpt_oss", "gemma3_text/capped",
                            "latent_families/deepseek_v3", "qwen3_next/every_fourth", "qwen3_next/mixed"}) {
     SCOPED_TRACE(name);
-    const auto model = read_hugging_face_config(std::string(D9D_SOURCE_DIR) + "/tests/golden/" + name);
+    const auto model = read_hugging_face_config(std::string(D9D_SOURCE_DIR "/tests/golden/") + name);
     expect_counted(*model, at::kFloat);
   }
 }
