@@ -335,6 +335,7 @@ std::shared_ptr<const SampleSource> masked_for(const TaskConfig& task, const Loa
 // Tasks that read what the model makes of each token and learn no next one see all tokens of a text.
 TokenLabels labels_for(const JobConfig& job) {
   const TaskConfig& task = job.task;
+  if (std::holds_alternative<MaskedLmConfig>(task)) return TokenLabels::own;
   const bool reads_each = std::holds_alternative<ClassificationConfig>(task) ||
                           std::holds_alternative<EmbeddingConfig>(task) ||
                           std::holds_alternative<GenerationConfig>(task);

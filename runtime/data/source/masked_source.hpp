@@ -24,7 +24,8 @@ struct MaskingOptions {
 };
 
 // Leaves words of the sample with this number out. Never chosen are positions without a token (token_mask) and tokens
-// that would not count as the next one of a text: labels[i - 1] is ignored_label within a document.
+// that do not count: their label is ignored_label. Where all labels that count are the tokens in the same places, the
+// label of token i is labels[i], else labels[i - 1], and a document's first token counts.
 void leave_words_out(Sample& sample, std::uint64_t number, const MaskingOptions& options);
 
 class MaskedSource final : public SourceOver {

@@ -180,6 +180,26 @@ TEST_F(TextVectors, OfAClassifierAreItsClassesAtEveryToken) {
   }
 }
 
+// Every token is left out, so each is counted.
+TEST_F(TextVectors, OfWordsThatAreLeftOutCountTheLastOneToo) {
+  job_.folder().write(
+      "words.jsonl",
+      "{\"input_ids\": [5, 6, 7]}\n{\"input_ids\": [8, 9, 10, 11, 12]}\n{\"input_ids\": [13]}\n");
+  const auto counts = [&](const std::string& samples) {
+    std::vector<int> counts;
+    for (const json& row :
+         rows_of("modernbert/modernbert", "modernbert", "",
+                 "name: masked_lm, mask_token_id: 1, mlm_probability: 1, unmasked_ids: []",
+                 "source: token_lists, files: [words.jsonl], format: jsonl, sequence_length: 4, samples: " +
+                     samples))
+      counts.push_back(row.at("tokens"));
+    return counts;
+  };
+
+  EXPECT_THAT(counts("document"), testing::ElementsAre(3, 4, 1, 1));
+  EXPECT_THAT(counts("row"), testing::ElementsAre(4, 4, 1));
+}
+
 // Ranks that share a sample each write the classes of their tokens.
 TEST_F(TextVectors, OfAClassifierSayWhichTokenOfTheTextTheyAreOf) {
   const auto classes_of = [&](const std::string& samples, const Words& words) {

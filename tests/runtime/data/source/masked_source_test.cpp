@@ -121,6 +121,19 @@ TEST(MaskedSource, MayChooseTheFirstTokenOfEachDocument) {
   EXPECT_EQ(num_chosen(masked_sample(sample, 0, all)), 6U);
 }
 
+// As a source makes it for this task: labels are the tokens themselves, of those that count.
+TEST(MaskedSource, ChoosesTokensWhoseOwnLabelCounts) {
+  MaskingOptions all = masking();
+  all.mlm_probability = 1;
+  Sample sample = maskable_row(6);
+  sample.labels = sample.input_ids;
+  sample.labels[0] = sample.labels[3] = ignored_label;
+
+  const Sample after = masked_sample(sample, 0, all);
+
+  EXPECT_THAT(after.labels, testing::ElementsAre(ignored_label, 11, 12, ignored_label, 14, 15));
+}
+
 TEST(MaskedSource, IsOtherwiseItsSource) {
   const MaskedSource source(std::make_shared<MaskableRows>(), masking());
 
