@@ -1,5 +1,6 @@
 # Headers of LibTorch are the larger part of what a batch reads: 4 of 14 s. They are parsed once for all targets that say
 # TORCH (targets.cmake); a target of whose batches fewer than half read them is faster without.
+# -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON compiles without.
 # Every source still includes what it needs, which the dev profile proves: it compiles without batches and without this.
 set(torch_headers_read
   <ATen/core/Tensor.h> <ATen/core/grad_mode.h> <ATen/ops/add.h> <ATen/ops/addmm.h> <ATen/ops/arange.h>

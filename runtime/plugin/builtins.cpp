@@ -333,8 +333,14 @@ std::shared_ptr<const SampleSource> masked_for(const TaskConfig& task, const Loa
 }
 
 // Tasks that read what the model makes of each token and learn no next one see all tokens of a text.
-TokenLabels labels_for(const JobConfig& job) {
+TokenLabels labels_for(const Registry& registry, const JobConfig& job) {
   const TaskConfig& task = job.task;
+  if (std::holds_alternative<config::Named>(task)) {
+    return call_user("the task's labels", ErrorInside::passes, [&] {
+      return job.inference ? make_inference_task(registry, job, 0)->labels()
+                           : make_task(registry, job)->labels();
+    });
+  }
   if (std::holds_alternative<MaskedLmConfig>(task)) return TokenLabels::own;
   const bool reads_each = std::holds_alternative<ClassificationConfig>(task) ||
                           std::holds_alternative<EmbeddingConfig>(task) ||
@@ -360,7 +366,7 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
                           .ids_below = context.ids_below,
                           .classes_below = loaded.model ? num_classes(job, *loaded.model) : std::nullopt,
                           .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
-                          .labels = labels_for(job),
+                          .labels = labels_for(registry, job),
                           .wishes = {.with_places = job.inference.has_value(), .share = share},
                           .make_own = make_own}));
 }

@@ -2,8 +2,7 @@
 // What a user writes to infer: how a microbatch becomes model inputs, and what becomes of the outputs.
 // One object per rank. Three threads call it, possibly at the same time:
 //   build_forward_inputs    the Loader's, ahead of the step; its batch has `sample_numbers` int64 [B], as
-//                           InferenceContext::samples, beside what the source made. For a plugin's task labels of
-//                           built-in sources are next tokens, so the last token of a text is a label alone
+//                           InferenceContext::samples, beside what the source made
 //   process_outputs, flush  the compute thread of the last stage
 //   state, finalize         the Trainer's
 // An exception of any of them ends the job with its text; throw d9d::Error(ErrorKind::input, ...) where the
@@ -38,6 +37,7 @@ struct InferenceContext {
 class InferenceTask {
  public:
   virtual ~InferenceTask() = default;
+  virtual TokenLabels labels() const { return TokenLabels::next; }  // as TrainTask::labels
   // As TrainTask::begin; on the thread that calls process_outputs.
   virtual void begin(const RankContext& /*context*/) {}
   virtual ForwardInputs build_forward_inputs(const MicrobatchContext& context) const = 0;

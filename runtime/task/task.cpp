@@ -9,6 +9,10 @@ std::vector<StepPhase> TrainTask::phases() const {
   return {};
 }
 
+TokenLabels TrainTask::labels() const {
+  return TokenLabels::next;
+}
+
 std::vector<StepUpdate> TrainTask::updates() const {
   return {};
 }

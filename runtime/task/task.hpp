@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/data/token_labels.hpp"
 #include "runtime/job/step_phases.hpp"
 #include "runtime/metric/compose.hpp"
 #include "runtime/tensor/tensor_map.hpp"
@@ -67,6 +68,8 @@ class TrainTask {
   virtual std::vector<StepPhase> phases() const;
   // The updates to which the phases lead, in their order, and what each one moves. Empty: one that moves all.
   virtual std::vector<StepUpdate> updates() const;
+  // What the labels of built-in sources are, where no column or file gives them.
+  virtual TokenLabels labels() const;
   // Once on every rank, before the first step, on the thread that calls compute_loss where the rank has the last stage:
   // the place to open groups of ranks (rank_context.hpp). build_forward_inputs may be called already.
   virtual void begin(const RankContext& context);

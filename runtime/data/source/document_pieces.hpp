@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "runtime/data/corpus/token_corpus.hpp"
+#include "runtime/data/token_labels.hpp"
 
 namespace d9d {
-
-// What the label of an input is.
-//   next  the token after it: the last token of a document is a label alone, and no input
-//   own   the token itself, where it counts: every token of a document is an input. For tasks that do not learn
-//         the next token, but read what the model makes of each one
-enum class TokenLabels { next, own };
 
 // Finds the n-th piece of all documents. Memory: 8 bytes for 64 documents.
 class DocumentPieces {

@@ -8,7 +8,7 @@
 #include "runtime/data/config/prompts_data_config.hpp"
 #include "runtime/data/corpus/document_places.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/source/document_pieces.hpp"
+#include "runtime/data/token_labels.hpp"
 
 namespace d9d {
 

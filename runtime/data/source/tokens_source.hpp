@@ -17,7 +17,7 @@
 #include "runtime/data/corpus/permutation.hpp"
 #include "runtime/data/file/npy.hpp"
 #include "runtime/data/sample_source.hpp"
-#include "runtime/data/source/document_pieces.hpp"
+#include "runtime/data/token_labels.hpp"
 
 namespace d9d {
 
