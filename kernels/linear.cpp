@@ -38,25 +38,6 @@ int64_t total_rows(at::TensorList matrices) {
   return rows;
 }
 
-// Returns the matrix whose columns `parts` are, side by side and in order; undefined where they are not.
-at::Tensor joined_columns(at::TensorList parts) {
-  int64_t width = 0;
-  for (const auto& part : parts) {
-    if (!part.defined()) return {};
-    width += part.size(1);
-  }
-  const auto& first = parts[0];
-  int64_t column = first.storage_offset();
-  for (const auto& part : parts) {
-    if (!part.storage().is_alias_of(first.storage()) || part.scalar_type() != first.scalar_type() ||
-        part.storage_offset() != column || part.stride(0) != width || part.stride(1) != 1) {
-      return {};
-    }
-    column += part.size(1);
-  }
-  return first.as_strided({first.size(0), width}, {width, 1}, first.storage_offset());
-}
-
 std::vector<int64_t> with_last(at::IntArrayRef sizes, int64_t last) {
   auto result = sizes.vec();
   result.back() = last;
@@ -97,13 +78,19 @@ class LinearNode : public BackwardNode {
       result[0] = at::empty(x.sizes(), x.options().requires_grad(false));
       into = result[0].view({-1, x.size(-1)});
     }
-    if (into.defined()) gradient_of_x(into, rows, weights);
-    for (std::size_t i = 0; i < num_weights; ++i) {
-      if (!rows[i].defined()) continue;
-      result[1 + i] =
-          weight_gradient(1 + i, weights[i], [grad = rows[i], x_rows](const at::Tensor& sum, double before) {
-            matmul(sum, grad.t(), x_rows, before);
-          });
+    // Decided here for all: gradients that are side by side (of gate and up, of q, k and v) are one matrix.
+    const at::Tensor all = num_weights > 1 ? joined_columns(rows) : at::Tensor();
+    if (into.defined()) gradient_of_x(into, rows, all, weights);
+    if (all.defined() && all_direct(weights)) {
+      gradients_of_weights(weights, rows, all, x_rows);
+    } else {
+      for (std::size_t i = 0; i < num_weights; ++i) {
+        if (!rows[i].defined()) continue;
+        result[1 + i] = weight_gradient(1 + i, weights[i],
+                                        [grad = rows[i], x_rows](const at::Tensor& sum, double before) {
+                                          matmul(sum, grad.t(), x_rows, before);
+                                        });
+      }
     }
     for (std::size_t i = 0; i < biases.size(); ++i) {
       if (!rows[i].defined() || !biases[i].defined()) continue;
@@ -116,14 +103,33 @@ class LinearNode : public BackwardNode {
   }
 
  private:
-  static void gradient_of_x(const at::Tensor& into, at::TensorList grads, at::TensorList weights) {
-    const at::Tensor all =
-        weights.size() > 1 && follow_each_other(weights) ? joined_columns(grads) : at::Tensor();
-    if (all.defined()) return matmul(into, all, joined(weights, all.size(1)));
+  // `all`: `grads` as one matrix, or undefined.
+  static void gradient_of_x(const at::Tensor& into, at::TensorList grads, const at::Tensor& all,
+                            at::TensorList weights) {
+    if (all.defined() && follow_each_other(weights)) return matmul(into, all, joined(weights, all.size(1)));
     double beta = 0;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (grads[i].defined()) matmul(into, grads[i], weights[i], std::exchange(beta, 1));
     }
+  }
+
+  // Whether weight work adds up the gradients of all weights.
+  bool all_direct(at::TensorList weights) const {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      if (!wants(1 + i) || !is_direct(weights[i])) return false;
+    }
+    return true;
+  }
+
+  // Where their sums lie is known when the work runs: a unit that is sharded gets memory for them before.
+  void gradients_of_weights(const std::vector<at::Tensor>& weights, const std::vector<at::Tensor>& grads,
+                            const at::Tensor& all, const at::Tensor& x) {
+    work_->submit(weights, [weights, grads, all, x] {
+      std::vector<at::Tensor> sums;
+      for (const at::Tensor& weight : weights) sums.push_back(weight.grad());
+      if (follow_each_other(sums)) return matmul(joined(sums, all.size(1)), all.t(), x, 1);
+      for (std::size_t i = 0; i < sums.size(); ++i) matmul(sums[i], grads[i].t(), x, 1);
+    });
   }
 
   std::size_t first_term() const { return 1 + num_weights + biases.size(); }

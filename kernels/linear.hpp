@@ -23,7 +23,9 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::opti
 
 // Multiplies one x by several weights [N_i, K]. The numbers are those of one linear() for each. Weights
 // that follow each other in memory are multiplied as one matrix; the results are then views of one buffer
-// (row stride = sum of the N_i).
+// (row stride = sum of the N_i). Where the gradients of the results are columns of one matrix, too (kernels/rows.hpp;
+// those of qk_norm_rope with values, and of silu_mul on GPUs), the gradient of x is one product, with one rounding, and
+// weight work adds up those of the weights by one product if their gradients follow each other.
 // `biases` and `terms`: empty, or one entry per weight, undefined if that weight has none.
 std::vector<at::Tensor> linear_multi(const at::Tensor& x, at::TensorList weights, at::TensorList biases = {},
                                      const std::vector<LowRankTerm>& terms = {});

@@ -60,8 +60,8 @@ void add_attention(OpTable& table) {
   table.rope = [](T x, T weight, double, double, const RopeAngles&, RopeStyle) {
     return RotatedHeads{like(x, x.sizes()), weight.defined() ? sums(x, x.sizes().slice(0, 3)) : at::Tensor()};
   };
-  table.rope_backward = [](T dy, T, T weight, double, T, const RopeAngles&, RopeStyle) {
-    return RopeGradients{like(dy, dy.sizes()), weight.defined() ? sums(dy, weight.sizes()) : at::Tensor()};
+  table.rope_backward = [](T, T dy, T, T weight, double, T, const RopeAngles&, RopeStyle) {
+    return weight.defined() ? sums(dy, weight.sizes()) : at::Tensor();
   };
   table.attention_block = [](T q, T, T v, const AttentionMask&, double, at::ScalarType dtype,
                              const VisibleKeys&, const ScoreBias&) {

@@ -3,6 +3,7 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/ops.hpp"
 #include "kernels/cpu/reduce.hpp"
+#include "kernels/rows.hpp"
 
 namespace d9d::kernels::cpu {
 namespace {
@@ -19,11 +20,9 @@ HeadsShape<T> shape_of(const at::Tensor& heads, const at::Tensor& weight, const 
           static_cast<Sum<T>>(offset)};
 }
 
-// Returns x [B, S, H, D] with dense heads and evenly spaced tokens: itself, or a copy.
+// Returns x or a copy.
 at::Tensor dense_heads(const at::Tensor& x) {
-  const bool dense = x.stride(3) == 1 && (x.size(2) == 1 || x.stride(2) == x.size(3)) &&
-                     (x.size(0) == 1 || x.stride(0) == x.size(1) * x.stride(1));
-  return dense ? x : x.contiguous();
+  return has_dense_heads(x) ? x : x.contiguous();
 }
 
 // Calls f(begin, end, angle_row) for runs of tokens whose angles are in consecutive rows of the table.
@@ -79,18 +78,17 @@ RotatedHeads rope(const at::Tensor& input, const at::Tensor& head_weight, double
 }
 
 // Always computes the weight's gradient, too, because it costs little beside dx.
-RopeGradients rope_backward(const at::Tensor& grad, const at::Tensor& input, const at::Tensor& head_weight,
-                            double offset, const at::Tensor& inverse, const RopeAngles& angles,
-                            RopeStyle style) {
+at::Tensor rope_backward(const at::Tensor& dx, const at::Tensor& grad, const at::Tensor& input,
+                         const at::Tensor& head_weight, double offset, const at::Tensor& inverse,
+                         const RopeAngles& angles, RopeStyle style) {
   const at::Tensor weight = head_weight.defined() ? head_weight.contiguous() : head_weight;
   const at::Tensor dy = dense_heads(grad), x = weight.defined() ? dense_heads(input) : dy;
-  RopeGradients result{at::empty(x.sizes(), x.options().requires_grad(false)), {}};
+  at::Tensor dweight;
   dispatch(x.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     using S = Sum<T>;
     const auto shape = shape_of<T>(x, weight, angles.cos, style, /*eps=*/0, offset);
     const auto options = x.options().dtype(sum_dtype(x.scalar_type())).requires_grad(false);
-    const int64_t width = shape.heads * shape.dim;
     const auto run = [&](int64_t first, int64_t last, S* dw) {
       for_tokens(x, angles.cos, first, last, [&](int64_t begin, int64_t end, int64_t angle) {
         const auto at = pointers_at<T>(x, angles.cos, angles.sin, begin, angle);
@@ -98,17 +96,18 @@ RopeGradients rope_backward(const at::Tensor& grad, const at::Tensor& input, con
         const S* kept = inverse.defined() ? static_cast<const S*>(inverse.const_data_ptr()) : nullptr;
         loop_table<T>().heads_backward(end - begin, shape, at_dy.x, at.x, at.cos, at.sin,
                                        kept ? kept + begin * shape.heads : nullptr,
-                                       data_of<T>(result.dx) + begin * width, dw);
+                                       {data_of<T>(dx) + begin * dx.stride(1), dx.stride(1)}, dw);
       });
     };
     const int64_t tokens = x.size(0) * x.size(1);
     if (weight.defined()) {
-      result.dweight = reduce_rows<S>(tokens, shape.dim, options, run);
+      dweight = reduce_rows<S>(tokens, shape.dim, options, run);
     } else {
-      for_rows(tokens, width, [&](int64_t begin, int64_t end) { run(begin, end, static_cast<S*>(nullptr)); });
+      for_rows(tokens, shape.heads * shape.dim,
+               [&](int64_t begin, int64_t end) { run(begin, end, static_cast<S*>(nullptr)); });
     }
   });
-  return result;
+  return dweight;
 }
 
 }  // namespace

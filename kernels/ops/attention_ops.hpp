@@ -22,11 +22,6 @@ struct RotatedHeads {
   at::Tensor inverse;  // 1 / rms of each head, [B, S, H] in sum_dtype; undefined without a weight
 };
 
-struct RopeGradients {
-  at::Tensor dx;       // [B, S, H, D], contiguous
-  at::Tensor dweight;  // [D] in sum_dtype; undefined without a weight
-};
-
 struct AttentionBlock {
   at::Tensor out;  // [B, Sq, Hq, Dv]
   at::Tensor lse;  // log of the softmax's denominator, [B, Hq, Sq], fp64 for fp64 inputs, else fp32
@@ -68,9 +63,11 @@ struct AttentionOps {
   Op<RotatedHeads(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
                   const RopeAngles& angles, RopeStyle style)>
       rope{"rope"};
-  // dy [B, S, H, D]. x and inverse are those of the forward, and are not read if `weight` is undefined.
-  Op<RopeGradients(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight, double offset,
-                   const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
+  // dx = the gradient of x, from dy [B, S, H, D]. x and inverse are those of the forward, and are not read if `weight`
+  // is undefined. The heads of dx are dense, its tokens evenly spaced, by any stride; R may be 0, which copies dy.
+  // Returns the weight's gradient [D] in sum_dtype, undefined without a weight.
+  Op<at::Tensor(const at::Tensor& dx, const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
+                double offset, const at::Tensor& inverse, const RopeAngles& angles, RopeStyle style)>
       rope_backward{"rope_backward"};
 
   // Every query sees at least one key of the mask. With visible keys or a bias it may see none: then out is

@@ -21,6 +21,7 @@ constexpr std::uint32_t written_arguments() {
   if (is.template operator()<&T::matmul>()) return at(0);
   if (is.template operator()<&T::add_scaled>()) return at(2);
   if (is.template operator()<&T::embedding_dw>()) return at(2);
+  if (is.template operator()<&T::rope_backward>()) return at(0);
   if (is.template operator()<&T::merge_attention_block>()) return at(0);
   if (is.template operator()<&T::write_cache>()) return at(1);
   if (is.template operator()<&T::delta_rule_steps>()) return at(5);

@@ -117,7 +117,7 @@ void norms(Bench& bench, const at::TensorOptions& bf16) {
 }
 
 void heads(Bench& bench, const at::TensorOptions& bf16) {
-  const at::Tensor x = at::randn({4, 4096, 16, 128}, bf16), dy = at::randn_like(x),
+  const at::Tensor x = at::randn({4, 4096, 16, 128}, bf16), dy = at::randn_like(x), dx = at::empty_like(x),
                    weight = at::ones({128}, bf16);
   const at::Tensor cos = at::ones({4096, 128}, bf16.dtype(at::kFloat)), sin = at::zeros_like(cos);
   const auto half = d9d::kernels::RopeStyle::half;
@@ -129,7 +129,7 @@ void heads(Bench& bench, const at::TensorOptions& bf16) {
              {});
   bench.line("norm + rope, backward", bytes_of({x, x, x}), 0,
              [&] {
-               run_op(&OpTable::rope_backward, dy, x, weight, 0, inverse, {cos, sin}, half);
+               run_op(&OpTable::rope_backward, dx, dy, x, weight, 0, inverse, {cos, sin}, half);
              },
              {});
 }

@@ -143,9 +143,9 @@ class Model {
     const auto heads = [&](const at::Tensor& t) {
       return t.view({w_.batch, w_.length, t.size(-1) / w_.dim, w_.dim});
     };
-    const auto [q, k] = ops::qk_norm_rope(heads(qkv[0]), heads(qkv[1]), p[4], p[5], 1e-6, cos_, sin_);
-    const auto mixed =
-        ops::attention(q, k, heads(qkv[2]), ops::causal_mask, 1 / std::sqrt(static_cast<double>(w_.dim)));
+    const auto [q, k, v] =
+        ops::qk_norm_rope({heads(qkv[0]), heads(qkv[1]), heads(qkv[2])}, p[4], p[5], 1e-6, cos_, sin_);
+    const auto mixed = ops::attention(q, k, v, ops::causal_mask, 1 / std::sqrt(static_cast<double>(w_.dim)));
     const auto attended = ops::linear(mixed.view({w_.batch, w_.length, -1}), p[6]);
     std::tie(normed, x) = ops::add_rms_norm(attended, x, p[7], 1e-6);
     if (w_.experts == 1) {

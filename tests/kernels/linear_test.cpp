@@ -3,8 +3,10 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include "kernels/graph/weight_work.hpp"
 #include "tests/support/gradcheck.hpp"
 
+using d9d::kernels::WeightWork;
 using d9d::test::Tensors;
 using d9d::test::values;
 
@@ -85,6 +87,67 @@ TEST(LinearMulti, HasTheGradientOfItsInputFromGradientsThatAreSideBySide) {
   d9d::test::expect_matches_in_every_dtype(
       [](const Tensors& in) -> Tensors { return {at::cat(split_op(in), -1)}; }, linear_reference,
       {values({2, 6, 13}, 1), values({11, 13}, 2)});
+}
+
+TEST(LinearMulti, HasGradientsOfBiasesAndTermsFromGradientsThatAreSideBySide) {
+  d9d::test::expect_matches_in_every_dtype(
+      [](const Tensors& in) -> Tensors {
+        const Tensors weights{in[1].narrow(0, 0, 5), in[1].narrow(0, 5, 6)},
+            biases{in[2].narrow(0, 0, 5), in[2].narrow(0, 5, 6)};
+        return {at::cat(d9d::kernels::linear_multi(in[0], weights, biases, {{}, {in[3], in[4], 0.5}}), -1)};
+      },
+      [](const Tensors& in) -> Tensors {
+        const auto low = at::linear(at::linear(in[0], in[3]), in[4]) * 0.5;
+        return {at::linear(in[0], in[1], in[2]) + at::constant_pad_nd(low, {5, 0})};
+      },
+      {values({2, 6, 13}, 1), values({11, 13}, 2), values({11}, 3), values({2, 13}, 4), values({6, 2}, 5)});
+}
+
+namespace {
+
+// The weights' gradients as weight work, in rows of one buffer or (`apart`) each in memory of its own.
+Tensors gradients_as_work(at::ScalarType dtype, WeightWork::Mode mode, bool side_by_side, bool apart) {
+  const auto x = values({2, 6, 13}, 1, dtype).requires_grad_(), buffer = values({11, 13}, 2, dtype);
+  const auto sums = values({11, 13}, 3, at::kDouble).to(dtype == at::kDouble ? dtype : at::kFloat);
+  const auto work = c10::make_intrusive<WeightWork>(mode);
+  const WeightWork::Scope scope(work);
+  Tensors weights;
+  for (const auto& [begin, rows] : {std::pair(0, 5), std::pair(5, 2), std::pair(7, 4)}) {
+    weights.push_back(buffer.narrow(0, begin, rows).detach().requires_grad_());
+    const auto sum = sums.narrow(0, begin, rows);
+    weights.back().mutable_grad() = apart ? sum.clone() : sum;
+  }
+  const Tensors y = d9d::kernels::linear_multi(x, weights);
+  const auto up = values({2, 6, 11}, 4, dtype);
+  if (side_by_side) {
+    at::cat(y, -1).backward(up);
+  } else {
+    for (int i = 0; const auto& part : up.split_with_sizes({5, 2, 4}, -1))
+      y[i++].backward(part.contiguous(), /*retain_graph=*/true);
+  }
+  work->run_queued();
+  return {x.grad(), at::cat({weights[0].grad(), weights[1].grad(), weights[2].grad()})};
+}
+
+}  // namespace
+
+TEST(LinearMulti, AddsUpTheGradientsOfItsWeightsByOneProductOrMore) {
+  for (const auto dtype : {at::kFloat, at::kBFloat16, at::kDouble}) {
+    const auto x = values({2, 6, 13}, 1, dtype), up = values({2, 6, 11}, 4, dtype);
+    const auto expected =
+        values({11, 13}, 3) + up.to(at::kDouble).flatten(0, 1).t().mm(x.to(at::kDouble).flatten(0, 1));
+    const auto expected_dx = up.to(at::kDouble).matmul(values({11, 13}, 2, dtype).to(at::kDouble));
+    for (const bool side_by_side : {true, false}) {
+      for (const bool apart : {true, false}) {
+        for (const auto mode : {WeightWork::Mode::now, WeightWork::Mode::deferred}) {
+          const Tensors given = gradients_as_work(dtype, mode, side_by_side, apart);
+
+          d9d::test::expect_close(given[0], expected_dx, d9d::test::tolerance(dtype), "dx");
+          d9d::test::expect_close(given[1], expected, d9d::test::tolerance(at::kFloat), "sums");
+        }
+      }
+    }
+  }
 }
 
 TEST(LinearMulti, AddsTheBiasesThatAreThere) {

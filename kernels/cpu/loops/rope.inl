@@ -77,16 +77,15 @@ void heads(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> x, Rows<con
 // dy, x, dx [tokens, heads, dim]; cos, sin [tokens, rotary]; inverse [tokens, heads]; dw [dim], may be null.
 template <class T>
 void heads_backward(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> dy, Rows<const T> x,
-                    Rows<const Sum<T>> cos, Rows<const Sum<T>> sin, const Sum<T>* inverse, T* dx, Sum<T>* dw) {
+                    Rows<const Sum<T>> cos, Rows<const Sum<T>> sin, const Sum<T>* inverse, Rows<T> dx, Sum<T>* dw) {
   using S = Sum<T>;
   constexpr int64_t dim_max = 1024;
   S dn[dim_max];
   for (int64_t token = 0; token < tokens; ++token) {
     for (int64_t head = 0; head < shape.heads; ++head) {
-      const int64_t dense = (token * shape.heads + head) * shape.dim;
       rotate_back<T>(shape, dy.data + token * dy.stride + head * shape.dim, cos.data + token * cos.stride,
                      sin.data + token * sin.stride, dn);
-      T* out = dx + dense;
+      T* out = dx.data + token * dx.stride + head * shape.dim;
       if (!shape.weight) {
         for (int64_t i = 0; i < shape.dim; ++i) store(out[i], dn[i]);
         continue;

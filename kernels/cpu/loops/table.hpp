@@ -83,9 +83,9 @@ struct LoopTable {
   // y [tokens, heads, dim] = x, normed if there is a weight, then rotated. inverse [tokens, heads] = 1 / rms, if so.
   void (*heads)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> x, Rows<const S> cos,
                 Rows<const S> sin, T* y, S* inverse);
-  // dx [tokens, heads, dim] of `heads`; dw [dim] (may be null) += the weight's gradient.
+  // dx [tokens, heads, dim] of `heads`, its heads dense; dw [dim] (may be null) += the weight's gradient.
   void (*heads_backward)(int64_t tokens, const HeadsShape<T>& shape, Rows<const T> dy, Rows<const T> x,
-                         Rows<const S> cos, Rows<const S> sin, const S* inverse, T* dx, S* dw);
+                         Rows<const S> cos, Rows<const S> sin, const S* inverse, Rows<T> dx, S* dw);
 
   // Returns logsumexp(z) - z[label] for logits z [width]. *inverse = 1 / the softmax's denominator; with
   // `gradient` z becomes (softmax(z) - onehot(label)) / inverse.

@@ -8,11 +8,8 @@
 namespace d9d::cuda {
 namespace {
 
-// [B, S, H, D] with dense heads and evenly spaced tokens.
 at::Tensor dense_heads(const at::Tensor& x) {
-  const bool dense = x.stride(3) == 1 && (x.size(2) == 1 || x.stride(2) == x.size(3)) &&
-                     (x.size(0) == 1 || x.stride(0) == x.size(1) * x.stride(1));
-  return dense ? x : x.contiguous();
+  return kernels::has_dense_heads(x) ? x : x.contiguous();
 }
 
 ConstRows tokens_of(const at::Tensor& heads) {
@@ -45,37 +42,36 @@ kernels::RotatedHeads rotated(const at::Tensor& input, const at::Tensor& head_we
                      .x = tokens_of(x),
                      .eps = static_cast<float>(eps),
                      .y = data_of(y),
+                     .y_stride = x.size(2) * x.size(3),
                      .inverse = data_of<float>(inverse)},
                     stream_of(x)),
                "rope");
   return {y, inverse};
 }
 
-kernels::RopeGradients rotated_backward(const at::Tensor& grad, const at::Tensor& input,
-                                        const at::Tensor& head_weight, double offset,
-                                        const at::Tensor& inverse, const kernels::RopeAngles& angles,
-                                        kernels::RopeStyle style) {
+at::Tensor rotated_backward(const at::Tensor& dx, const at::Tensor& grad, const at::Tensor& input,
+                            const at::Tensor& head_weight, double offset, const at::Tensor& inverse,
+                            const kernels::RopeAngles& angles, kernels::RopeStyle style) {
   const c10::DeviceGuard guard(grad.device());
   const at::Tensor weight = maybe_contiguous(head_weight), dy = dense_heads(grad);
   const at::Tensor x = weight.defined() ? dense_heads(input) : dy;
   const RopeHeads shape = shape_of(x, weight, offset, angles, style);
-  const auto options = x.options().requires_grad(false);
-  kernels::RopeGradients result{at::empty(x.sizes(), options), {}};
-  at::Tensor partial;
+  at::Tensor partial, dweight;
   if (weight.defined()) {
-    partial = at::empty({rope_slabs(shape), x.size(3)}, options.dtype(at::kFloat));
-    result.dweight = at::empty({x.size(3)}, partial.options());
+    partial = at::empty({rope_slabs(shape), x.size(3)}, x.options().requires_grad(false).dtype(at::kFloat));
+    dweight = at::empty({x.size(3)}, partial.options());
   }
   check_launch(rope_backward({.shape = shape,
                               .dy = tokens_of(dy),
                               .x = tokens_of(x),
                               .inverse = data_of<float>(inverse),
-                              .dx = data_of(result.dx),
+                              .dx = data_of(dx),
+                              .dx_stride = dx.stride(1),
                               .partial = data_of<float>(partial)},
                              stream_of(x)),
                "rope_backward");
-  if (weight.defined()) column_sums_into(partial, result.dweight, 0, "rope_backward");
-  return result;
+  if (weight.defined()) column_sums_into(partial, dweight, 0, "rope_backward");
+  return dweight;
 }
 
 }  // namespace

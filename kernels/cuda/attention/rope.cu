@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(threads, 3) rope_kernel(Rope call, std::int64_
   for (std::int64_t first = blockIdx.x * step; first < heads; first += gridDim.x * step) {
     for_heads<team>(shape, first, heads, count, [&](const Head& head, std::int64_t in_token) {
       const T* const x = row_of<T>(call.x, head.token) + in_token * shape.dim;
-      T* const y = static_cast<T*>(call.y) + head.row * shape.dim;
+      T* const y = static_cast<T*>(call.y) + head.token * call.y_stride + in_token * shape.dim;
       float inverse = 1;
       if (shape.weight != nullptr) {
         float squares = 0;
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(threads) backward_kernel(RopeBackward call, st
         const T *const dy = row_of<T>(call.dy, head.token) + in_token * shape.dim,
                        *const x = row_of<T>(call.x, head.token) + in_token * shape.dim,
                        *const weight = static_cast<const T*>(shape.weight);
-        T* const dx = static_cast<T*>(call.dx) + head.row * shape.dim;
+        T* const dx = static_cast<T*>(call.dx) + head.token * call.dx_stride + in_token * shape.dim;
         const float inverse = call.inverse[head.row], counts = head.there ? inverse : 0.0F;
         float dot = 0;
         const auto share = [&](int i, const Pack<size>& dn) {
@@ -268,7 +268,7 @@ int turn(const Rope& call, bool transposed, CUstream_st* stream) {
   const std::int64_t heads = call.shape.tokens * call.shape.heads;
   if (heads == 0) return 0;
   return dispatch_heads(
-      call.shape, {call.x, {call.shape.weight}, {call.y}}, [&](auto tag, auto size, auto team) {
+      call.shape, {call.x, {call.shape.weight}, {call.y, call.y_stride}}, [&](auto tag, auto size, auto team) {
         const std::int64_t few = threads / team() * 512,
                            count = heads < few * heads_of_team ? 1 : heads_of_team,
                            step = threads / team() * count, blocks = (heads + step - 1) / step;
@@ -291,10 +291,10 @@ std::int64_t rope_slabs(const RopeHeads& shape) {
 
 int rope_backward(const RopeBackward& call, CUstream_st* stream) {
   const RopeHeads& shape = call.shape;
-  if (shape.weight == nullptr) return turn({shape, call.dy, 0, call.dx}, true, stream);
+  if (shape.weight == nullptr) return turn({shape, call.dy, 0, call.dx, call.dx_stride}, true, stream);
   const std::int64_t heads = shape.tokens * shape.heads;
   if (heads == 0) return 0;
-  const std::initializer_list<ConstRows> rows = {call.dy, call.x, {shape.weight}, {call.dx}};
+  const std::initializer_list<ConstRows> rows = {call.dy, call.x, {shape.weight}, {call.dx, call.dx_stride}};
   return dispatch_heads(shape, rows, [&](auto tag, auto size, auto team) {
     return launch(backward_kernel<decltype(tag), size(), team()>, static_cast<unsigned>(rope_slabs(shape)),
                   threads, threads / team() * shape.dim * sizeof(float), stream, call,

@@ -25,7 +25,8 @@ struct Rope {
   RopeHeads shape;
   ConstRows x;  // the stride of a token
   float eps = 0;
-  void* y = nullptr;         // [tokens, heads, dim], dense
+  void* y = nullptr;
+  std::int64_t y_stride = 0;
   float* inverse = nullptr;  // [tokens, heads], with a weight
 };
 int rope(const Rope& call, CUstream_st* stream);
@@ -35,8 +36,9 @@ struct RopeBackward {
   ConstRows dy;
   ConstRows x;                     // with a weight
   const float* inverse = nullptr;  // with a weight
-  void* dx = nullptr;              // [tokens, heads, dim], dense
-  float* partial = nullptr;        // with a weight: the weight's gradient slab by slab, [rope_slabs(..), dim]
+  void* dx = nullptr;
+  std::int64_t dx_stride = 0;
+  float* partial = nullptr;  // with a weight: the weight's gradient slab by slab, [rope_slabs(..), dim]
 };
 int rope_backward(const RopeBackward& call, CUstream_st* stream);
 std::int64_t rope_slabs(const RopeHeads& shape);

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "kernels/attention/rope.hpp"
 #include "kernels/attention/sinks.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/attention/key_value_cache.hpp"
@@ -67,17 +66,15 @@ at::Tensor GroupedQueryAttention::key_heads(const at::Tensor& rows, std::int64_t
   return key_head_ ? heads.narrow(2, *key_head_, 1) : heads;
 }
 
-std::tuple<at::Tensor, at::Tensor> GroupedQueryAttention::rotated(const at::Tensor& q, const at::Tensor& keys,
-                                                                  const at::Tensor& cos,
-                                                                  const at::Tensor& sin) const {
-  const at::Tensor k = key_heads(keys, options_.head_dim);
+kernels::ProjectedHeads GroupedQueryAttention::rotated(const kernels::ProjectedHeads& heads,
+                                                       const at::Tensor& cos, const at::Tensor& sin) const {
   if (!options_.rotary) {
-    if (!options_.qk_norm) return {q, k};
-    return {q_norm_->forward(q), k_norm_->forward(k)};
+    if (!options_.qk_norm) return heads;
+    return {q_norm_->forward(heads.q), k_norm_->forward(heads.k), heads.v};
   }
   const auto style = options_.interleaved ? kernels::RopeStyle::interleaved : kernels::RopeStyle::half;
-  if (!options_.qk_norm) return kernels::rope(q, k, cos, sin, style);
-  return kernels::qk_norm_rope(q, k, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin, style,
+  if (!options_.qk_norm) return kernels::rope(heads, cos, sin, style);
+  return kernels::qk_norm_rope(heads, q_norm_->weight, k_norm_->weight, options_.norm_eps, cos, sin, style,
                                options_.zero_centered_norm);
 }
 
@@ -89,10 +86,15 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
   // One split for all parts: its backward concatenates their gradients in one pass.
   const std::int64_t width = options_.head_dim;
   const auto parts = options_.output_gate ? heads.split_with_sizes({width, width}, -1) : std::vector{heads};
-  const auto [q, k] = rotated(parts[0], projected[1], cos, sin);
+  kernels::ProjectedHeads projections{parts[0], key_heads(projected[1], options_.head_dim), {}};
+  const at::Tensor values = key_heads(projected[2], options_.value_head_dim);
+  // With the values, the three gradients lie side by side, and the projection's are a product each. GPUs gain by it; a
+  // CPU does not (README), and the delayed device has its bits.
+  if (values.is_cuda()) projections.v = values;
+  const auto [q, k, v] = rotated(projections, cos, sin);
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));
-  const at::Tensor mixed = core.attend(q, k, key_heads(projected[2], options_.value_head_dim),
+  const at::Tensor mixed = core.attend(q, k, v.defined() ? v : values,
                                        {scale, options_.window, document_starts, options_.causal,
                                         sinks_.defined() ? kernels::sink_logits(sinks_) : sinks_, bias_});
   const at::Tensor gated = options_.output_gate ? at::mul(mixed, at::sigmoid(parts[1])) : mixed;

@@ -6,8 +6,8 @@
 // multiplied with the sigmoid of the gate before o_proj.
 
 #include <optional>
-#include <tuple>
 
+#include "kernels/attention/rope.hpp"
 #include "runtime/nn/attention/attention.hpp"
 #include "runtime/nn/attention/attention_bias.hpp"
 #include "runtime/nn/block/block_options.hpp"
@@ -36,8 +36,8 @@ class GroupedQueryAttention final : public Attention {
  private:
   at::Tensor attended(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin,
                       const AttentionCore& core, const at::Tensor& document_starts = {}) const;
-  std::tuple<at::Tensor, at::Tensor> rotated(const at::Tensor& q, const at::Tensor& keys,
-                                             const at::Tensor& cos, const at::Tensor& sin) const;
+  kernels::ProjectedHeads rotated(const kernels::ProjectedHeads& heads, const at::Tensor& cos,
+                                  const at::Tensor& sin) const;
   at::Tensor key_heads(const at::Tensor& rows, std::int64_t dim) const;
 
   AttentionOptions options_;

@@ -88,6 +88,40 @@ TEST_F(Nodes, OfAttentionCallTheTableOnly) {
                             "attention_block", "merge_attention_block"}));
 }
 
+// Weights whose values, and gradients, are rows of one matrix.
+std::vector<at::Tensor> adjacent(std::initializer_list<int64_t> rows, int64_t width) {
+  int64_t all = 0, begin = 0;
+  for (const int64_t count : rows) all += count;
+  const at::Tensor values = meta({all, width}), gradients = meta({all, width});
+  std::vector<at::Tensor> weights;
+  for (const int64_t count : rows) {
+    weights.push_back(values.narrow(0, begin, count).detach().requires_grad_());
+    weights.back().mutable_grad() = gradients.narrow(0, begin, count);
+    begin += count;
+  }
+  return weights;
+}
+
+TEST_F(Nodes, OfQueriesKeysAndValuesMakeTheGradientsOfTheirProjectionByOneProductEach) {
+  const auto names_with = [&](const std::vector<at::Tensor>& weights) {
+    const auto rows = kernels::linear_multi(variable({2, 5, 8}), weights);
+    const auto [q, k, v] = kernels::rope(
+        {rows[0].unflatten(-1, {4, 8}), rows[1].unflatten(-1, {2, 8}), rows[2].unflatten(-1, {2, 6})},
+        meta({5, 8}), meta({5, 8}));
+    const at::Tensor mixed = kernels::attention(q, k, v, kernels::causal_mask, 1);
+    names();
+    backward(mixed);
+    return names();
+  };
+
+  EXPECT_EQ(names_with(adjacent({32, 16, 12}, 8)),
+            Names({"attention_block_backward", "rope_backward", "rope_backward", "rope_backward", "matmul",
+                   "matmul"}));
+  EXPECT_EQ(names_with({parameter({32, 8}), parameter({16, 8}), parameter({12, 8})}),
+            Names({"attention_block_backward", "rope_backward", "rope_backward", "matmul", "matmul", "matmul",
+                   "matmul", "matmul", "matmul"}));
+}
+
 TEST_F(Nodes, OfRecurrentMixersCallTheTableOnly) {
   const at::Tensor x = variable({2, 5, 2, 8}), gates = variable({2, 5, 2, 4}), rate = parameter({4}),
                    bias = parameter({4});

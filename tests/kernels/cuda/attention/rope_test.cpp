@@ -51,10 +51,30 @@ TEST_F(CudaOps, SmallRotationsGradientsEqualTheCpus) {
     const at::Tensor x = heads_of(s, 0, dtype), weight = values({s.dim}, 1, dtype);
     const at::Tensor dy = values({s.batch, s.length, s.heads, s.dim}, 2, dtype);
     const at::Tensor inverse = values({s.batch, s.length, s.heads}, 3, at::kFloat).abs();
-    expect_same_as_cpu(&OpTable::rope_backward, 1, dy, at::Tensor(), at::Tensor(), 0, at::Tensor(), angles,
-                       style);
-    expect_same_as_cpu(&OpTable::rope_backward, 1, dy, x, weight, 1, inverse, angles, style);
+    for (const at::Tensor& dx : {at::zeros(dy.sizes(), dy.options()), heads_of(s, 4, dtype)}) {
+      expect_same_as_cpu(&OpTable::rope_backward, 1, dx, dy, at::Tensor(), at::Tensor(), 0, at::Tensor(),
+                         angles, style);
+      expect_same_as_cpu(&OpTable::rope_backward, 1, dx, dy, x, weight, 1, inverse, angles, style);
+    }
   });
+}
+
+// A turn by no angles copies. What lies between the tokens of its result stays.
+TEST_F(CudaOps, AGradientOfNoAnglesIsCopiedToItsPlaceOnly) {
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) {
+    for (const Heads& s : shapes) {
+      const at::Tensor dy = there(heads_of(s, 1, dtype)),
+                       all = there(values({s.batch, s.length, s.heads + 2, s.dim}, 2, dtype)),
+                       before = all.clone();
+      const at::Tensor none = there(at::empty({s.length, 0}, at::kFloat));
+
+      table_under_test().rope_backward.function()(all.narrow(2, 1, s.heads), dy, {}, {}, 0, {}, {none, none},
+                                                  RopeStyle::half);
+
+      before.narrow(2, 1, s.heads).copy_(dy);
+      EXPECT_TRUE(same_bits(all, before));
+    }
+  }
 }
 
 }  // namespace

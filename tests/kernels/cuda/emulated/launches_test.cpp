@@ -11,7 +11,10 @@
 #include <set>
 #include <string>
 
+#include "kernels/attention/attention.hpp"
+#include "kernels/attention/rope.hpp"
 #include "kernels/graph/weight_work.hpp"
+#include "kernels/linear.hpp"
 #include "kernels/moe/choice_counts.hpp"
 #include "kernels/ops/every_op.hpp"
 #include "kernels/run_op.hpp"
@@ -216,6 +219,62 @@ TEST_F(Launches, OfAGatedDeltaNetAreFew) {
 
   EXPECT_LE(kernels_in(forward), 10) << told(forward);
   EXPECT_LE(kernels_in(backward), 20) << told(backward);
+}
+
+// Queries, keys and values as attention makes them of x. Where their weights follow each other, the gradients of x and
+// of the weights are a product each, for one launch more, which puts the values' gradient beside the others.
+class LaunchesOfAProjection : public Launches {
+ protected:
+  Counts of_backward(bool side_by_side) {
+    std::vector<at::Tensor> weights;
+    const at::Tensor all = there(values({64 + 32 + 32, 48}, 1, at::kBFloat16)),
+                     sums = there(values({64 + 32 + 32, 48}, 2, at::kFloat));
+    for (const auto& [begin, rows] : {std::pair(0, 64), std::pair(64, 32), std::pair(96, 32)}) {
+      const auto part = [&, begin, rows](const at::Tensor& matrix) {
+        return side_by_side ? matrix.narrow(0, begin, rows) : matrix.narrow(0, begin, rows).clone();
+      };
+      weights.push_back(part(all).detach().requires_grad_());
+      weights.back().mutable_grad() = part(sums);
+    }
+    for (const int seed : {3, 4}) {
+      weights.push_back(there(values({16}, seed, at::kBFloat16)).requires_grad_());
+      weights.back().mutable_grad() = at::zeros_like(weights.back(), at::kFloat);
+    }
+    const at::Tensor x = there(values({2, 50, 48}, 5, at::kBFloat16)).requires_grad_(),
+                     cos = there(values({50, 16}, 6, at::kFloat)),
+                     sin = there(values({50, 16}, 7, at::kFloat)),
+                     up = there(values({2, 50, 4, 16}, 8, at::kBFloat16));
+    const kernels::WeightWork::Scope scope(c10::make_intrusive<kernels::WeightWork>());
+    const auto rows = kernels::linear_multi(x, {weights[0], weights[1], weights[2]});
+    const auto heads = [&](int i) { return rows[i].unflatten(-1, {-1, 16}); };
+    const auto [q, k, v] =
+        kernels::qk_norm_rope({heads(0), heads(1), heads(2)}, weights[3], weights[4], 1e-6, cos, sin);
+    const at::Tensor mixed = kernels::attention(q, k, v, kernels::causal_mask, 0.25);
+    counts_of_run();
+    mixed.backward(up);
+    const Counts counts = counts_of_run();
+    gradients_ = {x.grad().cpu()};
+    for (const at::Tensor& weight : weights) gradients_.push_back(weight.grad().cpu());
+    counts_of_run();
+    return counts;
+  }
+  std::vector<at::Tensor> gradients_;  // of x and of the weights, after of_backward()
+};
+
+TEST_F(LaunchesOfAProjection, ForItsGradientsAreAProductEach) {
+  const Counts apart = of_backward(false);
+  const std::vector<at::Tensor> expected = gradients_;
+  const Counts side_by_side = of_backward(true);
+
+  EXPECT_EQ(apart.at("matmul"), 3 + 3) << told(apart);
+  EXPECT_EQ(side_by_side.at("matmul"), 1 + 1) << told(side_by_side);
+  EXPECT_EQ(kernels_in(side_by_side), kernels_in(apart) + 1) << told(side_by_side) << "beside\n"
+                                                             << told(apart);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double of_terms =
+        i == 0 ? closeness_of(at::kBFloat16).relative * expected[0].abs().max().item<double>() : 0;
+    expect_close(gradients_[i], expected[i], {1, of_terms}, "gradient " + std::to_string(i));
+  }
 }
 
 // A layer that trains counts how often each expert was chosen. What puts the choices in order has counted them, or

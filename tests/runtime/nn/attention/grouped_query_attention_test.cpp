@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/attention/distance_bias.hpp"
+#include "kernels/graph/weight_work.hpp"
 #include "runtime/nn/attention/rotary.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "tests/runtime/family/golden_model.hpp"
@@ -179,6 +180,48 @@ TEST(GroupedQueryAttention, TurnsNeighboursWhereItIsInterleaved) {
   options.qk_norm = options.output_gate = true;
   options.rotary_dim = 4;
   expect_reference(options);
+}
+
+// The gradient of x, then those of the parameters, which are weight work. `side_by_side`: values lie in one buffer and
+// gradients in another, as in a stage.
+Tensors gradients_of(MadeAttention& made, bool side_by_side) {
+  std::int64_t count = 0, begin = 0;
+  for (const StageParameter& parameter : made.make.parameters()) count += parameter.tensor.numel();
+  const at::Tensor data = at::empty({count}, at::kDouble), sums = at::zeros({count}, at::kDouble);
+  for (const StageParameter& parameter : made.make.parameters()) {
+    at::Tensor tensor = parameter.tensor;
+    const auto part = [&](const at::Tensor& all) {
+      return all.narrow(0, begin, tensor.numel()).view(tensor.sizes());
+    };
+    if (side_by_side) tensor.set_data(part(data).copy_(tensor.detach()));
+    tensor.mutable_grad() = side_by_side ? part(sums) : at::zeros_like(tensor);
+    begin += tensor.numel();
+  }
+  const at::Tensor x = values({2, length, hidden}, 1).requires_grad_();
+  const kernels::WeightWork::Scope scope(c10::make_intrusive<kernels::WeightWork>());
+  made.block.forward(x, made.cos, made.sin).backward(values({2, length, hidden}, 2));
+  Tensors all{x.grad()};
+  for (const StageParameter& parameter : made.make.parameters()) all.push_back(parameter.tensor.grad());
+  return all;
+}
+
+TEST(GroupedQueryAttention, HasTheSameGradientsWhereItsWeightsLieSideBySide) {
+  AttentionOptions plain = attention_options(), normed = plain, gated = plain, biased = plain, still = plain;
+  normed.qk_norm = normed.sinks = true;
+  gated.output_gate = gated.qk_norm = true;
+  biased.qkv_bias = true;
+  still.rotary = false;
+  for (const AttentionOptions& options : {plain, normed, gated, biased, still}) {
+    MadeAttention apart(options), side_by_side(options);
+    const at::Tensor x = values({2, length, hidden}, 1).requires_grad_();
+    apart.reference(x).backward(values({2, length, hidden}, 2));
+
+    const Tensors expected = gradients_of(apart, false), given = gradients_of(side_by_side, true);
+
+    EXPECT_LT(relative_difference(given[0], x.grad()), 1e-6);  // the tables are fp32
+    for (std::size_t i = 0; i < given.size(); ++i)
+      EXPECT_LT(relative_difference(given[i], expected[i]), 1e-12) << i;
+  }
 }
 
 TEST(GroupedQueryAttention, NormsByOnePlusItsWeightWhereThatIsZeroCentred) {
