@@ -158,9 +158,10 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
   if (!position.is_last()) return all;
   // Of norm(gelu(dense x)) the inputs of each are kept.
   if (model.head_transform.wanted && model.has_language_model_head()) all += 3 * own_state;
-  // A head keeps the sum, the normed state and its gradient; before a layer of multi-token prediction both
-  // inputs and the normed ones are kept.
-  return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
+  // A head keeps the sum, the normed state and its gradient, which is not narrower than float32; before a layer of
+  // multi-token prediction both inputs and the normed ones are kept.
+  const std::int64_t gradient = tokens * model.hidden_size * std::max(4, bytes_per_element);
+  return all + (1 + depths) * (own_state + state + gradient) + depths * 4 * own_state;
 }
 
 // Offloaded layers are not computed again.
