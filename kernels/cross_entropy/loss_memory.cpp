@@ -55,14 +55,20 @@ LossBytes loss_bytes(LossPlace place, const LossShape& shape, int parts) {
   const int64_t state = tokens * shape.hidden_size;
   const bool rounds = shape.bytes < sums;
   LossBytes all;
-  // index and labels of the tokens that count, the loss of all tokens; softmax of all parts.
-  all.kept = tokens * (2 * 8 + sums + (shape.of_part ? 2 * sums : 0));
-  if (shape.gradient) all.kept += state * sums + (shape.bias ? shape.rows * sums : 0);  // dhidden, dbias
-  // The loss of the tokens that count; the copy of their hidden states where other labels do not count; logits.
-  all.forward =
-      tokens * sums + state * shape.bytes + held.tokens * (held.columns * sums + held.rounded * shape.bytes);
+  // index and labels of the tokens that count; softmax of all parts.
+  const int64_t of_tokens = tokens * (2 * 8 + (shape.of_part ? 2 * sums : 0));
+  all.kept = tokens * sums;  // the loss of all tokens
+  // The loss of the tokens that count; logits.
+  all.forward = tokens * sums + held.tokens * (held.columns * sums + held.rounded * shape.bytes);
   // Numbers of each token of a block; of the softmax's statistics those of all parts, and once more to join them.
-  all.forward += held.tokens * sums * (16 + (shape.of_part ? 3 * (1 + 2 * parts) : 0));
+  all.forward +=
+      held.tokens * sums * ((held.by_columns ? 16 : 4) + (shape.of_part ? 3 * (1 + 2 * parts) : 0));
+  if (shape.gradient) {
+    all.copy = state * shape.bytes;
+    all.kept += of_tokens + state * sums + (shape.bias ? shape.rows * sums : 0);  // dhidden, dbias
+  } else {
+    all.forward += of_tokens + state * shape.bytes;
+  }
   if (shape.gradient) {
     // scaled, in sum_dtype and then in that of hidden; the CPU makes hidden wide for it. The labels' rows, which come
     // by columns, need no more.

@@ -29,10 +29,12 @@ struct HeldLogits {
 };
 HeldLogits held_logits(LossPlace place, const LossShape& shape);
 
-// Bytes at most, beside hidden [T, H], the tables and their gradients. `kept`: from forward to backward. `forward` and
-// `backward`: beside what is kept, for a while. `parts`: ranks that share the vocabulary.
+// Bytes at most, beside hidden [T, H], the tables and their gradients. `parts`: ranks that share the vocabulary.
 struct LossBytes {
-  int64_t kept = 0, forward = 0, backward = 0;
+  int64_t copy =
+      0;  // of hidden where some label does not count: until backward, which needs hidden itself no more
+  int64_t kept = 0;                   // from forward to backward
+  int64_t forward = 0, backward = 0;  // beside both, for a while
 };
 LossBytes loss_bytes(LossPlace place, const LossShape& shape, int parts = 1);
 

@@ -43,6 +43,7 @@ struct RankMemory {
 struct StepForecast {
   double bubble = 0;                   // share of the step in which ranks wait
   std::vector<int> live_microbatches;  // by pipeline rank: the most (stage, microbatch) pairs it keeps
+  int live_last = 0;                   // of the last stage: the most microbatches that it keeps
   // By pipeline rank, the same for the stages of each compute stream; empty: the rank has one (lane/overlap.hpp).
   std::vector<std::array<int, 2>> live_by_stream;
 };

@@ -58,7 +58,8 @@ TEST(RankMemory, TheLossIsTheLastStagesAndTheCopyForACheckpointIsOnTheHost) {
   constexpr std::int64_t tokens = 2 * 32;
   const kernels::LossShape shape{
       .tokens = tokens, .hidden_size = 64, .vocabulary = 8192, .rows = 8192, .bytes = 4};
-  EXPECT_EQ(ranks[1].loss, kernels::loss_bytes(kernels::LossPlace::gpu, shape).forward);
+  const kernels::LossBytes of_loss = kernels::loss_bytes(kernels::LossPlace::gpu, shape);
+  EXPECT_EQ(ranks[1].loss, of_loss.copy + of_loss.forward);
   EXPECT_GT(ranks[1].loss, 4 * tokens * 8192 + 2 * 4 * tokens * 64)
       << "float32 logits of 8192 ids; two tensors of 64 numbers a token";
   EXPECT_GT(ranks[1].checkpoint, 0);
@@ -137,8 +138,10 @@ TEST(RankMemory, ARankWithoutTheLossCountsALayersWork) {
   constexpr std::int64_t of_choices = 64 + 2 * (2 * 64 + 3 * 32), beside = 4 * 8 + 32 * 2;
   constexpr std::int64_t work = tokens * (4 * of_choices + beside);
 
-  EXPECT_EQ(memory_of({})[0].activations,
-            2 * activation_bytes(*loaded.model, {0, 2}, tokens, 4, false) + work + 2 * tokens * 64 * 4);
+  EXPECT_EQ(memory_of({})[0].activations, 2 * activation_bytes(*loaded.model, {0, 2}, tokens, 4, false) +
+                                              work + 2 * tokens * 64 * 4 + 2 * tokens * 3 * 8 +
+                                              tokens * 2 * 16 * 4)
+      << "and ids, labels and places of two microbatches, cosines and sines";
   EXPECT_EQ(
       memory_of({"node.device=cuda", "model_provider.model.vocab_size=64", "data.vocab_size=64"})[1].loss,
       work)
