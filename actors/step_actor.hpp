@@ -46,6 +46,8 @@ class StepActor : public Actor {
   // For the job, before the actor starts: ids of prompts are from 0 and below `size`. None: any id. Input error for a
   // prompt that was given before.
   void set_vocabulary(std::optional<std::int64_t> size);
+  // What ask_for_texts() asks for now; no prompt: nothing was set.
+  const TextRequest& texts_asked_for() const { return request_; }
   void behavior(Handlers& handlers) final;
   void started() final;
   void event(wire::Event::Reader message);
@@ -74,7 +76,9 @@ class StepActor : public Actor {
   void set_lr_factor(double factor);
   // Sets what ask_for_texts() asks for. `tokenizer`: a tokenizer.json or .model; none: a text is its token
   // ids with spaces between. `temperature` is that of the logits; 0: the most likely token. Input error for
-  // a prompt that is no text of the tokenizer, or that holds an id which the model has not.
+  // a prompt that is no text of the tokenizer, or that holds an id which the model has not. `d9d-node check` counts the
+  // memory of the texts if they are set in prepare() (job/own_actor.hpp) or in the constructor, and else says that it
+  // does not.
   void set_prompts(const std::vector<std::string>& prompts, const std::optional<std::string>& tokenizer,
                    std::int64_t max_new_tokens, double temperature = 0);
   // Has the model continue the prompts after the step that is being computed. Training waits meanwhile, and

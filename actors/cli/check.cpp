@@ -41,7 +41,8 @@ struct Look {
   std::vector<ProcessPlace> places{ProcessPlace{}};  // of this command's processes
   bool cannot_share = false;                         // its ranks among them
   std::optional<WrittenTexts> texts;                 // of rollouts
-  bool knows_prompts = false;                        // their options say how long they are
+  std::vector<ActorTexts> actor_texts;
+  bool knows_prompts = false;  // their options say how long they are
 };
 
 std::string short_count(double number) {
@@ -187,9 +188,33 @@ std::string head(const LoadedJob& loaded, const JobSummary& summary, const Look&
          line("output", output_dir(job).string());
 }
 
-// What the columns of texts and of the second stream count.
-std::string further_columns(const Look& found, bool texts, bool streams) {
+// The texts that the job's own actors ask for.
+std::string lines_of_actors(const Look& found) {
   std::string text;
+  std::vector<std::string> unknown;
+  for (const ActorTexts& asked : found.actor_texts) {
+    if (asked.prompts == 0) {
+      unknown.push_back(asked.actor);
+      continue;
+    }
+    text += fmt::format("{} of the actor {} after a step, for prompts of {} and {} new tokens each at most\n",
+                        counted(asked.prompts, "text"), asked.actor, counted(asked.prompt_tokens, "token"),
+                        asked.new_tokens);
+  }
+  if (unknown.empty()) return text;
+  return text + fmt::format(
+                    "not counted: texts for which actors set their prompts while the job runs, if any ({})\n",
+                    fmt::join(unknown, ", "));
+}
+
+// What the columns of loss, of texts and of the second stream count.
+std::string further_columns(const Look& found, bool loss, bool texts, bool streams) {
+  std::string text;
+  if (loss)
+    text +=
+        "loss: what the rank of the last stage works with beside activations, in the loss of a microbatch or "
+        "in "
+        "a layer\n";
   if (texts)
     text +=
         "texts: keys and values of those that the model writes, and what it works with then; no activations "
@@ -203,6 +228,7 @@ std::string further_columns(const Look& found, bool texts, bool streams) {
           "not counted: prompts that are longer than a sample; the source's options do not say how long they "
           "are (RolloutOptions::prompt_tokens_max)\n";
   }
+  text += lines_of_actors(found);
   if (streams)
     text +=
         "streams: what each of two compute streams keeps for itself and the other cannot use, at most "
@@ -215,16 +241,17 @@ std::string memory_table(const JobSummary& summary, const Look& found) {
     return std::any_of(summary.ranks.begin(), summary.ranks.end(),
                        [bytes](const RankMemory& rank) { return rank.*bytes > 0; });
   };
-  const bool texts = any(&RankMemory::texts), streams = any(&RankMemory::second_stream);
+  const bool loss = any(&RankMemory::loss), texts = any(&RankMemory::texts),
+             streams = any(&RankMemory::second_stream);
   std::string text = fmt::format(
-      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  checkpoint  "
-      "activations{}{} "
-      " total\n",
-      texts ? "     texts" : "", streams ? "   streams" : "");
+      "\nestimated memory of a rank, MiB\npp rank  parameters  gradients  optimizer  checkpoint  activations"
+      "{}{}{}  total\n",
+      loss ? "      loss" : "", texts ? "     texts" : "", streams ? "   streams" : "");
   for (const RankMemory& rank : summary.ranks) {
     text +=
         fmt::format("{:>7}  {:>10}  {:>9}  {:>9}  {:>10}  {:>11}", rank.pipeline_rank, mib(rank.parameters),
                     mib(rank.gradients), mib(rank.optimizer), mib(rank.checkpoint), mib(rank.activations));
+    if (loss) text += fmt::format("  {:>8}", mib(rank.loss));
     if (texts) text += fmt::format("  {:>8}", mib(rank.texts));
     if (streams) text += fmt::format("  {:>8}", mib(rank.second_stream));
     text += fmt::format("  {:>5}\n", mib(rank.total()));
@@ -234,7 +261,7 @@ std::string memory_table(const JobSummary& summary, const Look& found) {
          (summary.ranks.front().checkpoint == 0 ? ""
                                                 : "checkpoint: the copy of parameters and optimizer that is "
                                                   "held while it is written, by one of the replicas\n") +
-         further_columns(found, texts, streams);
+         further_columns(found, loss, texts, streams);
 }
 
 std::string tables(const JobSummary& summary, const Look& found) {
@@ -294,11 +321,22 @@ Look look_into(const LoadedJob& loaded, const Arguments& arguments, Console& con
     found.schedule = prepared.schedule;
     found.plan = prepared.plan;
     found.phases = prepared.phases;
+    if (!loaded.job.inference) found.actor_texts = prepared.actor_texts;
     if (prepared.source->is_rollouts() && found.plan) look_at_texts(loaded.job, *prepared.source, found);
   } catch (const Error& error) {
     found.refusal = error;
   }
   return found;
+}
+
+std::vector<WrittenTexts> all_texts(const Look& found) {
+  std::vector<WrittenTexts> all;
+  if (found.texts) all.push_back(*found.texts);
+  for (const ActorTexts& asked : found.actor_texts) {
+    if (asked.prompts > 0)
+      all.push_back(texts_of_prompts(*found.plan, asked.prompts, asked.prompt_tokens, asked.new_tokens));
+  }
+  return all;
 }
 
 // Makes the checks that `run` makes first of all.
@@ -363,7 +401,7 @@ int check(const Arguments& arguments, Console& console) {
     throw found.refusal.value();
   const JobSummary summary =
       summarize(loaded, found.schedule, found.plan ? *found.plan : plan_job(loaded, found.schedule),
-                found.sequence_length, found.texts);
+                found.sequence_length, all_texts(found));
   const DeviceSummary device = look_at_device(loaded, summary, found);
   if (arguments.has("--json")) {
     config::Json out = to_json(summary);

@@ -120,9 +120,9 @@ std::string device_text(const JobConfig& job, const std::vector<ProcessPlace>& p
   for (const RankMemory& rank : summary.ranks) {
     text += fmt::format(
         "{:<10}a rank of pp {} needs {} on its GPU: parameters {}, gradients {}, moments and master weights "
-        "{}, activations {}, loss {}{}{}\n",
+        "{}, activations {}, loss {}, cuBLAS {}{}{}\n",
         "", rank.pipeline_rank, gib(rank.on_device()), gib(rank.parameters), gib(rank.gradients),
-        gib(rank.optimizer), gib(rank.activations), gib(rank.loss),
+        gib(rank.optimizer), gib(rank.activations), gib(rank.loss), gib(rank.libraries),
         rank.texts > 0 ? fmt::format(", or while texts are written {}", gib(rank.texts)) : "",
         rank.second_stream > 0 ? fmt::format(", second stream {}", gib(rank.second_stream)) : "");
   }

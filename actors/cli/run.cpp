@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <random>
 #include <sstream>
+#include <utility>
 
 #include "actors/cli/device.hpp"
 #include "actors/cli/job_options.hpp"
-#include "actors/cli/view/summary.hpp"
 #include "actors/job/folder/results.hpp"
 #include "actors/job/process/node_devices.hpp"
 #include "actors/job/run/run_job.hpp"
@@ -16,6 +16,7 @@
 #include "runtime/base/log.hpp"
 #include "runtime/device/determinism.hpp"
 #include "runtime/device/memory_report.hpp"
+#include "runtime/job/plan/rank_memory.hpp"
 #include "runtime/job/sample_length.hpp"
 #include "runtime/launch/job_token.hpp"
 #include "runtime/launch/launch_environment.hpp"
@@ -29,28 +30,36 @@ namespace {
 constexpr double bytes_of_mib = 1 << 20;
 constexpr int wrong_input = 2;  // the exit code when nothing was begun
 
-DeviceSummary look_at_device(const LoadedJob& loaded) {
+// The devices of this host, and the plan by which their memory is estimated. The job keeps the plan.
+struct DevicesAndPlan {
+  DeviceSummary devices;
+  std::optional<JobPlan> plan;
+};
+
+DevicesAndPlan look_at_device(const LoadedJob& loaded) {
   const JobConfig& job = loaded.job;
   const ScheduleConfig& schedule = job.trainer.pipelining.schedule;
   if (job.node.device == DeviceKind::cpu) return {};
-  DeviceSummary summary;
-  if (job.node.device == DeviceKind::cuda) summary.driver = find_cuda_driver();
+  DevicesAndPlan found;
+  if (job.node.device == DeviceKind::cuda) found.devices.driver = find_cuda_driver();
   // A plugin's schedule is made later, so the number of its waiting activations is not known yet.
-  if (std::holds_alternative<OwnSchedule>(schedule)) return summary;
-  summary.ranks = summarize(loaded, schedule, plan_job(loaded, schedule), sample_length(job.data)).ranks;
-  return summary;
+  if (std::holds_alternative<OwnSchedule>(schedule)) return found;
+  found.plan = plan_job(loaded, schedule);
+  found.devices.ranks = estimate_memory(loaded, *found.plan, forecast_step(job, schedule, *found.plan),
+                                        sample_length(job.data));
+  return found;
 }
 
 // Runs the ranks of this process.
-int compute(const LoadedJob& loaded, RunOptions options, const DeviceSummary& device,
+int compute(const LoadedJob& loaded, RunOptions options, DevicesAndPlan found,
             const TensorBytes& tensor_bytes_max) {
   const JobConfig& job = loaded.job;
   if (job.node.device == DeviceKind::cuda && job.trainer.determinism.strict) compute_deterministically();
   require_protected_collectives(job, ranks_of_process(job, options), options);
-  require_device(job, place_of_process(job, options), device);  // before anything is written
-  std::atomic<bool> began = false;                              // set on an actor's thread
+  require_device(job, place_of_process(job, options), found.devices);  // before anything is written
+  std::atomic<bool> began = false;                                     // set on an actor's thread
   options.on_training = [&began] { began = true; };
-  const int code = run_job(loaded, options, device.ranks);
+  const int code = run_job(loaded, options, {std::move(found.plan), std::move(found.devices.ranks)});
   for (const std::string& line : peak_lines()) log::info("{}", line);
   const double peak = static_cast<double>(tensor_bytes_max()) / bytes_of_mib;
   log::debug("besides parameters, gradients and optimizer state tensors took {:.1f} MiB a rank",
@@ -114,11 +123,11 @@ int run(const Arguments& arguments, Console& console, const std::string& build,
   for (const auto* notes : {&options.notes, &token.warnings}) {
     for (const std::string& note : *notes) log::warn("{}", note);
   }
-  const DeviceSummary device = look_at_device(loaded);
-  const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), device.driver);
+  DevicesAndPlan found = look_at_device(loaded);
+  const int here = devices_here(loaded.job, ranks_of_process(loaded.job, options), found.devices.driver);
   const int processes = processes_of(loaded.job, options, here);
-  if (processes > 1) return share(loaded, options, processes, device, words, text);
-  return compute(loaded, std::move(options), device, tensor_bytes_max);
+  if (processes > 1) return share(loaded, options, processes, found.devices, words, text);
+  return compute(loaded, std::move(options), std::move(found), tensor_bytes_max);
 }
 
 }  // namespace

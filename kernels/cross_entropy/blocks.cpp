@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/cross_entropy/rows_at_once.hpp"
+#include "kernels/cross_entropy/loss_memory.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/rows.hpp"
 #include "kernels/run_op.hpp"
@@ -48,9 +48,6 @@ at::Tensor logits_of(const at::Tensor& logits, at::TensorList tables, std::size_
   const int64_t begin = vocabulary_rows(tables.slice(0, table));
   return tables.size() == 1 ? logits : logits.narrow(1, begin, tables[table].size(0));
 }
-
-// How many columns of the logits' gradient the CPU rounds and multiplies at once.
-constexpr int64_t columns_at_once = 8192;
 
 // Adds the block's share of the gradients. `gradient` is that of the logits as loss_of_block leaves it. If the
 // type of the model's activations is another one, some columns after the other are rounded to it, in `rounded`.
@@ -103,20 +100,15 @@ int64_t vocabulary_rows(at::TensorList tables) {
 }
 
 void run_blocks(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias,
-                const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared) {
-  // The size of a block depends on the whole vocabulary, so that all ranks that share it have the same
-  // blocks and call `gather` equally often.
-  const int64_t count = hidden.size(0), own = vocabulary_rows(tables),
-                block_rows = rows_at_once(hidden.is_cuda(), shared ? shared->part.vocab_size : own);
+                const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared,
+                const HeldLogits& held) {
+  const int64_t count = hidden.size(0), block_rows = std::max<int64_t>(1, held.tokens);
   const auto options = hidden.options().requires_grad(false).dtype(sum_dtype(hidden.scalar_type()));
-  const at::Tensor buffer = at::empty({std::min(block_rows, count), own}, options);
-  // A device writes whole rows of the gradient in the type of its products. The CPU rounds columns that stay in its cache.
-  const bool whole = !hidden.is_cpu();
+  const at::Tensor buffer = at::empty({held.tokens, held.columns}, options);
   at::Tensor rounded;
-  if (wanted.gradient() && hidden.scalar_type() != buffer.scalar_type()) {
-    rounded = at::empty({buffer.size(0), whole ? own : std::min(columns_at_once, own)},
-                        hidden.options().requires_grad(false));
-  }
+  if (held.rounded > 0)
+    rounded = at::empty({held.tokens, held.rounded}, hidden.options().requires_grad(false));
+  const bool whole = !hidden.is_cpu();  // rows are rounded at once, else some columns after the other
   for (int64_t first = 0; first < count; first += block_rows) {
     const TokenBlock block{first, std::min(block_rows, count - first)};
     const at::Tensor logits = buffer.narrow(0, 0, block.rows);

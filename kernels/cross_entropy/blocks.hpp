@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cross_entropy.hpp"
+#include "kernels/cross_entropy/loss_memory.hpp"
 #include "kernels/ops/cross_entropy_ops.hpp"
 
 namespace d9d::kernels {
@@ -33,9 +34,10 @@ struct SharedVocabulary {
 
 // Computes the wanted results. hidden [n, H] holds the valid tokens. The tables [V_i, H] follow each
 // other in the vocabulary; they are all of it if `shared` is null. bias [V], of the rows of the tables; undefined:
-// none.
+// none. `held`: how many logits exist at once.
 void run_blocks(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias,
-                const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared);
+                const ValidTokens& valid, const CrossEntropyWanted& wanted, SharedVocabulary* shared,
+                const HeldLogits& held);
 // Returns the number of rows of all tables together.
 int64_t vocabulary_rows(at::TensorList tables);
 

@@ -15,14 +15,6 @@
 namespace d9d::kernels {
 namespace {
 
-constexpr int64_t tokens_at_once = 512;
-constexpr int64_t logits_at_once = int64_t{1} << 20;
-constexpr int64_t columns_min = 1024, columns_max = 8192;
-
-int64_t columns_for(int64_t tokens) {
-  return std::clamp(logits_at_once / std::max<int64_t>(1, tokens), columns_min, columns_max);
-}
-
 // A range of rows of a table.
 struct TablePart {
   std::size_t table;
@@ -33,10 +25,11 @@ struct TablePart {
 // Memory for the logits of the columns that are worked on.
 class Columns {
  public:
-  Columns(int64_t tokens, const at::TensorOptions& sums, const at::TensorOptions& activations)
-      : logits_(at::empty({tokens * columns_for(tokens)}, sums)) {
-    if (activations.dtype() != sums.dtype()) rounded_ = at::empty(logits_.sizes(), activations);
+  Columns(const HeldLogits& held, const at::TensorOptions& sums, const at::TensorOptions& activations)
+      : most_(held.columns), logits_(at::empty({held.tokens * held.columns}, sums)) {
+    if (held.rounded > 0) rounded_ = at::empty({held.tokens * held.rounded}, activations);
   }
+  int64_t most() const { return most_; }
   at::Tensor logits(int64_t rows, int64_t count) const { return part(logits_, rows, count); }
   // Returns the logits in the type of the model's activations.
   at::Tensor rounded(const at::Tensor& logits) const {
@@ -47,6 +40,7 @@ class Columns {
   static at::Tensor part(const at::Tensor& all, int64_t rows, int64_t count) {
     return all.narrow(0, 0, rows * count).view({rows, count});
   }
+  const int64_t most_;
   at::Tensor logits_, rounded_;
 };
 
@@ -67,7 +61,7 @@ void add_label_rows(const at::Tensor& dhidden, at::TensorList tables, const at::
 // tokens, its first id.
 template <class F>
 void for_columns(const at::Tensor& hidden, at::TensorList tables, const Columns& columns, F&& f) {
-  const int64_t tokens = hidden.size(0), most = columns_for(tokens);
+  const int64_t tokens = hidden.size(0), most = columns.most();
   int64_t first = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     for (int64_t begin = 0; begin < tables[i].size(0); begin += most) {
@@ -136,15 +130,11 @@ void run_tokens(const at::Tensor& hidden, at::TensorList tables, const at::Tenso
 
 }  // namespace
 
-bool worth_columns(const at::Tensor& hidden, int64_t vocabulary) {
-  return !hidden.is_cuda() && vocabulary > 64 * columns_min;
-}
-
 void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
-                 const CrossEntropyWanted& wanted) {
+                 const CrossEntropyWanted& wanted, const HeldLogits& held) {
   const auto options = hidden.options().requires_grad(false);
-  const int64_t count = hidden.size(0), most = std::min(tokens_at_once, count);
-  const Columns columns(most, options.dtype(sum_dtype(hidden.scalar_type())), options);
+  const int64_t count = hidden.size(0), most = std::max<int64_t>(1, held.tokens);
+  const Columns columns(held, options.dtype(sum_dtype(hidden.scalar_type())), options);
   for (int64_t first = 0; first < count; first += most) {
     const int64_t tokens = std::min(most, count - first);
     const auto of = [&](const at::Tensor& all) { return all.defined() ? all.narrow(0, first, tokens) : all; };

@@ -11,12 +11,8 @@
 
 namespace d9d::kernels {
 
-// Whether run_columns takes less time and memory than run_blocks. False on a GPU, whose blocks
-// have some thousand tokens.
-bool worth_columns(const at::Tensor& hidden, int64_t vocabulary);
-
 // Computes the same as run_blocks without a shared vocabulary.
 void run_columns(const at::Tensor& hidden, at::TensorList tables, const ValidTokens& valid,
-                 const CrossEntropyWanted& wanted);
+                 const CrossEntropyWanted& wanted, const HeldLogits& held);
 
 }  // namespace d9d::kernels

@@ -79,6 +79,10 @@ std::vector<at::Tensor> detached(at::TensorList tables) {
   return values;
 }
 
+LossPlace place_of(const at::Tensor& hidden) {
+  return hidden.is_cuda() ? LossPlace::gpu : hidden.is_cpu() ? LossPlace::cpu : LossPlace::other;
+}
+
 void run(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias, const ValidTokens& valid,
          const CrossEntropyWanted& wanted, std::optional<SharedVocabulary>& shared) {
   if (hidden.size(0) == 0 && wanted.beta == 0) {
@@ -87,10 +91,20 @@ void run(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias
     }
   }
   if (hidden.size(0) == 0 && wanted.dbias.defined()) wanted.dbias.zero_();
-  if (!shared && !bias.defined() && worth_columns(hidden, vocabulary_rows(tables))) {
-    run_columns(hidden, tables, valid, wanted);
+  const int64_t rows = vocabulary_rows(tables);
+  const HeldLogits held =
+      held_logits(place_of(hidden), {.tokens = hidden.size(0),
+                                     .hidden_size = hidden.size(1),
+                                     .vocabulary = shared ? shared->part.vocab_size : rows,
+                                     .rows = rows,
+                                     .bytes = static_cast<int64_t>(hidden.element_size()),
+                                     .of_part = shared.has_value(),
+                                     .bias = bias.defined(),
+                                     .gradient = wanted.gradient()});
+  if (held.by_columns) {
+    run_columns(hidden, tables, valid, wanted, held);
   } else {
-    run_blocks(hidden, tables, bias, valid, wanted, shared ? &*shared : nullptr);
+    run_blocks(hidden, tables, bias, valid, wanted, shared ? &*shared : nullptr, held);
   }
 }
 

@@ -8,10 +8,9 @@
 #include "runtime/nn/size/model_costs.hpp"
 #include "runtime/nn/size/model_description.hpp"
 #include "runtime/rank/measured/rank_experts.hpp"
+#include "runtime/rank/measured/rank_metrics.hpp"
 #include "runtime/rank/measured/watched_tensors.hpp"
 #include "runtime/task/rank_context.hpp"
-#include "runtime/task/task.hpp"
-#include "runtime/task/user_call.hpp"
 #include "runtime/train/gradient/gradient_hook.hpp"
 
 namespace d9d {
@@ -72,7 +71,7 @@ std::function<double(std::int64_t)> flops_per_token(const JobConfig& job, const 
 
 void declare_metrics(const JobConfig& job, const ModelDescription* model, const TrainTask& task,
                      const std::vector<std::shared_ptr<GradientHook>>& hooks, Compose& metrics) {
-  call_user("the task's create_metrics", ErrorInside::bug_is_named, [&] { task.create_metrics(metrics); });
+  declare_task_metrics(task, metrics);
   for (const auto& hook : hooks) hook->create_metrics(metrics);
   declare_statistics(job, metrics);
   if (!logs_expert_load(job, model)) return;

@@ -48,6 +48,10 @@ std::unique_ptr<Actor> made_of(World& world, const std::string& keys) {
   return registry.find("follower")(world, {config::parse(keys, "job.yaml"), "actors.0"});
 }
 
+struct PlainFollower final : StepActor {
+  using StepActor::StepActor;
+};
+
 class PlayedFollower : public ::testing::Test {
  protected:
   PlayedFollower() { world.play<Prepared>(follower_id); }
@@ -249,6 +253,18 @@ TEST(StepActor, TakesNoPromptThatTheModelCannotRead) {
       test::error_of([&] { follower.set_vocabulary(300); }, ErrorKind::input),
       HasSubstr("prompt 1 of set_prompts() holds the token 300; expected at least 0 and less than 300"));
   EXPECT_THAT(test::error_of([&] { follower.prepare(); }, ErrorKind::input), HasSubstr("the token 300"));
+}
+
+TEST(StepActor, SaysWhichTextsItAsksForBeforeItStarts) {
+  ActorWorld actors;
+  const auto made = made_of(actors.world(), "{prompts: [1 2, 3 4 5]}");
+  const PlainFollower plain(actors.world());
+
+  const TextRequest& request = dynamic_cast<Follower&>(*made).texts_asked_for();
+
+  EXPECT_THAT(request.prompts, ::testing::ElementsAre(::testing::SizeIs(2), ::testing::SizeIs(3)));
+  EXPECT_EQ(request.options.max_new_tokens, 4);
+  EXPECT_TRUE(plain.texts_asked_for().prompts.empty());
 }
 
 TEST(ActorRegistry, TakesNoEmptyName) {

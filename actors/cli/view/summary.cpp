@@ -28,6 +28,7 @@ config::Json memory_json(const std::vector<RankMemory>& ranks) {
                       {"optimizer_bytes", rank.optimizer},
                       {"checkpoint_bytes", rank.checkpoint},
                       {"activation_bytes", rank.activations},
+                      {"loss_bytes", rank.loss},
                       {"text_bytes", rank.texts},
                       {"stream_bytes", rank.second_stream},
                       {"total_bytes", rank.total()},
@@ -53,7 +54,7 @@ config::Json groups_json(const std::vector<OptimizerGroup>& groups) {
 }  // namespace
 
 JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule, JobPlan plan,
-                     std::optional<std::int64_t> sequence_length, const std::optional<WrittenTexts>& texts) {
+                     std::optional<std::int64_t> sequence_length, const std::vector<WrittenTexts>& texts) {
   const JobConfig& job = loaded.job;
   JobSummary summary;
   summary.schedule = std::string(name_of(schedule));

@@ -27,10 +27,10 @@ struct JobSummary {
 };
 
 // `schedule`: the job's schedule; one of a plugin is made already. `plan`: made with it. `sequence_length`:
-// tokens of a sample, if known. `texts`: of rollouts.
+// tokens of a sample, if known. `texts`: of rollouts and actors.
 JobSummary summarize(const LoadedJob& loaded, const ScheduleConfig& schedule, JobPlan plan,
                      std::optional<std::int64_t> sequence_length,
-                     const std::optional<WrittenTexts>& texts = std::nullopt);
+                     const std::vector<WrittenTexts>& texts = {});
 config::Json to_json(const JobSummary& summary);
 
 }  // namespace d9d

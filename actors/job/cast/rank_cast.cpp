@@ -20,6 +20,7 @@
 #include "runtime/provider/model_provider.hpp"
 #include "runtime/rank/group/rank_gradients.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/measured/rank_metrics.hpp"
 #include "runtime/rank/pass/phase_losses.hpp"
 #include "runtime/rank/pipeline_worker.hpp"
 #include "runtime/resume/schedule_steps.hpp"
@@ -50,7 +51,7 @@ std::string name_of_plugin(const Choice& choice) {
 void require_metric(const std::string& metric, TrainTask& task) {
   if (metric == "loss") return;
   Compose metrics;
-  call_user("the task's create_metrics", ErrorInside::bug_is_named, [&] { task.create_metrics(metrics); });
+  declare_task_metrics(task, metrics);
   std::string names;
   for (const auto& [name, value] : metrics.compute(metrics.state())) {
     if (name == metric) return;

@@ -9,16 +9,14 @@
 #include "runtime/rank/feed/context_place.hpp"
 #include "runtime/rank/feed/source_feed.hpp"
 #include "runtime/rank/job_pieces.hpp"
+#include "runtime/rank/measured/rank_metrics.hpp"
 #include "runtime/task/task.hpp"
-#include "runtime/task/user_call.hpp"
 
 namespace d9d {
 namespace {
 
 std::function<void(Compose&)> evaluation_metrics(const std::shared_ptr<TrainTask>& task) {
-  return [task](Compose& metrics) {
-    call_user("the task's create_metrics", ErrorInside::bug_is_named, [&] { task->create_metrics(metrics); });
-  };
+  return [task](Compose& metrics) { declare_task_metrics(*task, metrics); };
 }
 
 }  // namespace

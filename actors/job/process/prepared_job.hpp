@@ -18,6 +18,12 @@ namespace d9d {
 
 class SampleSource;
 
+// What an actor's ask_for_texts() asks for when the actor has been made. No prompts: it never asks, or sets them later.
+struct ActorTexts {
+  std::string actor;                                            // its name in the job file
+  std::int64_t prompts = 0, prompt_tokens = 0, new_tokens = 0;  // the longest prompt; of a text at most
+};
+
 struct PreparedJob {
   Registry registry;  // with what the plugins add
   ActorRegistry user_actors;
@@ -39,6 +45,7 @@ struct PreparedJob {
   std::optional<std::uint64_t> evaluation_end;  // as end_sample
   std::uint64_t left_out = 0;                   // samples_left_out()
   TokenizerFiles tokenizer;                     // copied into every checkpoint
+  std::vector<ActorTexts> actor_texts;          // of each of the job's own actors
   std::vector<std::string> warnings;            // for the user, a line each
 };
 

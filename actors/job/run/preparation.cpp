@@ -1,5 +1,8 @@
 #include "actors/job/run/preparation.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "actors/core/actor.hpp"
 #include "actors/job/folder/run_folders.hpp"
 #include "actors/job/run/backends.hpp"
@@ -65,6 +68,15 @@ void make_trackers(const JobConfig& job, const PreparedJob& prepared, Findings& 
   }
 }
 
+ActorTexts texts_of(const std::string& name, const TextRequest& request) {
+  ActorTexts texts{.actor = name,
+                   .prompts = static_cast<std::int64_t>(request.prompts.size()),
+                   .new_tokens = request.options.max_new_tokens};
+  for (const auto& prompt : request.prompts)
+    texts.prompt_tokens = std::max(texts.prompt_tokens, static_cast<std::int64_t>(prompt.size()));
+  return texts;
+}
+
 void make_actors(const JobConfig& job, PreparedJob& prepared, Findings& findings) {
   prepared.user_actors.set_context(prepared.registry.context());
   const SystemClock clock;
@@ -77,8 +89,10 @@ void make_actors(const JobConfig& job, PreparedJob& prepared, Findings& findings
     findings.attempt(factory + " threw", [&] {
       within_deadline(job, fmt::format("actors.{}: {} (its prepare())", i, factory), [&] {
         const auto actor = (*make)(world, named.options);
-        if (auto* const follower = dynamic_cast<StepActor*>(actor.get()))
-          follower->set_vocabulary(prepared.vocabulary);
+        auto* const follower = dynamic_cast<StepActor*>(actor.get());
+        if (follower != nullptr) follower->set_vocabulary(prepared.vocabulary);
+        prepared.actor_texts.push_back(
+            texts_of(named.name, follower != nullptr ? follower->texts_asked_for() : TextRequest()));
       });
     });
   }
@@ -179,7 +193,8 @@ void choose_backends(const LoadedJob& loaded, PreparedJob& prepared) {
 
 }  // namespace
 
-PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk& disk) {
+PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk& disk,
+                        std::optional<JobPlan> plan) {
   const JobConfig& job = loaded.job;
   PreparedJob prepared;
   Findings findings;
@@ -198,7 +213,7 @@ PreparedJob prepare_job(const LoadedJob& loaded, const RunOptions& options, Disk
     findings.attempt("", [&] { look_at_folders(job); });
   }
   findings.throw_if_any();
-  prepared.plan = plan_job(loaded, prepared.schedule);
+  prepared.plan = plan ? *std::move(plan) : plan_job(loaded, prepared.schedule);
   return prepared;
 }
 

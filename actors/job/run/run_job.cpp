@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <iostream>
+#include <utility>
 
 #include "actors/core/crash_report.hpp"
 #include "actors/core/system.hpp"
@@ -111,14 +112,14 @@ void keep_log(const JobConfig& job, int node) {
 class JobRun {
  public:
   // Finds what is wrong with the job, and makes everything but actors.
-  JobRun(const LoadedJob& loaded, const RunOptions& options, const std::vector<RankMemory>& memory);
+  JobRun(const LoadedJob& loaded, const RunOptions& options, PlannedJob planned);
   // Runs the job to its end. Returns its exit code.
   int run();
 
  private:
   const JobConfig& job() const { return loaded_.job; }
-  PreparedJob prepare();
-  ProcessServices services(const std::vector<RankMemory>& memory);
+  PreparedJob prepare(std::optional<JobPlan> plan);
+  ProcessServices services(std::vector<RankMemory> memory);
   void make_node();
   CastMember coordinator();
   void tell_warnings() const;
@@ -157,7 +158,7 @@ class JobRun {
   std::optional<ActorSystem> system_;  // last: its end waits for the actors
 };
 
-JobRun::JobRun(const LoadedJob& loaded, const RunOptions& options, const std::vector<RankMemory>& memory)
+JobRun::JobRun(const LoadedJob& loaded, const RunOptions& options, PlannedJob planned)
     : loaded_(loaded),
       options_(options),
       isa_(instruction_set()),
@@ -168,10 +169,10 @@ JobRun::JobRun(const LoadedJob& loaded, const RunOptions& options, const std::ve
       disk_(plain_disk_, disk_watch_),
       recorder_({.node = options.join ? trace::unknown_node : 0, .random = random_number()}),
       world_{.clock = clock_, .recorder = job().node.trace ? &recorder_ : nullptr},
-      prepared_(prepare()),
+      prepared_(prepare(std::move(planned.plan))),
       progress_(std::cerr, {.is_terminal = is_screen(STDERR_FILENO)}, clock_),
       before_line_(progress_),
-      services_(services(memory)) {}
+      services_(services(std::move(planned.memory))) {}
 
 int JobRun::run() {
   kernels::choose_backends(prepared_.backends);
@@ -185,7 +186,7 @@ int JobRun::run() {
   return exit_code;
 }
 
-PreparedJob JobRun::prepare() {
+PreparedJob JobRun::prepare(std::optional<JobPlan> plan) {
   disk_watch_.set_before_call([this](DiskWatch::Access access) {
     if (access != DiskWatch::Access::read) held_folders_.check(access == DiskWatch::Access::change);
   });
@@ -194,17 +195,17 @@ PreparedJob JobRun::prepare() {
   require_room(job(), options_);
   label_users_code(world_.activities, job());
   for (const std::string& plugin : job().plugins) name_as_plugin(plugin);
-  return prepare_job(loaded_, options_, disk_);
+  return prepare_job(loaded_, options_, disk_, std::move(plan));
 }
 
-ProcessServices JobRun::services(const std::vector<RankMemory>& memory) {
+ProcessServices JobRun::services(std::vector<RankMemory> memory) {
   return {.loaded = loaded_,
           .prepared = prepared_,
           .world = world_,
           .disk = disk_,
           .gate = gate_,
           .threads_per_rank = threads_per_rank(job(), options_),
-          .memory = memory,
+          .memory = std::move(memory),
           .progress = options_.join ? nullptr : &progress_,
           .disk_watch = &disk_watch_,
           .held_folders = &held_folders_,
@@ -319,8 +320,8 @@ void JobRun::abort_collectives(const std::string& reason) const {
 
 }  // namespace
 
-int run_job(const LoadedJob& loaded, const RunOptions& options, const std::vector<RankMemory>& memory) {
-  JobRun run(loaded, options, memory);
+int run_job(const LoadedJob& loaded, const RunOptions& options, PlannedJob planned) {
+  JobRun run(loaded, options, std::move(planned));
   return run.run();
 }
 

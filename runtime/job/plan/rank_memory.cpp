@@ -1,8 +1,9 @@
 #include "runtime/job/plan/rank_memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "kernels/cross_entropy/rows_at_once.hpp"
+#include "kernels/cross_entropy/loss_memory.hpp"
 #include "runtime/family/family_model.hpp"
 #include "runtime/job/plan/flat_gaps.hpp"
 #include "runtime/job/rule/optimizer_rules.hpp"
@@ -89,20 +90,24 @@ std::int64_t share_of(std::int64_t bytes, double share) {
   return share == 1 ? bytes : static_cast<std::int64_t>(share * static_cast<double>(bytes));
 }
 
+// Torch takes 32 MiB for cuBLAS on capability 9.0; the rest is for what is small. Measured: tests/bench/records/gpu.md.
+constexpr std::int64_t of_libraries = std::int64_t{40} << 20;
+
 // What the estimates of all ranks have in common.
 class Estimate {
  public:
   Estimate(const LoadedJob& loaded, const JobPlan& plan, std::optional<std::int64_t> sequence_length,
-           const std::optional<WrittenTexts>& texts)
+           std::vector<WrittenTexts> texts)
       : loaded_(loaded),
         job_(loaded.job),
         model_(*loaded.model),
         plan_(plan),
         optimizer_(bytes_of_optimizer(job_, model_)),
         peft_(peft_shares(job_, model_)),
-        texts_(texts || !sequence_length ? texts : texts_of_task(job_, plan, *sequence_length)) {
-    if (sequence_length)
-      tokens_ = job_.trainer.batching.microbatch_size * *sequence_length / job_.mesh.context_parallel();
+        texts_(std::move(texts)) {
+    if (!sequence_length) return;
+    if (const auto of_task = texts_of_task(job_, plan, *sequence_length)) texts_.push_back(*of_task);
+    tokens_ = job_.trainer.batching.microbatch_size * *sequence_length / job_.mesh.context_parallel();
   }
 
   RankMemory of(int pipeline_rank, const StepForecast& forecast) const {
@@ -110,7 +115,7 @@ class Estimate {
     for (const int stage : plan_.topology.stages_of(pipeline_rank))
       stages.push_back({stage, plan_.topology.num_stages()});
     const auto at = static_cast<std::size_t>(pipeline_rank);
-    const int live_microbatches = forecast.live_microbatches[at];
+    const Live live{forecast.live_microbatches[at], forecast.live_last};
     const StateMemoryOptions options = state_options(job_, plan_.microbatches, optimizer_.kept);
     const StateMemory state = state_memory(model_, stages, options, loaded_.split);
     const StateMemory gaps = gaps_of(flat_gaps(loaded_, stages), options);
@@ -126,43 +131,95 @@ class Estimate {
                          gaps.whole_gradients,
             .optimizer = optimizer + gaps.optimizer,
             .checkpoint = saves ? stored + share_of(optimizer, optimizer_.saved_of_kept()) : 0,
-            .activations = activations(stages, live_microbatches) + passing_by(stages),
-            .live_microbatches = live_microbatches,
+            .activations = activations(stages, live) + passing_by(stages),
+            .live_microbatches = live.all,
             .loss = loss(stages),
             .texts = texts(stages),
             .second_stream = forecast.live_by_stream.empty()
                                  ? 0
-                                 : second_stream(stages, live_microbatches, forecast.live_by_stream[at])};
+                                 : second_stream(stages, live, forecast.live_by_stream[at]),
+            .libraries = job_.node.device == DeviceKind::cuda ? of_libraries : 0};
   }
 
  private:
-  // If the head's weight trains, the loss keeps its gradient in float32 until the backward adds it.
+  // Of the pairs (stage, microbatch) that a rank keeps at its peak; of them at most of the last stage.
+  struct Live {
+    int all = 0, last = 0;
+  };
+
+  std::int64_t bytes_of_number() const {
+    return static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
+  }
+
+  // Of a microbatch. The ranks of tensor parallelism share the vocabulary, and each sees the hidden states of all.
+  kernels::LossBytes loss_bytes() const {
+    if (!model_.has_language_model_head()) return {};
+    const int ranks = job_.mesh.tensor_parallel;
+    const DeviceKind device = job_.node.device;
+    const auto place = device == DeviceKind::cpu    ? kernels::LossPlace::cpu
+                       : device == DeviceKind::cuda ? kernels::LossPlace::gpu
+                                                    : kernels::LossPlace::other;
+    return kernels::loss_bytes(place,
+                               {.tokens = *tokens_,
+                                .hidden_size = model_.hidden_size,
+                                .vocabulary = model_.vocab_size,
+                                .rows = std::max<std::int64_t>(1, (model_.vocab_size + ranks - 1) / ranks),
+                                .bytes = bytes_of_number(),
+                                .of_part = ranks > 1,
+                                .bias = model_.logit_bias,
+                                .gradient = !job_.inference},
+                               ranks);
+  }
+
+  // Logits x that are capped exist for all tokens (head.hpp): until backward tanh(x / c), and the logarithms of
+  // probabilities in float32.
+  std::int64_t kept_capped() const {
+    if (model_.logit_softcap <= 0 || !model_.has_language_model_head()) return 0;
+    return *tokens_ * model_.vocab_size * (bytes_of_number() + 4);
+  }
+
+  // Of a microbatch, beside the hidden states, or their copy, and their gradient, which activation_bytes() counts.
   std::int64_t kept_by_loss() const {
-    return job_.inference ? 0 : 4 * trained_head_elements(job_, model_) / job_.mesh.tensor_parallel;
+    if (job_.inference || !model_.has_language_model_head()) return 0;
+    if (kept_capped() > 0) return kept_capped();
+    return loss_bytes().kept - 4 * *tokens_ * model_.hidden_size;
+  }
+
+  // In float32, from the loss of the microbatch that has borrowed the stage's slot for it until its backward.
+  std::int64_t gradient_of_head() const {
+    if (job_.inference || kept_capped() > 0) return 0;
+    return 4 * trained_head_elements(job_, model_) / job_.mesh.tensor_parallel;
   }
 
   // What each stream's stages have at their own peak, beside what all have at the common one: for blocks that a stream
   // has freed serve that stream alone (stage_streams.hpp).
-  std::int64_t second_stream(const std::vector<StagePosition>& stages, int live_microbatches,
-                             const std::array<int, 2>& live) const {
+  std::int64_t second_stream(const std::vector<StagePosition>& stages, const Live& live,
+                             const std::array<int, 2>& by_stream) const {
     std::array<std::vector<StagePosition>, 2> on;
     for (std::size_t n = 0; n < stages.size(); ++n)
       on.at(static_cast<std::size_t>(stream_of_stage(static_cast<int>(n)))).push_back(stages[n]);
     std::int64_t apart = 0;
     for (std::size_t stream = 0; stream < on.size(); ++stream)
-      apart += whole_units(on.at(stream)) + working(on.at(stream)) +
-               std::max(activations(on.at(stream), live.at(stream)), texts(on.at(stream)));
-    const std::int64_t counted = has_loss(stages) ? 0 : working(stages);  // see passing_by()
-    return std::max<std::int64_t>(0, apart - whole_units(stages) - counted -
-                                         std::max(activations(stages, live_microbatches), texts(stages)));
+      apart += whole_units(on.at(stream)) + std::max(working(on.at(stream)), loss(on.at(stream))) +
+               std::max(activations(on.at(stream), {by_stream.at(stream), live.last}), texts(on.at(stream)));
+    const std::int64_t counted = has_loss(stages) ? loss(stages) : working(stages);  // see passing_by()
+    return std::max<std::int64_t>(
+        0, apart - whole_units(stages) - counted - std::max(activations(stages, live), texts(stages)));
   }
 
-  // Beside activations where the last stage, whose loss needs more, is another rank's: a layer's work, and the hidden
-  // states and gradients that come and go.
+  // Beside activations: ids, labels and places of the tokens of a step; cosines and sines of positions; between stages
+  // the hidden states and gradients that come and go; what ranks of tensor parallelism gather and sum, on a stream of its
+  // own, which keeps what it frees. A layer's work where the last stage, whose loss may need more, is another rank's.
   std::int64_t passing_by(const std::vector<StagePosition>& stages) const {
-    if (!tokens_ || has_loss(stages)) return 0;
-    const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
-    return working(stages) + 2 * *tokens_ * model_.hidden_size * bytes / job_.mesh.tensor_parallel;
+    if (!tokens_) return 0;
+    const std::int64_t inputs = plan_.microbatches * *tokens_ * 3 * 8;
+    const std::int64_t tables = *tokens_ * (model_.window_rope ? 4 : 2) * model_.head_widths().keys * 4;
+    const std::int64_t state = *tokens_ * model_.hidden_size * bytes_of_number();
+    const int ranks = job_.mesh.tensor_parallel;
+    return inputs + tables + (plan_.topology.num_stages() > 1 ? 2 * state / ranks : 0) +
+           (ranks > 1 ? 2 * *tokens_ * model_.hidden_size * std::max<std::int64_t>(4, bytes_of_number())
+                      : 0) +
+           (has_loss(stages) ? 0 : working(stages));
   }
 
   static bool has_loss(const std::vector<StagePosition>& stages) {
@@ -175,8 +232,7 @@ class Estimate {
     std::int64_t largest = 0;
     if (!tokens_) return largest;
     for (const StagePosition& stage : stages)
-      largest = std::max(largest, working_bytes(model_, stage, *tokens_,
-                                                static_cast<int>(size_of(dtype_of_parameters(job_))),
+      largest = std::max(largest, working_bytes(model_, stage, *tokens_, static_cast<int>(bytes_of_number()),
                                                 job_.mesh.tensor_parallel, loaded_.split));
     return largest;
   }
@@ -188,61 +244,61 @@ class Estimate {
     return share_of(state.gathered, 1 + peft_.added) + share_of(state.whole_gradients, peft_.trainable);
   }
 
-  // Of all stages the caches, and the most that one of them works with; between stages hidden states wait.
   std::int64_t texts(const std::vector<StagePosition>& stages) const {
-    if (!texts_) return 0;
-    const int bytes = static_cast<int>(size_of(dtype_of_parameters(job_))), ranks = job_.mesh.tensor_parallel;
-    const CacheSize size{texts_->texts, texts_->prompt_tokens + texts_->new_tokens};
+    std::int64_t largest = 0;
+    for (const WrittenTexts& written : texts_) largest = std::max(largest, texts(stages, written));
+    return largest;
+  }
+
+  // Of all stages the caches, and the most that one of them works with; between stages hidden states wait.
+  std::int64_t texts(const std::vector<StagePosition>& stages, const WrittenTexts& written) const {
+    const int bytes = static_cast<int>(bytes_of_number()), ranks = job_.mesh.tensor_parallel;
+    const CacheSize size{written.texts, written.prompt_tokens + written.new_tokens};
     std::int64_t caches = 0, working = 0;
     for (const StagePosition& stage : stages) {
       caches += cache_bytes(model_, stage, size, bytes, ranks, loaded_.split);
-      working = std::max(working, generating_bytes(model_, stage, texts_->in_a_pass * texts_->prompt_tokens,
-                                                   texts_->in_a_pass, bytes, ranks, loaded_.split));
+      working = std::max(working, generating_bytes(model_, stage, written.in_a_pass * written.prompt_tokens,
+                                                   written.in_a_pass, bytes, ranks, loaded_.split));
     }
     const std::int64_t waiting = plan_.topology.num_stages() == 1 ? 0
-                                                                  : texts_->texts * texts_->prompt_tokens *
+                                                                  : written.texts * written.prompt_tokens *
                                                                         model_.hidden_size * bytes / ranks;
     return caches + working + waiting;
   }
 
-  // The stages of a rank share its peak; the largest of them bounds it.
-  std::int64_t activations(const std::vector<StagePosition>& stages, int live_microbatches) const {
+  // The stages of a rank share its peak; the largest of them bounds it, beside what only the last one's head keeps.
+  std::int64_t activations(const std::vector<StagePosition>& stages, const Live& live) const {
     if (!tokens_) return 0;
     const FamilyProvider* const family = family_of(job_);
     const bool recomputes = family != nullptr && family->enable_checkpointing;
     const std::int64_t offloads = family != nullptr ? family->offload_layers : 0;
     const auto keeps = family != nullptr ? family->checkpoint_keeps : std::vector<kernels::KeptKind>();
-    const int bytes = static_cast<int>(size_of(dtype_of_parameters(job_)));
-    const std::int64_t of_loss = kept_by_loss();
+    const int bytes = static_cast<int>(bytes_of_number());
+    const std::int64_t of_head = head_activation_bytes(model_, *tokens_, bytes, job_.mesh.tensor_parallel);
     std::int64_t largest = 0, passing = 0;
     for (const StagePosition& stage : stages) {
       const std::int64_t kept = activation_bytes(model_, stage, *tokens_, bytes, recomputes,
                                                  job_.mesh.tensor_parallel, loaded_.split, keeps);
       const OffloadedBytes offloaded = offloaded_bytes(model_, stage, *tokens_, bytes, offloads, recomputes,
                                                        job_.mesh.tensor_parallel, loaded_.split, keeps);
-      largest = std::max(largest, kept - offloaded.moved + (stage.is_last() ? of_loss : 0));
+      largest = std::max(largest, kept - offloaded.moved - (stage.is_last() ? of_head : 0));
       passing = std::max(passing, offloaded.passing);
     }
-    return largest * live_microbatches + passing;
+    const std::int64_t last =
+        has_loss(stages) ? std::min(live.all, live.last) * (of_head + kept_by_loss()) + gradient_of_head()
+                         : 0;
+    return largest * live.all + last + passing;
   }
 
-  // As kernels/cross_entropy/blocks.cpp works: float32 logits of a block of tokens (its rows are those of the whole
-  // vocabulary, its columns the rank's) and their gradient in the type of the activations; hidden states of all tokens,
-  // normed, and their gradient; those of the block times a factor in float32. Measured on a GPU:
-  // tests/bench/records/gpu.md.
+  // Beside activations, of one microbatch: in the forward or the backward of the loss, or in that of a layer.
   std::int64_t loss(const std::vector<StagePosition>& stages) const {
-    if (!tokens_ || job_.node.device != DeviceKind::cuda || !has_loss(stages)) return 0;
-    // Torch takes 32 MiB for cuBLAS on capability 9.0; the rest is for what is small.
-    constexpr std::int64_t of_libraries = std::int64_t{40} << 20;
-    const std::int64_t columns = std::max<std::int64_t>(1, model_.vocab_size / job_.mesh.tensor_parallel);
-    const std::int64_t rows = std::min(*tokens_, kernels::rows_at_once(true, model_.vocab_size));
-    if (job_.inference) return 4 * rows * columns + of_libraries;
-    const auto bytes = static_cast<std::int64_t>(size_of(dtype_of_parameters(job_)));
-    const std::int64_t rounded = bytes < 4 ? bytes : 0;
-    return std::max(working(stages), (4 + rounded) * rows * columns +
-                                         2 * bytes * *tokens_ * model_.hidden_size +
-                                         (4 + rounded) * rows * model_.hidden_size) +
-           of_libraries;
+    if (!tokens_ || !has_loss(stages)) return 0;
+    if (kept_capped() > 0) {  // logits and wide ones; float32 gradients of the probabilities and of these
+      const std::int64_t logits = *tokens_ * model_.vocab_size;
+      return std::max(working(stages), logits * std::max<std::int64_t>(bytes_of_number() + 4, 8));
+    }
+    const kernels::LossBytes of_loss = loss_bytes();
+    return std::max({working(stages), of_loss.copy + of_loss.forward, of_loss.backward});
   }
 
   const LoadedJob& loaded_;
@@ -251,7 +307,7 @@ class Estimate {
   const JobPlan& plan_;
   const OptimizerBytes optimizer_;
   const PeftShares peft_;
-  const std::optional<WrittenTexts> texts_;
+  std::vector<WrittenTexts> texts_;
   std::optional<std::int64_t> tokens_;  // of a microbatch on one rank
 };
 
@@ -275,6 +331,21 @@ std::array<int, 2> peaks_by_stream(const std::vector<SimulatedAction>& actions,
   return peaks;
 }
 
+// The most microbatches that a stage keeps, as Simulation counts those of all. Where a backward is split, the head's
+// hidden states wait for the gradient of its weight.
+int peak_of_stage(const std::vector<SimulatedAction>& actions, int stage, int extra) {
+  int all = 0, live = 0, peak = 0;
+  for (const SimulatedAction& each : actions) {
+    if (each.action.stage != stage) continue;
+    if (each.action.kind == ActionKind::forward) {
+      ++all;
+      peak = std::max(peak, ++live);
+    }
+    if (each.action.kind == ActionKind::backward || each.action.kind == ActionKind::backward_weight) --live;
+  }
+  return std::min(all, peak + extra);
+}
+
 }  // namespace
 
 StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule, const JobPlan& plan) {
@@ -286,6 +357,10 @@ StepForecast forecast_step(const JobConfig& job, const ScheduleConfig& schedule,
     const int all = static_cast<int>(plan.topology.stages_of(pp).size()) * microbatches;
     const int peak = simulation.peak_activations[static_cast<std::size_t>(pp)];
     forecast.live_microbatches.push_back(std::min(all, peak + job.trainer.pipelining.extra_activations));
+    const int last = plan.topology.num_stages() - 1;
+    if (plan.topology.rank_of(last) == pp)
+      forecast.live_last = peak_of_stage(simulation.ranks[static_cast<std::size_t>(pp)], last,
+                                         job.trainer.pipelining.extra_activations);
     if (!has_second_stream(job, schedule)) continue;
     forecast.live_by_stream.push_back(peaks_by_stream(simulation.ranks[static_cast<std::size_t>(pp)],
                                                       plan.topology.stages_of(pp),
@@ -304,7 +379,7 @@ Dtype dtype_of_gradients(const JobConfig& job) {
 std::vector<RankMemory> estimate_memory(const LoadedJob& loaded, const JobPlan& plan,
                                         const StepForecast& forecast,
                                         std::optional<std::int64_t> sequence_length,
-                                        const std::optional<WrittenTexts>& texts) {
+                                        const std::vector<WrittenTexts>& texts) {
   std::vector<RankMemory> ranks;
   if (!loaded.model) return ranks;
   const Estimate estimate(loaded, plan, sequence_length, texts);

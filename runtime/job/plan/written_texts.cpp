@@ -5,12 +5,18 @@ namespace d9d {
 WrittenTexts texts_of_rollouts(const JobConfig& job, const JobPlan& plan, int batches,
                                const RolloutOptions& options, std::int64_t sequence_length) {
   const std::int64_t samples = plan.microbatches * job.trainer.batching.microbatch_size * batches;
-  const std::int64_t texts = samples * options.texts_per_sample;
-  const std::int64_t microbatches = microbatches_of_texts(texts, plan.topology.num_stages());
-  return {.texts = texts,
-          .in_a_pass = (texts + microbatches - 1) / microbatches,
-          .prompt_tokens = options.prompt_tokens_max > 0 ? options.prompt_tokens_max : sequence_length,
-          .new_tokens = options.max_new_tokens};
+  return texts_of_prompts(plan, samples * options.texts_per_sample,
+                          options.prompt_tokens_max > 0 ? options.prompt_tokens_max : sequence_length,
+                          options.max_new_tokens);
+}
+
+WrittenTexts texts_of_prompts(const JobPlan& plan, std::int64_t prompts, std::int64_t prompt_tokens,
+                              std::int64_t new_tokens) {
+  const std::int64_t microbatches = microbatches_of_texts(prompts, plan.topology.num_stages());
+  return {.texts = prompts,
+          .in_a_pass = (prompts + microbatches - 1) / microbatches,
+          .prompt_tokens = prompt_tokens,
+          .new_tokens = new_tokens};
 }
 
 // A model in one stage goes on with one microbatch at a time; several stages have those of a step in rotation.

@@ -20,6 +20,9 @@ struct WrittenTexts {
 // say nothing of prompts, the longest one has as many tokens as a sample (`sequence_length`).
 WrittenTexts texts_of_rollouts(const JobConfig& job, const JobPlan& plan, int batches,
                                const RolloutOptions& options, std::int64_t sequence_length);
+// Between two steps, of an actor that asks for a text for each of `prompts`; the longest has `prompt_tokens`.
+WrittenTexts texts_of_prompts(const JobPlan& plan, std::int64_t prompts, std::int64_t prompt_tokens,
+                              std::int64_t new_tokens);
 // Of the task generation; nothing: the job has another task.
 std::optional<WrittenTexts> texts_of_task(const JobConfig& job, const JobPlan& plan,
                                           std::int64_t sequence_length);

@@ -151,16 +151,24 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
   };
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) add(layer);
   for (std::int64_t depth = 0; depth < depths; ++depth) add(model.num_hidden_layers + depth);
-  const std::int64_t state = tokens * model.hidden_size * bytes_per_element;
-  const std::int64_t own_state = state / tensor_parallel;
   if (checkpoint_activations) all += largest;
-  if (position.is_first() && model.norms_embeddings) all += own_state;
-  if (!position.is_last()) return all;
+  if (position.is_first() && model.norms_embeddings)
+    all += tokens * model.hidden_size * bytes_per_element / tensor_parallel;
+  return position.is_last() ? all + head_activation_bytes(model, tokens, bytes_per_element, tensor_parallel)
+                            : all;
+}
+
+std::int64_t head_activation_bytes(const ModelDescription& model, std::int64_t tokens, int bytes_per_element,
+                                   int tensor_parallel) {
+  const std::int64_t state = tokens * model.hidden_size * bytes_per_element, depths = model.prediction_depths;
+  const std::int64_t own_state = state / tensor_parallel;
   // Of norm(gelu(dense x)) the inputs of each are kept.
-  if (model.head_transform.wanted && model.has_language_model_head()) all += 3 * own_state;
-  // A head keeps the sum, the normed state and its gradient; before a layer of multi-token prediction both
-  // inputs and the normed ones are kept.
-  return all + (1 + depths) * (own_state + 2 * state) + depths * 4 * own_state;
+  const bool transforms = model.head_transform.wanted && model.has_language_model_head();
+  // A head keeps the sum, the normed state and its gradient, which is not narrower than float32; before a layer of
+  // multi-token prediction both inputs and the normed ones are kept.
+  const std::int64_t gradient = tokens * model.hidden_size * std::max(4, bytes_per_element);
+  return (transforms ? 3 * own_state : 0) + (1 + depths) * (own_state + state + gradient) +
+         depths * 4 * own_state;
 }
 
 // Offloaded layers are not computed again.

@@ -52,6 +52,10 @@ std::int64_t activation_bytes(const ModelDescription& model, StagePosition posit
                               int bytes_per_element, bool checkpoint_activations, int tensor_parallel = 1,
                               const StageSplit& split = {}, const std::vector<kernels::KeptKind>& keeps = {});
 
+// The part of these bytes that the head of the last stage keeps.
+std::int64_t head_activation_bytes(const ModelDescription& model, std::int64_t tokens, int bytes_per_element,
+                                   int tensor_parallel = 1);
+
 // The part of these bytes that offloading the first layers of the stage moves
 // to the host (activation_offload.hpp).
 struct OffloadedBytes {

@@ -4,8 +4,14 @@
 #include <set>
 
 #include "runtime/base/json_text.hpp"
+#include "runtime/task/task.hpp"
+#include "runtime/task/user_call.hpp"
 
 namespace d9d {
+
+void declare_task_metrics(const TrainTask& task, Compose& metrics) {
+  call_user("the task's create_metrics", ErrorInside::bug_is_named, [&] { task.create_metrics(metrics); });
+}
 
 RankMetrics::RankMetrics(const Declare& declare, bool counts_loss)
     : counts_loss_(counts_loss), beside_(std::make_shared<TaskCounts>(declare)) {

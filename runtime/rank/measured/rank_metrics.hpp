@@ -11,6 +11,11 @@
 
 namespace d9d {
 
+class TrainTask;
+
+// Declares the metrics of the task, which may be a user's (user_call.hpp).
+void declare_task_metrics(const TrainTask& task, Compose& metrics);
+
 class RankMetrics {
  public:
   using Declare = std::function<void(Compose&)>;

@@ -12,6 +12,7 @@
 #include "runtime/pipeline/program/build_program.hpp"
 #include "runtime/rank/feed/microbatch_parcel.hpp"
 #include "runtime/rank/measured/host_outputs.hpp"
+#include "runtime/rank/measured/rank_metrics.hpp"
 #include "runtime/rank/pass/stages_pass.hpp"
 #include "runtime/task/inference_task.hpp"
 #include "runtime/task/task.hpp"
@@ -47,9 +48,7 @@ class ForwardPass : public StagesPass {
         work_(std::move(work)),
         metrics_(
             [this](Compose& metrics) {
-              if (!work_.task) return;
-              call_user("the task's create_metrics", ErrorInside::bug_is_named,
-                        [&] { work_.task->create_metrics(metrics); });
+              if (work_.task) declare_task_metrics(*work_.task, metrics);
             },
             parts.counts_loss) {
     if (work_.task || work_.inference) make_cores(work_.inference);

@@ -1,4 +1,5 @@
 // What a job takes of its devices' memory, by pool, and what it says when there is no more.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -120,33 +121,53 @@ TEST_F(MemoryOfDevices, OfLayersThatAreComputedAgainIsThatOfWhatTheyKeep) {
     EXPECT_EQ(job_.exact_curve(run), job_.exact_curve("all")) << run;
 }
 
-// Of a rank without the loss, whose memory check counts on GPUs alone: what its device has given out, in MiB, and the
-// total of check.
-void expect_counted(TinyJob& job, const Words& words, const Outcome& ran, double off) {
+// What the device of a rank has given out, in MiB, and the total of check, with `row` of its table.
+void expect_counted(TinyJob& job, const Words& words, const Outcome& ran, double off, int rank,
+                    std::size_t row) {
   const Outcome checked = job.call(Words{"check", "job.yaml"} + words + Words{"--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   ASSERT_EQ(checked.code, 0) << checked.err;
-  const auto at = ran.err.find("delayed:1 (rank 1) took");
+  const auto at = ran.err.find(fmt::format("delayed:{0} (rank {0}) took", rank));
   ASSERT_NE(at, std::string::npos) << ran.err;
   const std::string line = ran.err.substr(at, ran.err.find('\n', at) - at);
   double taken = number_behind(line, "took");
   if (line.find(" more because") != std::string::npos) taken += number_behind(line, "\\);");
-  const auto bytes = nlohmann::json::parse(checked.out).at("memory").at(1).at("total_bytes").get<double>();
+  const auto bytes = nlohmann::json::parse(checked.out).at("memory").at(row).at("total_bytes").get<double>();
   constexpr double rounding = 0.1;  // of two numbers in the log
   EXPECT_LE(taken - rounding, bytes / (1 << 20)) << line;
   EXPECT_GE(taken + rounding, bytes / (1 << 20) * (1 - off)) << line;
 }
 
-Words in_a_v() {
-  return set("mesh.pipeline_parallel", "2") + set("trainer.pipelining.schedule", "dual_pipe_v") +
-         set("trainer.batching", "{global_batch_size: 16, microbatch_size: 2}") +
+Words in_layers_of(int hidden, int layers, int vocabulary) {
+  return set("trainer.batching", "{global_batch_size: 16, microbatch_size: 2}") +
          set("trainer.schedule.total_steps", "1") + set("lr_scheduler", "null") +
          set("trainer.checkpointing.period_steps", "disable") + set("model_provider.name", "qwen3") +
          set("model_provider.model",
-             "{hidden_size: 64, num_hidden_layers: 16, num_attention_heads: 4, num_key_value_heads: 2, "
-             "head_dim: 16, intermediate_size: 128, vocab_size: 512, max_position_embeddings: 512, "
-             "tie_word_embeddings: false}") +
+             fmt::format("{{hidden_size: {}, num_hidden_layers: {}, num_attention_heads: 4, "
+                         "num_key_value_heads: 2, head_dim: 16, intermediate_size: {}, vocab_size: {}, "
+                         "max_position_embeddings: 512, tie_word_embeddings: false}}",
+                         hidden, layers, 2 * hidden, vocabulary)) +
          set("data.sequence_length", "256") + set("node.device", "delayed");
+}
+
+Words in_a_v() {
+  return in_layers_of(64, 16, 512) + set("mesh.pipeline_parallel", "2") +
+         set("trainer.pipelining.schedule", "dual_pipe_v");
+}
+
+// Logits of a block and their gradient are a fifth of what these jobs take.
+TEST_F(MemoryOfDevices, OfTheLossIsWithinTwoPercentOfCheckAndNeverAbove) {
+  const Words half = set("model_provider.dtype", "bfloat16"), halves = set("mesh.pipeline_parallel", "2");
+  const Words alone = in_layers_of(64, 8, 20000), stages = halves + in_layers_of(128, 8, 5000) + half,
+              shared = set("mesh.tensor_parallel", "2") + in_layers_of(128, 4, 20000) + half,
+              by_columns = in_layers_of(64, 4, 70000);
+
+  expect_counted(job_, alone, run_with("", named("alone") + alone), 0.02, 0, 0);
+  const Outcome of_stages = run_with("", named("stages") + stages);
+  expect_counted(job_, stages, of_stages, 0.02, 0, 0);
+  expect_counted(job_, stages, of_stages, 0.02, 1, 1);
+  expect_counted(job_, shared, run_with("", named("shared") + shared), 0.02, 1, 0);
+  expect_counted(job_, by_columns, run_with("", named("by columns") + by_columns), 0.02, 0, 0);
 }
 
 // Reference PIPE-14: what a stream frees serves that stream alone.
@@ -155,8 +176,10 @@ TEST_F(MemoryOfDevices, OfTwoStreamsIsWithinTwoPercentOfCheckAndNeverAbove) {
 
   const Outcome of_one = run_with("", named("one") + one), of_both = run_with("", named("both") + both);
 
-  expect_counted(job_, one, of_one, 0.02);
-  expect_counted(job_, both, of_both, 0.02);
+  for (const int rank : {0, 1}) {
+    expect_counted(job_, one, of_one, 0.02, rank, static_cast<std::size_t>(rank));
+    expect_counted(job_, both, of_both, 0.02, rank, static_cast<std::size_t>(rank));
+  }
   EXPECT_THAT(of_both.err, HasSubstr(" more because each stream keeps what it frees"));
 }
 

@@ -106,6 +106,40 @@ TEST_F(OwnActors, ASamplerShowsTextsAndChangesNothing) {
   }
 }
 
+// Keys and values of both prompts and their new tokens, which check knows before the actor asks.
+TEST_F(OwnActors, TextsThatASamplerAsksForAreCountedByCheck) {
+  const std::string sampler =
+      "{name: sampler, every: 10, prompts: ['5 9 2', '1 2 3 4 1 2 3 4 1'], tokens: 6}";
+  const auto check = [&](const std::string& actors, const Words& more = {}) {
+    const Outcome outcome = job_.call(Words{"check", "job.yaml"} + job_of("checked", actors) + more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const auto bytes_of_texts = [&](const std::string& actors) {
+    return nlohmann::json::parse(check(actors, {"--json"}))
+        .at("memory")
+        .at(0)
+        .at("text_bytes")
+        .get<std::int64_t>();
+  };
+  const std::string longer =
+      "{name: sampler, every: 10, prompts: ['5 9 2', '1 2 3 4 1 2 3 4 1'], tokens: 106}";
+
+  const std::string both = check("[" + sampler + ", {name: spike_guard, limit: 1.3}]");
+
+  EXPECT_THAT(both,
+              HasSubstr("2 texts of the actor sampler after a step, for prompts of 9 tokens and 6 new tokens "
+                        "each at most\n"));
+  EXPECT_THAT(both,
+              HasSubstr("not counted: texts for which actors set their prompts while the job runs, if any "
+                        "(spike_guard)\n"));
+  EXPECT_THAT(check("[" + sampler + "]"), testing::Not(HasSubstr("not counted")));
+  EXPECT_EQ(bytes_of_texts(guard), 0);
+  const std::int64_t more = bytes_of_texts("[" + longer + "]") - bytes_of_texts("[" + sampler + "]");
+  EXPECT_GT(more, 0);
+  EXPECT_EQ(more % (2 * 100), 0) << "of two texts with a hundred tokens more each";
+}
+
 TEST_F(OwnActors, ATrackerOfAPluginGetsTheNumbers) {
   const Words table = set("trainer.logging.tracker", "[{provider: table, file: numbers.csv}]");
   ASSERT_THAT(train("tracked", "[]", table + set("trainer.schedule.total_steps", "6")), ends_well());

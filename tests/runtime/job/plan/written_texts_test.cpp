@@ -33,6 +33,17 @@ TEST(WrittenTexts, HavePromptsAsLongAsTheirSourceSays) {
   EXPECT_EQ(texts_of_rollouts(loaded.job, texts_plan(loaded), 1, options, 32).prompt_tokens, 5);
 }
 
+TEST(WrittenTexts, OfPromptsAreOneForEachInAPassForEachStage) {
+  const WrittenTexts texts = texts_of_prompts(texts_plan(testing_job::load()), 5, 11, 7);
+  const WrittenTexts one = texts_of_prompts(texts_plan(testing_job::load()), 1, 11, 7);
+
+  EXPECT_EQ(texts.texts, 5);
+  EXPECT_EQ(texts.in_a_pass, 3) << "of two stages";
+  EXPECT_EQ(texts.prompt_tokens, 11);
+  EXPECT_EQ(texts.new_tokens, 7);
+  EXPECT_EQ(one.in_a_pass, 1);
+}
+
 TEST(WrittenTexts, OfATaskAreThoseOfAMicrobatchOrOfAllThatStagesHaveInRotation) {
   const auto of_mesh = [](const std::string& mesh) {
     LoadedJob loaded = testing_job::load({mesh});

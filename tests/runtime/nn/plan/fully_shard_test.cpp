@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/nn/size/state_memory.hpp"
-#include "tests/runtime/state/live_bytes.hpp"
+#include "tests/support/live_bytes.hpp"
 #include "tests/support/parallel_world.hpp"
 #include "tests/support/parameter_text.hpp"
 

@@ -4,8 +4,11 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "runtime/metric/aggregation.hpp"
+#include "runtime/task/task.hpp"
+#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -23,6 +26,19 @@ void declare_both(Compose& metrics) {
 
 void add(Compose& metrics, double value) {
   metrics.get<Accumulator>("sum").update(value);
+}
+
+struct ThrowingTask final : TrainTask {
+  ForwardInputs build_forward_inputs(const MicrobatchContext& /*context*/) const override { return {}; }
+  Loss compute_loss(const LossContext& /*context*/) const override { return {}; }
+  void create_metrics(Compose& /*metrics*/) const override { throw std::runtime_error("no such bin"); }
+};
+
+TEST(RankMetrics, OfATaskThatThrowsAreItsFaultAndNoBugOfOurs) {
+  Compose metrics;
+
+  EXPECT_EQ(error_of([&] { declare_task_metrics(ThrowingTask(), metrics); }, ErrorKind::environment),
+            "the task's create_metrics threw: no such bin");
 }
 
 TEST(RankMetrics, HoldWhatWasCountedHereAndFromOtherThreads) {

@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "runtime/state/mapper/distribute.hpp"
-#include "tests/runtime/state/live_bytes.hpp"
+#include "tests/support/live_bytes.hpp"
 #include "tests/runtime/state/model/model_support.hpp"
 
 namespace d9d {
