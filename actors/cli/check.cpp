@@ -212,9 +212,8 @@ std::string further_columns(const Look& found, bool loss, bool texts, bool strea
   std::string text;
   if (loss)
     text +=
-        "loss: what the rank of the last stage works with beside activations, in the loss of a microbatch or "
-        "in "
-        "a layer\n";
+        "loss: what the rank of the last stage works with beside activations, in the loss of a microbatch "
+        "or in a layer\n";
   if (texts)
     text +=
         "texts: keys and values of those that the model writes, and what it works with then; no activations "

@@ -45,7 +45,7 @@ struct PreparedJob {
   std::optional<std::uint64_t> evaluation_end;  // as end_sample
   std::uint64_t left_out = 0;                   // samples_left_out()
   TokenizerFiles tokenizer;                     // copied into every checkpoint
-  std::vector<ActorTexts> actor_texts;          // of each of the job's own actors
+  std::vector<ActorTexts> actor_texts;          // of each of the job's own actors that follows steps
   std::vector<std::string> warnings;            // for the user, a line each
 };
 

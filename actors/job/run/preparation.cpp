@@ -90,9 +90,9 @@ void make_actors(const JobConfig& job, PreparedJob& prepared, Findings& findings
       within_deadline(job, fmt::format("actors.{}: {} (its prepare())", i, factory), [&] {
         const auto actor = (*make)(world, named.options);
         auto* const follower = dynamic_cast<StepActor*>(actor.get());
-        if (follower != nullptr) follower->set_vocabulary(prepared.vocabulary);
-        prepared.actor_texts.push_back(
-            texts_of(named.name, follower != nullptr ? follower->texts_asked_for() : TextRequest()));
+        if (follower == nullptr) return;
+        follower->set_vocabulary(prepared.vocabulary);
+        prepared.actor_texts.push_back(texts_of(named.name, follower->texts_asked_for()));
       });
     });
   }
