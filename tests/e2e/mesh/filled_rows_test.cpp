@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
@@ -14,8 +13,6 @@ namespace d9d::test {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
