@@ -23,7 +23,7 @@ constexpr double inputs_of_documents = 118;
 
 class FilledRows : public CurveTest {
  protected:
-  // Documents of 3 to 15 tokens; the first half of each is a question. The same padded to 20, on the right and on the left.
+  // Documents of 3 to 15 tokens; the first half of each is a question. The same padded to 20, right and left.
   FilledRows() {
     std::string rows, padded, cut;
     for (int i = 0; i < documents; ++i) {
