@@ -1,5 +1,5 @@
 #pragma once
-// Sizes of small models of the families, for steps that are compared on every mesh. The caller adds what its family has.
+// Sizes of small models of the families, for steps that are compared on every mesh; the caller adds the rest.
 
 #include <cstdint>
 #include <memory>
