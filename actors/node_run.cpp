@@ -154,8 +154,8 @@ void Node::peer_down(wire::PeerDown::Reader message) {
   const std::string reason = message.getReason();
   if (node == first_node)
     return end(exit_failed, fmt::format("node 0 is gone: it {}. The job is over here", reason), false);
-  // The Coordinator reports a process that is gone, and the end of a job is no failure. What is left is a connection that
-  // ended alone: what its two nodes tell each other would be lost without a word.
+  // The Coordinator reports a process that is gone, and the end of a job is no failure. What is left is a connection
+  // that ended alone: what its two nodes tell each other would be lost without a word.
   if (!lost_peer_.empty()) return;
   const HostPort& at = membership_.addresses[static_cast<std::size_t>(node)];
   lost_peer_ =

@@ -1,6 +1,6 @@
 #pragma once
-// RankExecutor: runs the pipeline program of one rank over all pipeline stages that the rank holds. One per rank, on its
-// own thread, because it computes. Parent: Node. The law: messages may come in any order, but actions run
+// RankExecutor: runs the pipeline program of one rank over all pipeline stages that the rank holds. One per rank, on
+// its own thread, because it computes. Parent: Node. The law: messages may come in any order, but actions run
 // in the order that the worker's RankOrder decides. A handler records the fact and calls advance(); no
 // handler issues a collective.
 // hears BeginStep ActivationReady GradientReady Tick LeadAction BucketReduced CollectMetrics HookGradients ApplyStep

@@ -2,7 +2,8 @@
 // TensorLane: carries tensors from one rank to a rank in another process; there is one at each end. The
 // sending one announces each transfer, and the receiving one receives in the same order. Own thread: it
 // waits for its peer. Two per pair of neighbouring ranks and direction. Parent: Node.
-// hears SendTensors TensorsAnnounced Sleep Wake    says Ready TensorsAnnounced ActivationReady GradientReady Slept Awake
+// hears SendTensors TensorsAnnounced Sleep Wake
+// says Ready TensorsAnnounced ActivationReady GradientReady Slept Awake
 
 #include <functional>
 #include <memory>

@@ -6,7 +6,6 @@
 #include "actors/cli/commands.hpp"
 #include "actors/cli/job_options.hpp"
 #include "actors/cli/view/plot.hpp"
-#include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/plugin/builtins.hpp"

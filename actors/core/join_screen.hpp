@@ -67,9 +67,9 @@ class JoinScreen {
   bool awaits_payload_ = false;
 };
 
-// Notes in a frame the connection that brings it, with the handle `attached`. False: both are refused. A Join must carry a handle
-// of the process that sends it, because the answer goes to that handle. With the handle of another process,
-// a stranger could make node 0 send messages to it.
+// Notes in a frame the connection that brings it, with the handle `attached`. False: both are refused. A Join must
+// carry a handle of the process that sends it, because the answer goes to that handle. With the handle of another
+// process, a stranger could make node 0 send messages to it.
 bool accept_arrival(Frame& frame, const caf::strong_actor_ptr& attached, const Arrival& arrival);
 
 }  // namespace d9d

@@ -8,7 +8,6 @@
 #include "messages/lists.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/base/json_text.hpp"
-#include "runtime/base/log.hpp"
 
 namespace d9d {
 namespace {

@@ -23,8 +23,8 @@ struct RankWishes {
   double lr_factor = 0;   // that one
 };
 
-// The wishes of a rank that has got these signals. A wish to save or to sleep goes into the sums of one step only, so it
-// is taken out; a wish to stop goes into those of every further step.
+// The wishes of a rank that has got these signals. A wish to save or to sleep goes into the sums of one step only, so
+// it is taken out; a wish to stop goes into those of every further step.
 RankWishes take_wishes(std::set<int>& signals);
 // Which signal stops all ranks, by their summed wishes: of several SIGTERM before SIGINT before SIGHUP; 0 = none.
 int stop_signal_of(const RankWishes& summed);

@@ -1,6 +1,6 @@
 #pragma once
-// The gates of a gated delta net's heads at each token (Yang, Kautz and Hatamizadeh 2024, arXiv 2412.06464, sections 3.1
-// and 3.4). gates [.., Hk, 2 g]: for each key head b of its g value heads, then a.
+// The gates of a gated delta net's heads at each token (Yang, Kautz and Hatamizadeh 2024, arXiv 2412.06464, sections
+// 3.1 and 3.4). gates [.., Hk, 2 g]: for each key head b of its g value heads, then a.
 //   beta = sigmoid(b): how strongly the delta rule writes
 //   decay: the logarithm of the share of its state that a head keeps,
 //     -exp(log_rate) * softplus(a + bias)   (Mamba 2, Dao and Gu 2024, arXiv 2405.21060, section 7)

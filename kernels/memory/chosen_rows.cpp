@@ -1,10 +1,5 @@
 #include "kernels/memory/chosen_rows.hpp"
 
-#include <ATen/ops/ge.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/lt.h>
-#include <ATen/ops/nonzero.h>
-
 #include "kernels/memory/host_values.hpp"
 
 namespace d9d::kernels {

@@ -11,8 +11,8 @@
 
 namespace d9d::kernels {
 
-// What is convolved at once: one to convolved_max tensors [B, S, H, W], alike but for W, each with a dense last dimension.
-// The weights of the channels of x[i] are rows first[i] .. first[i] + H W of weight [C, 1, K].
+// What is convolved at once: one to convolved_max tensors [B, S, H, W], alike but for W, each with a dense last
+// dimension. The weights of the channels of x[i] are rows first[i] .. first[i] + H W of weight [C, 1, K].
 inline constexpr std::size_t convolved_max = 4;
 struct ConvolutionInputs {
   std::vector<at::Tensor> x;

@@ -11,8 +11,8 @@
 
 namespace d9d {
 
-// On one line, or with `indent` spaces a level. Throws nlohmann's type_error where a text is not UTF-8: for what is read
-// again, in which a replaced character would be a change.
+// On one line, or with `indent` spaces a level. Throws nlohmann's type_error where a text is not UTF-8: for what is
+// read again, in which a replaced character would be a change.
 std::string json_text(const nlohmann::json& json, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 

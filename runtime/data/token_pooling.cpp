@@ -1,9 +1,6 @@
 #include "runtime/data/token_pooling.hpp"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/eq.h>
-#include <ATen/ops/logical_and.h>
-#include <ATen/ops/logical_not.h>
 #include <ATen/ops/zeros_like.h>
 
 #include "runtime/base/error.hpp"

@@ -81,8 +81,8 @@ class Device {
 std::shared_ptr<Device> cpu_device();
 // The one where tensors of this place are; a place that no device was kept for is a bug.
 Device& device_of(c10::Device place);
-// Makes a device known to device_of(), for the life of the process; the first of a place stays, and is returned: streams
-// of two objects would be two sets. The host is known.
+// Makes a device known to device_of(), for the life of the process; the first of a place stays, and is returned:
+// streams of two objects would be two sets. The host is known.
 std::shared_ptr<Device> keep_device(std::shared_ptr<Device> device);
 
 // Queues this thread's ops on the stream until the scope ends, and counts their memory for the stream's pool.

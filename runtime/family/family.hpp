@@ -17,8 +17,8 @@ struct FamilyModel;
 class Family {
  public:
   // `name`: transformers' model_type, which is `model_provider.name` in a job file. `meaning`: for the reference of all
-  // keys. `multimodal_types`: model_types of multimodal models in transformers whose text_config is this family's unless
-  // it says otherwise.
+  // keys. `multimodal_types`: model_types of multimodal models in transformers whose text_config is this family's
+  // unless it says otherwise.
   Family(std::string_view name, std::string_view meaning, std::vector<std::string_view> multimodal_types = {})
       : name_(name), meaning_(meaning), multimodal_types_(std::move(multimodal_types)) {}
   virtual ~Family() = default;

@@ -1,5 +1,5 @@
 #pragma once
-// A family whose config.json says num_local_experts, of experts as wide as intermediate_size. Internal to runtime/family.
+// A family whose config.json says num_local_experts, of experts as wide as intermediate_size. For this folder.
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,8 @@
 // When the processes of a command end, which of them are made to end, and with which exit code the command does. Knows
 // neither processes nor a clock: the Supervisor asks.
 //
-// A job ends by itself when one of its processes is lost. The processes that still run `grace` later are told to end, and
-// are killed some seconds after that.
+// A job ends by itself when one of its processes is lost. The processes that still run `grace` later are told to end,
+// and are killed some seconds after that.
 
 #include <chrono>
 #include <cstdint>

@@ -86,7 +86,7 @@ bool equal(const Variables& variables, const char* one, const char* other) {
   return a != nullptr && b != nullptr && *a == *b;
 }
 
-// `srun --mpi=pmi2` sets those of PMI beside its own, which say more. mpirun tells its processes their place on the host.
+// `srun --mpi=pmi2` sets those of PMI beside its own, which say more. mpirun tells its processes their place.
 bool is_pmi_of_srun(const Variables& variables) {
   return any_of(variables, {"SLURM_STEP_ID", "SLURM_STEPID"}) && !any_of(variables, {"MPI_LOCALRANKID"}) &&
          equal(variables, "PMI_RANK", "SLURM_PROCID");

@@ -19,15 +19,15 @@ struct ProcessPlace {
   std::string text() const;  // "ranks 2, 3"; "2 ranks" before it is known which
 };
 
-// 1: the command computes itself. Where nothing is said: one for each rank that has a GPU of its own, where NCCL may join
-// them; else 1. `devices_here`: of this host, 0 without. Input error that names key and remedy where
+// 1: the command computes itself. Where nothing is said: one for each rank that has a GPU of its own, where NCCL may
+// join them; else 1. `devices_here`: of this host, 0 without. Input error that names key and remedy where
 // the ranks, the devices or the addresses of this host cannot be shared in that way.
 int processes_of(const JobConfig& job, const RunOptions& options, int devices_here);
 
 // Whether the processes of one command are all of the job.
 bool has_whole_mesh(const JobConfig& job, int ranks_here, const HostShare& share);
 
-// What one of the processes is told instead of what its command was told. `join`: where node 0 is; unless it is this one.
+// What one of the processes is told instead of what its command was told. `join`: where node 0 is, if elsewhere.
 RunOptions options_of_worker(RunOptions options, const JobConfig& job, const Worker& worker,
                              const std::string& join);
 

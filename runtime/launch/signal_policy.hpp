@@ -9,8 +9,8 @@
 
 namespace d9d {
 
-// A launcher passes on what a terminal or a scheduler has sent to all processes already: within this time a signal is the
-// same one. A supervisor takes it longer than its workers. They then never take for the same what it takes for the
+// A launcher passes on what a terminal or a scheduler has sent to all processes already: within this time a signal is
+// the same one. A supervisor takes it longer than its workers. They then never take for the same what it takes for the
 // second one, however late they heard of the first.
 inline constexpr std::chrono::milliseconds same_signal_within{250}, same_signal_to_supervisor_within{500};
 

@@ -1,7 +1,8 @@
 #pragma once
-// The signals of this process: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are taken from all its threads, and one
-// thread of its own waits for them and tells the job. Nothing happens in an asynchronous handler. Made before any other thread is
-// started, because threads inherit what is blocked; other commands than `run` keep the system's behaviour.
+// The signals of this process: SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are taken from all its
+// threads, and one thread of its own waits for them and tells the job. Nothing happens in an asynchronous handler. Made
+// before any other thread is started, because threads inherit what is blocked; other commands than `run` keep the
+// system's behaviour.
 
 #include <csignal>
 #include <functional>
@@ -14,8 +15,8 @@
 
 namespace d9d {
 
-// Those that a job hears. SIGINT also where the parent ignores it: a job that a script starts in the background is stopped
-// by it too. Not SIGHUP under `nohup`, which ignores it.
+// Those that a job hears. SIGINT also where the parent ignores it: a job that a script starts in the background is
+// stopped by it too. Not SIGHUP under `nohup`, which ignores it.
 sigset_t signals_of_jobs();
 
 struct SignalWatchOptions {

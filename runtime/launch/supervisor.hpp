@@ -1,6 +1,6 @@
 #pragma once
-// The processes of a command that shares its ranks among several: starts them, passes on signals and what they print, waits
-// for all of them, and leaves none behind. Computes nothing and has one thread.
+// The processes of a command that shares its ranks among several: starts them, passes on signals and what they print,
+// waits for all of them, and leaves none behind. Computes nothing and has one thread.
 
 #include <unistd.h>
 
@@ -25,10 +25,10 @@ struct SupervisorOptions {
   int err = STDERR_FILENO;
 };
 
-// The first process is started alone; the others when it has found nothing wrong with the job and knows where node 0 is.
-// Returns when all have ended: the exit code of the first that failed (128 + the signal that killed it), else 0. SIGTERM,
-// SIGINT and SIGHUP go to all of them, wishes (SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) to the first. Environment error: the first
-// one cannot be started.
+// The first process is started alone; the others when it has found nothing wrong with the job and knows where node 0
+// is. Returns when all have ended: the exit code of the first that failed (128 + the signal that killed it), else 0.
+// SIGTERM, SIGINT and SIGHUP go to all of them, wishes (SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT) to the first. Environment
+// error: the first one cannot be started.
 int supervise(const SupervisorOptions& options, const Clock& clock);
 
 }  // namespace d9d

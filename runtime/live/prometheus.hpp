@@ -1,5 +1,5 @@
 #pragma once
-// The newest numbers of a run, and they in the text format that Prometheus reads (its documentation: "Exposition formats", version 0.0.4).
+// The newest numbers of a run, and they in the text format that Prometheus reads ("Exposition formats", 0.0.4).
 
 #include <cstdint>
 #include <map>

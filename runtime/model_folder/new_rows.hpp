@@ -23,8 +23,8 @@ struct NewRows {
 };
 
 // model.folder_to_parameters() for these files. Where they have fewer rows of words than the model, embedding and head
-// get the missing ones: the mean of the others, or as the family draws them. A vocabulary in parts, or a smaller one than
-// the folder's, stays refused.
+// get the missing ones: the mean of the others, or as the family draws them. A vocabulary in parts, or a smaller one
+// than the folder's, stays refused.
 MapperPtr folder_to_parameters(const FamilyModel& model, const ModelFiles& files, const NewRows& rows = {});
 // How many there are; 0: none.
 std::int64_t new_rows(const FamilyModel& model, const ModelFiles& files);

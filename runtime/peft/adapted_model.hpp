@@ -32,8 +32,8 @@ class AdaptedModel {
   void set_trainable(bool trainable) const;  // all parameters
   void let_train(const std::vector<std::string>& names) const;
 
-  // Adds parameters to the list of the stage, right after that of `tensor`. The place in the list decides when backward is expected to
-  // complete their gradients (train/flat_parameters.hpp).
+  // Adds parameters to the list of the stage, right after that of `tensor`. The place in the list decides when backward
+  // is expected to complete their gradients (train/flat_parameters.hpp).
   void insert_after(const at::Tensor& tensor, const std::vector<StageParameter>& added);
   // The same for the parameters of an adapter of `weight`, in the order in which they were made: folders of weights do
   // not contain them, and optimizers see the role of the weight.

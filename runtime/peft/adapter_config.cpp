@@ -1,9 +1,7 @@
 #include "runtime/peft/adapter_config.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "runtime/base/byte_order_mark.hpp"
 #include "runtime/base/error.hpp"

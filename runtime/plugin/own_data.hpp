@@ -36,8 +36,8 @@ void add_rollouts(Registry& registry, const std::string& name) {
   });
 }
 
-// `collation: {name: NAME, ...}` as a function of its keys and a microbatch's samples; see collation.hpp. What it gives is
-// a TensorMap or a tree of tensors, which a task reads by tree_of<Batch>(context.batch) (tensor_tree.hpp).
+// `collation: {name: NAME, ...}` as a function of its keys and a microbatch's samples; see collation.hpp. What it gives
+// is a TensorMap or a tree of tensors, which a task reads by tree_of<Batch>(context.batch) (tensor_tree.hpp).
 template <class Keys, class Batch>
 void add_collation(Registry& registry, const std::string& name,
                    Batch (*collate)(const Keys&, std::span<const Sample>)) {

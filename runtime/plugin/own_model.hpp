@@ -52,8 +52,8 @@ class Model final : public MappedProvider {
 }  // namespace own
 
 // `model_provider: {name: NAME, ...}`: a StageModule Stage(const Stage::Keys&, StagePosition), made for each stage. It
-// starts from drawn weights or from a folder, and is exported to one, under the names of its parameters. For other names
-// Stage has static functions that return mappers (state/mapper):
+// starts from drawn weights or from a folder, and is exported to one, under the names of its parameters. For other
+// names Stage has static functions that return mappers (state/mapper):
 //   static MapperPtr load_mapper(const Keys&, const Names& stored);    what becomes of the tensors of a folder
 //   static MapperPtr export_mapper(const Keys&, const Names& names);   and of the parameters and buffers
 template <class Stage>

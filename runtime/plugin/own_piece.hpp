@@ -11,8 +11,9 @@
 //   BOOST_DESCRIBE_STRUCT(Hide, (), (every))
 //   TensorMap hide(const Hide& keys, std::span<const Sample> samples);
 //
-// The functions that register: own_data.hpp, own_task.hpp, own_model.hpp, own_training.hpp, own_tracker.hpp, all of them
-// by own_pieces.hpp; actors by actors/job/own_actor.hpp. What they do not reach is registered with Registry itself.
+// The functions that register: own_data.hpp, own_task.hpp, own_model.hpp, own_training.hpp, own_tracker.hpp, all of
+// them by own_pieces.hpp; actors by actors/job/own_actor.hpp. What they do not reach is registered with Registry
+// itself.
 
 #include <boost/describe/class.hpp>
 

@@ -1,6 +1,7 @@
 #pragma once
-// The pieces of jobs by name: models, tasks, data sources, collations, optimizers, learning-rate and pipeline schedules,
-// gradient hooks, trackers and mappers. Main fills it line by line, plugins add theirs; there is no static registration.
+// The pieces of jobs by name: models, tasks, data sources, collations, optimizers, learning-rate and pipeline
+// schedules, gradient hooks, trackers and mappers. Main fills it line by line, plugins add theirs; there is no static
+// registration.
 
 #include <functional>
 #include <map>
@@ -112,5 +113,5 @@ class Registry : public PieceMakers, public NamedMappers {
 
 }  // namespace d9d
 
-// What a plugin defines. It is visible also where the plugin's compiler hides the rest, as find_package(d9d) asks it to.
+// What a plugin defines. It is visible also where the plugin's compiler hides the rest, as find_package(d9d) asks.
 extern "C" __attribute__((visibility("default"))) void d9d_register(d9d::Registry& registry);

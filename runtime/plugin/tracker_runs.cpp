@@ -40,8 +40,8 @@ struct TargetOf {
   }
 };
 
-// Tracker files do not go through a Disk. Where lines go out counts as a change: a file of the same name may be the next
-// job's by then. Numbers are for people: a tracker that throws gets nothing more, and training goes on.
+// Tracker files do not go through a Disk. Where lines go out counts as a change: a file of the same name may be the
+// next job's by then. Numbers are for people: a tracker that throws gets nothing more, and training goes on.
 class WatchedRun final : public TrackerRun {
  public:
   // `name`: of the tracker, for what is said when it throws; empty: what it throws passes.

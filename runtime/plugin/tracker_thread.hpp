@@ -1,6 +1,6 @@
 #pragma once
-// A tracker of a plugin on a thread of its own, because no thread can be taken out of a call that blocks. A tracker that
-// throws, or that has not returned from a call within its limit, gets nothing more, and training goes on.
+// A tracker of a plugin on a thread of its own, because no thread can be taken out of a call that blocks. A tracker
+// that throws, or that has not returned from a call within its limit, gets nothing more, and training goes on.
 
 #include <chrono>
 #include <functional>

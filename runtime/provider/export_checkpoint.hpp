@@ -12,7 +12,7 @@ namespace d9d {
 class ModelProvider;
 
 // All of it or nothing (runtime/state/model/export_folder.hpp). A tokenizer that lay in `target` goes with the
-// model it was of, also where the checkpoint carries none. Other files stay, a README too that the checkpoint has as well.
+// model it was of, also where the checkpoint carries none. Other files stay, a README too that the checkpoint has.
 void export_checkpoint(Disk& disk, const ModelProvider& model, const std::string& checkpoint,
                        const std::string& target, const ExportWork& work = {});
 // One share of it into `folder`, which somebody publishes when all shares are there (FolderExport).

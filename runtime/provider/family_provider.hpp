@@ -30,8 +30,8 @@ struct KeptActivations {
   std::vector<kernels::KeptKind> checkpoint_keeps = {};
 };
 
-// `disk` outlives the provider. `carried`: keys of config.json that an export keeps (carried_keys.hpp); `rows`: those of
-// tokens that the folder of the weights does not have.
+// `disk` outlives the provider. `carried`: keys of config.json that an export keeps (carried_keys.hpp); `rows`: those
+// of tokens that the folder of the weights does not have.
 std::shared_ptr<const ModelProvider> make_family_provider(std::shared_ptr<const FamilyModel> model,
                                                           Dtype dtype, KeptActivations activations,
                                                           StageSplit split, Disk& disk,

@@ -37,8 +37,9 @@ struct ConversionSummary {
 
 // Fills `to` whole or not at all (state/model/export_folder.hpp). What is not weights is carried along byte for
 // byte, except that config.json tells the new dtype; with an adapter, what is beside its base's weights, under
-// the files of a tokenizer that the adapter's folder has, and config.json tells of a head that the adapter brings. Input errors: `from` is no folder of a model, `to` is
-// the same folder or holds a model already, and those of choose_conversion_mapper() and convert_model_state().
+// the files of a tokenizer that the adapter's folder has, and config.json tells of a head that the adapter brings.
+// Input errors: `from` is no folder of a model, `to` is the same folder or holds a model already, and those of
+// choose_conversion_mapper() and convert_model_state().
 ConversionSummary convert_folder(Disk& disk, const FolderConversion& conversion, const NamedMappers& named);
 
 }  // namespace d9d

@@ -35,7 +35,7 @@ bool head_starts_anew(const Disk& disk, const std::string& directory, const Fami
                       const std::string& parameter);
 
 // Whether load_hugging_face_weights() will find all it
-// needs, in any stage: the same errors, from headers, and what model_folder/folder_checks.hpp looks at. Returns its notes.
+// needs, in any stage: the same errors, from headers, and what model_folder/folder_checks.hpp sees. Returns its notes.
 std::vector<std::string> check_hugging_face_weights(const Disk& disk, const std::string& directory,
                                                     const FamilyModel& config);
 // Keys of the folder's config.json that change the numbers and say something else than `config`, a sentence
@@ -47,8 +47,8 @@ std::vector<std::string> config_differences(const Disk& disk, const std::string&
 // what adapter_config.json says).
 std::string folder_of_model(const Disk& disk, const std::string& folder, const std::string& base);
 
-// A whole model in one stage, for use without training. `directory` may be that of an adapter as peft saved it: then the
-// model is that of its base folder (`base`, or what adapter_config.json says) with the adapter added. Notes
+// A whole model in one stage, for use without training. `directory` may be that of an adapter as peft saved it: then
+// the model is that of its base folder (`base`, or what adapter_config.json says) with the adapter added. Notes
 // on the folder are logged.
 // Its config knows the ends of generation_config.json too. A device that is not the CPU is known to device_of().
 struct LoadedModel {

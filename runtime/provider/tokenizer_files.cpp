@@ -122,8 +122,8 @@ SpecialTokens tokens_of_data(const std::optional<TextTokenizer>& of_texts) {
 }
 
 // The end of a text that the tokenizer names is one for the model, too: texts of a chat template have it, whatever the
-// model before stopped at (transformers' Trainer adds it, too). A model that begins anew has the other special tokens of
-// its tokenizer, where the job says none.
+// model before stopped at (transformers' Trainer adds it, too). A model that begins anew has the other special tokens
+// of its tokenizer, where the job says none.
 void add_tokenizers_own(SpecialTokens& tokens, const JobConfig& job, const FamilyModel* model,
                         const std::optional<TextTokenizer>& of_texts, const TokenizerFiles& files) {
   const auto given = files.find(settings_name);

@@ -15,8 +15,8 @@
 namespace d9d {
 
 // Name in the folder -> contents. Chat templates in a folder of their own (additional_chat_templates/NAME.jinja) are
-// called additional_chat_templates.NAME.jinja here and in checkpoints, whose files are in no folders. Other files of the
-// model's folder (a licence, a README) are called carried.NAME.
+// called additional_chat_templates.NAME.jinja here and in checkpoints, whose files are in no folders. Other files of
+// the model's folder (a licence, a README) are called carried.NAME.
 using TokenizerFiles = std::map<std::string, std::string>;
 
 // The files for a job: data.tokenizer with the files beside it, else the files of source_checkpoint,

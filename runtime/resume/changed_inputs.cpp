@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <type_traits>
 
 #include "runtime/base/count.hpp"

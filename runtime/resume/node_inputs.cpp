@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/count.hpp"

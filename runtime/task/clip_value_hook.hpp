@@ -1,7 +1,7 @@
 #pragma once
-// The gradient hook `clip_value` (keys `match`, `limit`): each element of the gradients whose parameter's whole global name
-// matches (`*` is any run of characters, `?` one) is brought into [-limit, limit], as by torch's clip_grad_value_. The
-// gradients are the step's means; the norm is taken and clipped after it.
+// The gradient hook `clip_value` (keys `match`, `limit`): each element of the gradients whose parameter's whole global
+// name matches (`*` is any run of characters, `?` one) is brought into [-limit, limit], as by torch's clip_grad_value_.
+// The gradients are the step's means; the norm is taken and clipped after it.
 
 #include <memory>
 

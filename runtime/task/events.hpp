@@ -1,7 +1,7 @@
 #pragma once
-// The events of a job's life (reference LOOP-30 to 32, appendix B) as typed contexts. A task or model subscribes to them
-// in register_events() (rank_events.hpp) and hears them on every rank, inside of what happens there; an actor subscribes
-// at the event bus (actors/event_bus.hpp) and hears of them afterwards, in a message.
+// The events of a job's life (reference LOOP-30 to 32, appendix B) as typed contexts. A task or model subscribes to
+// them in register_events() (rank_events.hpp) and hears them on every rank, inside of what happens there; an actor
+// subscribes at the event bus (actors/event_bus.hpp) and hears of them afterwards, in a message.
 //
 // Each has its name in a job that trains and in one that infers; without a name it does not occur there. Pointers
 // are valid during the call. Actors get the event's name, step and rank, and a context as JSON. No torch.

@@ -36,10 +36,10 @@ struct RankContext : PieceContext {
   std::function<void(TaskRecord record)> record;
   // Updates metrics that the task declares, for callbacks that get none, of events for example:
   //   context.count([&](Compose& metrics) { metrics.get<WeightedMean>("wait").update(seconds); });
-  // Counts on each rank that calls it, in the training's next report: what is counted before the end of a step's forwards
-  // and backwards, or in a gradient hook, belongs to that step; what follows (the update, an evaluation, sleep) to the
-  // next one, or to the checkpoint of this one, so that a job that goes on reports it. From any thread, also after
-  // begin(). `update` must not call it again.
+  // Counts on each rank that calls it, in the training's next report: what is counted before the end of a step's
+  // forwards and backwards, or in a gradient hook, belongs to that step; what follows (the update, an evaluation,
+  // sleep) to the next one, or to the checkpoint of this one, so that a job that goes on reports it. From any thread,
+  // also after begin(). `update` must not call it again.
   std::function<void(const std::function<void(Compose& metrics)>& update)> count;
 };
 

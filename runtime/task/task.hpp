@@ -29,8 +29,9 @@ struct MicrobatchContext {
   int microbatch = 0;      // in this rank's part of the phase's batch
   const TensorMap& batch;  // as the data source made it
   int phase = 0;           // of phases(); of an evaluation the first one that trains
-  // What create_metrics() declares (in an inference job: none), of this step or evaluation, however far ahead it is built.
-  // Of the ranks that build the same tokens one counts, and what the others count is dropped. Null in tests alone.
+  // What create_metrics() declares (in an inference job: none), of this step or evaluation, however far ahead it is
+  // built. Of the ranks that build the same tokens one counts, and what the others count is dropped. Null in tests
+  // alone.
   Compose* metrics = nullptr;
 };
 
@@ -85,8 +86,8 @@ class TrainTask {
   // Counts one microbatch, after its loss: metrics.get<BinaryAuroc>("auroc").update(probabilities, labels).
   // Called where the loss is counted: on the last stage, on one of the ranks that share a tensor-parallel model; with
   // context parallelism on each rank with its own tokens. So each sample or token is counted once in the job, and the
-  // values reported are those of all microbatches of all ranks since the last report. Metrics may be updated in all other
-  // functions, too: through `metrics` of their contexts, else by RankContext::count.
+  // values reported are those of all microbatches of all ranks since the last report. Metrics may be updated in all
+  // other functions, too: through `metrics` of their contexts, else by RankContext::count.
   virtual void update_metrics(const LossContext& context, Compose& metrics) const;
   // Once per rank, before anything is built: subscribes to what happens on the rank (rank_events.hpp).
   virtual void register_events(RankEvents& events);
@@ -96,9 +97,9 @@ class TrainTask {
   virtual void load_state(const nlohmann::json& state);
   // Called once at the end of the job on the task of every rank, when its last step is applied and its last checkpoint
   // committed; after a stop by a signal too, and when the checkpoint that was resumed left nothing to train. Not called
-  // when the job fails or a second signal cuts it short. No other function runs at the same time: a build_forward_inputs
-  // for a step that a signal has cancelled is awaited. An exception ends the job with its text and exit code 1; the
-  // checkpoints that were committed stay.
+  // when the job fails or a second signal cuts it short. No other function runs at the same time: a
+  // build_forward_inputs for a step that a signal has cancelled is awaited. An exception ends the job with its text and
+  // exit code 1; the checkpoints that were committed stay.
   virtual void finalize();
 };
 

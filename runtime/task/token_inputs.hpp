@@ -5,8 +5,8 @@
 
 namespace d9d {
 
-// input_ids for the first stage. For all stages, where the batch has them: position_ids, document_starts, token_mask, next_token_mask,
-// sequence_length and hidden_states_agg_mask.
+// input_ids for the first stage. For all stages, where the batch has them: position_ids, document_starts, token_mask,
+// next_token_mask, sequence_length and hidden_states_agg_mask.
 ForwardInputs token_inputs(const TensorMap& batch);
 
 }  // namespace d9d

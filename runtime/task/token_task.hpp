@@ -14,8 +14,8 @@ class TokenTask : public TrainTask {
   void update_metrics(const LossContext& context, Compose& metrics) const final;
 
  protected:
-  // Of the tokens of a microbatch whose labels are not -100: logits [N, V] in the model's dtype, labels int64 [N], N >= 1.
-  // loss: their mean, a differentiable scalar.
+  // Of the tokens of a microbatch whose labels are not -100: logits [N, V] in the model's dtype, labels int64 [N], N >=
+  // 1. loss: their mean, a differentiable scalar.
   virtual at::Tensor loss(const at::Tensor& logits, const at::Tensor& labels) const = 0;
   // After the loss; logits without gradients.
   virtual void count(const at::Tensor& /*logits*/, const at::Tensor& /*labels*/, Compose& /*metrics*/) const {

@@ -30,8 +30,9 @@ struct Scores {
   std::int64_t counted = 0;  // the others
   at::Tensor logits;         // fp32 [N, L, V] when asked for
 };
-// By the inference task `causal_lm`. tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next token and -100 for the last
-// one. Input error for an id outside the vocabulary and for a sequence longer than the model has positions.
+// By the inference task `causal_lm`. tokens int64 [N, L]; labels int64 [N, L] already shifted, by default the next
+// token and -100 for the last one. Input error for an id outside the vocabulary and for a sequence longer than the
+// model has positions.
 Scores score_tokens(const LoadedModel& model, const at::Tensor& tokens,
                     const std::optional<at::Tensor>& labels = {}, const ScoreOptions& options = {});
 

@@ -1,6 +1,6 @@
-// A plugin for overhead.py: the causal_lm task of a job of one rank that computes when it is its turn. At the begin of a
-// step whose turn is over it writes a line to the pipe `reports` and reads one from the pipe `turns`: how many steps it may
-// take now. So two jobs that differ in one setting take turns of some steps each, in the same minutes.
+// A plugin for overhead.py: the causal_lm task of a job of one rank that computes when it is its turn. At the begin of
+// a step whose turn is over it writes a line to the pipe `reports` and reads one from the pipe `turns`: how many steps
+// it may take now. So two jobs that differ in one setting take turns of some steps each, in the same minutes.
 #include <fmt/format.h>
 
 #include <array>

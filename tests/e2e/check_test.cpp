@@ -2,7 +2,6 @@
 // same exit code and the same words, and writes nothing.
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <set>
 
 #include "tests/support/npy_file.hpp"

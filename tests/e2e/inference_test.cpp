@@ -246,8 +246,8 @@ TEST_F(Inference, GivesTheVectorOfEachSampleOnEveryMesh) {
   EXPECT_NE(alone.at(0).front().at("embedding"), alone.at(1).front().at("embedding"));
 }
 
-// Each task with `results: safetensors`, stopped within the data and gone on with on other ranks: the tensors have a row
-// for each line of the same job without that key.
+// Each task with `results: safetensors`, stopped within the data and gone on with on other ranks: the tensors have a
+// row for each line of the same job without that key.
 TEST_F(Inference, GivesTensorsInThePlaceOfLinesAlsoWhenItGoesOnWithOtherRanks) {
   make_model();
   job_.folder().write("labels.npy", npy_file(samples, length, [](int row, int column) {

@@ -2,12 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "tests/support/npy_file.hpp"
 #include "tests/support/tiny_job.hpp"
@@ -17,7 +14,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::MatchesRegex;
 using testing::Not;
 
 constexpr int output_length = 32;

@@ -8,9 +8,7 @@
 #include "kernels/matmul.hpp"
 #include "tests/support/gradcheck.hpp"
 
-using d9d::kernels::GemmOutput;
 using d9d::kernels::cpu::gemm_input;
-using d9d::kernels::cpu::transposed;
 using d9d::test::values;
 
 namespace {

@@ -10,8 +10,6 @@
 namespace d9d::test {
 namespace {
 
-using kernels::OpTable;
-
 std::vector<std::string>& names() {
   thread_local std::vector<std::string> of_thread;
   return of_thread;

@@ -116,8 +116,8 @@ void require_one_kind(const DataAmount& amount, const std::vector<std::string>& 
       fmt::join(files, ", "), amount.pairs, amount.documents);
 }
 
-// What stands around texts that no template writes, as the tokenizer's files say. An encoder's tokenizer names no end of
-// a text but puts one after it.
+// What stands around texts that no template writes, as the tokenizer's files say. An encoder's tokenizer names no end
+// of a text but puts one after it.
 void name_ends(const std::string& tokenizer, StarterJob& job) {
   const auto [before, after] = tokens_around_text(Tokenizer::from_file(tokenizer));
   job.eos_token = token_settings_beside(tokenizer).eos;

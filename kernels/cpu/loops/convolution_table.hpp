@@ -1,6 +1,6 @@
 #pragma once
-// The inner loops of the short convolution (kernels/attention/short_convolution.hpp), as those of table.hpp. A token reads
-// the channels [width] of `taps` tokens; a null row is one before the sequence. weight [taps, width].
+// The inner loops of the short convolution (kernels/attention/short_convolution.hpp), as those of table.hpp. A token
+// reads the channels [width] of `taps` tokens; a null row is one before the sequence. weight [taps, width].
 
 #include "kernels/cpu/loops/table.hpp"
 

@@ -1,5 +1,5 @@
-// A register of weights is 16 of their rows by 32 of k where they lie, one of a is 32 of k by 16 rows: their product has
-// a column for each row of a.
+// A register of weights is 16 of their rows by 32 of k where they lie, one of a is 32 of k by 16 rows: their product
+// has a column for each row of a.
 #include <algorithm>
 
 #include "kernels/cpu/loops/few_rows.hpp"

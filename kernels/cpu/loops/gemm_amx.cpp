@@ -1,5 +1,5 @@
-// Products of bfloat16 with bfloat16 by the tile instructions of AMX_BF16. Two registers of a (16 rows x 32 of k) by two
-// of b make 32 x 32 sums, and all eight tile registers are in use.
+// Products of bfloat16 with bfloat16 by the tile instructions of AMX_BF16. Two registers of a (16 rows x 32 of k) by
+// two of b make 32 x 32 sums, and all eight tile registers are in use.
 
 #include <type_traits>
 
@@ -60,8 +60,8 @@ void multiply_tile(int64_t words, const float* a, int64_t stride, const float* b
   if constexpr (Lower && Right) _tile_stored(3, to.sums[half] + half, b_bytes);
 }
 
-// A whole row of a tile that is not scaled: rounded to nearest even by the instruction for it, which takes denormals for
-// zero. Addend is void when nothing is added.
+// A whole row of a tile that is not scaled: rounded to nearest even by the instruction for it, which takes denormals
+// for zero. Addend is void when nothing is added.
 template <class Addend>
 void store_rounded(const float* sums, [[maybe_unused]] const void* addend, Bf16* to) {
   __m512 left = _mm512_load_ps(sums), right = _mm512_load_ps(sums + half);
@@ -106,8 +106,8 @@ struct FullTiles {
   int64_t rows() const { return all; }
 };
 
-// Panels of a are [32][panel_stride] and those of b [words][32], both zero up to whole registers. Rows that a tile lacks
-// stay as they are: their sums go nowhere.
+// Panels of a are [32][panel_stride] and those of b [words][32], both zero up to whole registers. Rows that a tile
+// lacks stay as they are: their sums go nowhere.
 struct AmxTiles {
   using Rows = FullTiles;
   using Scope = TileRegisters;

@@ -1,6 +1,6 @@
 #pragma once
-// Panels of bfloat16 for instructions that multiply pairs: a word is a pair of elements that follow each other in k, the
-// earlier one in the lower half. Only for files compiled for AVX-512; each gets its own copy.
+// Panels of bfloat16 for instructions that multiply pairs: a word is a pair of elements that follow each other in k,
+// the earlier one in the lower half. Only for files compiled for AVX-512; each gets its own copy.
 
 #include "kernels/cpu/loops/tile_avx512.hpp"
 

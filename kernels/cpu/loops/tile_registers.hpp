@@ -1,6 +1,6 @@
 #pragma once
-// The tile registers of AMX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18). Only for
-// files compiled for AMX.
+// The tile registers of AMX (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18). Only
+// for files compiled for AMX.
 
 #include <immintrin.h>
 
@@ -15,8 +15,8 @@ inline void finish_stores() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// Eight of 16 rows of 64 bytes. A thread's registers are set up for a whole product, and given back after it: other code
-// of the thread may set them up in its own way, and a thread without tiles is cheaper to switch.
+// Eight of 16 rows of 64 bytes. A thread's registers are set up for a whole product, and given back after it: other
+// code of the thread may set them up in its own way, and a thread without tiles is cheaper to switch.
 class TileRegisters {
  public:
   TileRegisters() {

@@ -10,8 +10,8 @@
 
 namespace d9d::cuda {
 
-// Heads that FlashAttention takes. See kernels/ops/attention_ops.hpp; results are bfloat16. Nothing where cuDNN does not
-// compute a call: a window, blocks of a causal mask, lengths that are no multiples of 128, wide heads, strict
+// Heads that FlashAttention takes. See kernels/ops/attention_ops.hpp; results are bfloat16. Nothing where cuDNN does
+// not compute a call: a window, blocks of a causal mask, lengths that are no multiples of 128, wide heads, strict
 // determinism, or what it refused once, which the log says.
 std::optional<kernels::AttentionBlock> cudnn_attention(const at::Tensor& q, const at::Tensor& k,
                                                        const at::Tensor& v,

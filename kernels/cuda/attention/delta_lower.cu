@@ -1,5 +1,5 @@
-// Forward: a block works on a matrix, a thread on a column. Row i of the inverse is that of N times the rows above, and 1.
-// Backward: a block works on the matrices of a key head, a warp on a row, a lane on every 32nd number of it.
+// Forward: a block works on a matrix, a thread on a column. Row i of the inverse is that of N times the rows above, and
+// 1. Backward: a block works on the matrices of a key head, a warp on a row, a lane on every 32nd number of it.
 #include "kernels/cuda/attention/delta_lower.hpp"
 
 #include "kernels/cuda/attention/delta_place.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// The sizes that the kernels of the gated delta rule share. Names and formulas are those of kernels/cpu/delta_heads.cpp:
-// a chunk of n tokens of a head has
+// The sizes that the kernels of the gated delta rule share. Names and formulas are those of
+// kernels/cpu/delta_heads.cpp: a chunk of n tokens of a head has
 //   G, the running sums of its decays, kept = exp(G), to_end = exp(G_n - G), D_ij = exp(G_i - G_j)
 //   N = -strictly lower(diag(beta) K K^T * D), P = lower(Q K^T * D), T = (1 - N)^-1
 //   X = [beta V, -beta exp(G) K], Y = T X

@@ -122,7 +122,7 @@ struct Dsum {
   }
 };
 
-// A token's x went into the sums of the tokens after it: of the one that is j away by the tap that is j before the last.
+// A token's x went into the sums of the tokens after it: of the one j away by the tap that is j before the last.
 template <class T, int size>
 struct Dx {
   ShortConvolution call;

@@ -1,5 +1,5 @@
 #pragma once
-// The causal depthwise convolution before the delta rule, and its gradients. See kernels/attention/short_convolution.hpp.
+// The causal depthwise convolution before the delta rule, and its gradients: see kernels/attention.
 
 #include "kernels/cuda/launch.hpp"
 

@@ -27,8 +27,8 @@ bool fits_library(std::initializer_list<at::Tensor> factors) {
   return true;
 }
 
-// Whether ATen's grouped product is one kernel on the tensor's GPU; elsewhere the host waits for the offsets inside of it.
-// ATen: aten/src/ATen/native/cuda/GroupedBlas.cpp, _scaled_mm_allowed_device with sm90_only and sm100_only.
+// Whether ATen's grouped product is one kernel on the tensor's GPU; elsewhere the host waits for the offsets inside of
+// it. ATen: aten/src/ATen/native/cuda/GroupedBlas.cpp, _scaled_mm_allowed_device with sm90_only and sm100_only.
 bool has_grouped_product(const at::Tensor& tensor) {
   const int major = compute_capability(tensor) / 10;
   return major == 9 || major == 10;

@@ -6,7 +6,7 @@
 
 namespace d9d::cuda {
 
-// One update of four flat buffers of `count` elements, fastest where all are aligned to 16 bytes alike. See kernels/optimizer/optimizer.hpp.
+// One update of four flat buffers of `count` elements, fastest where all are aligned to 16 bytes alike. See kernels/.
 struct AdamW {
   std::int64_t count = 0;
   float* param = nullptr;
@@ -17,7 +17,7 @@ struct AdamW {
 };
 int adamw(const AdamW& call, CUstream_st* stream);
 
-// total = the sum of the squares of x [count]: fp32 within blocks of fixed size, fp64 between them, always in one order.
+// total = the sum of the squares of x [count]: fp32 within blocks of fixed size, fp64 between them, in one order.
 struct SumOfSquares {
   ElementType type = ElementType::float32;
   std::int64_t count = 0;

@@ -76,7 +76,7 @@ bool is_address(std::string_view text) {
          text.substr(end + 2).find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// A shell has taken one level of quotes away; what begins a comment, an anchor, a tag in a file is a part of the text here.
+// A shell has taken one level of quotes away; what begins a comment, an anchor, a tag in a file is text here.
 Node value_of(std::string_view given, const std::string& origin) {
   const std::string_view text = trimmed(given);
   const bool lines = text.find('\n') != std::string_view::npos;

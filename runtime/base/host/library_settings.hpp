@@ -23,7 +23,7 @@ inline bool set_library_settings() {
       // somebody else wants the core (measured: tests/bench/records/kernels.md).
       {"GOMP_SPINCOUNT", "2000"},
       // NCCL then connects the ranks when a communicator is made (comm/nccl/late_channel), and not piece by piece in
-      // its calls, when some of them may be in a collective already and hold what CUDA would need for it (device: cuda).
+      // its calls, when some of them may be in a collective already and hold what CUDA would need for it.
       {"NCCL_RUNTIME_CONNECT", "0"},
       // Kernels of different groups then start in the order in which the rank launched them, as the ranks of a group
       // count on; else two groups may wait for each other for ever (NCCL user guide, "Using multiple NCCL communicators

@@ -29,8 +29,8 @@ std::vector<fs::path> folders_that_begin(const fs::path& parent, std::string_vie
   return found;
 }
 
-// Where LibTorch's libraries may be if `root` is a venv, a conda environment, a folder of packages, torch's own folder, an
-// unpacked archive, or the folder of the libraries.
+// Where LibTorch's libraries may be if `root` is a venv, a conda environment, a folder of packages, torch's own folder,
+// an unpacked archive, or the folder of the libraries.
 std::vector<fs::path> library_folders(const fs::path& root) {
   std::vector<fs::path> folders{root, root / "lib", root / "torch/lib", root / "libtorch/lib"};
   for (const fs::path& python : folders_that_begin(root / "lib", "python3")) {

@@ -1,6 +1,6 @@
 #pragma once
-// Finds LibTorch at start: libd9d.so names its libraries without a path, so that one program runs with the LibTorch of a
-// venv, of a conda environment, or of an unpacked archive. Standard library only: d9d-node has this before all else.
+// Finds LibTorch at start: libd9d.so names its libraries without a path, so that one program runs with the LibTorch of
+// a venv, of a conda environment, or of an unpacked archive. Standard library only: d9d-node has this before all else.
 
 #include <string>
 

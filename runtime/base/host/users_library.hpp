@@ -8,8 +8,8 @@ namespace d9d {
 // What `plugins` says for the running program (actors/cli/own_program.hpp).
 inline constexpr const char* this_program = "/proc/self/exe";
 
-// As dlopen() of the library, or of what the program itself shows. Null: dlerror() says why. It is never closed, because
-// what it made may live on; opening again gives the same.
+// As dlopen() of the library, or of what the program itself shows. Null: dlerror() says why. It is never closed,
+// because what it made may live on; opening again gives the same.
 void* open_users_library(const std::string& path);
 
 // A function of a plugin by its C name; null when it has none. Input error when the library cannot be loaded.

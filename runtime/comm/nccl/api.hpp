@@ -1,6 +1,6 @@
 #pragma once
-// What a communicator over NCCL calls of NCCL and of CUDA, as a table of plain functions. libd9d_cuda.so fills it with the
-// functions of these libraries (runtime/devices/cuda/nccl_api.cpp), emulated.hpp with work of delayed devices.
+// What a communicator over NCCL calls of NCCL and of CUDA, as a table of plain functions. libd9d_cuda.so fills it with
+// the functions of these libraries (runtime/devices/cuda/nccl_api.cpp), emulated.hpp with work of delayed devices.
 
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>

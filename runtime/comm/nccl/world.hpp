@@ -45,8 +45,8 @@ class World {
   ~World();
 
   // Opens the host's communicators of the group, whose members meet when they first call them (OpenHost). Ranks outside
-  // of the group take no part. Threads of a rank may open several groups at a time. connect(), or else the first call with
-  // tensors of devices, connects NCCL: it waits for the other members, which make it at the same place of their
+  // of the group take no part. Threads of a rank may open several groups at a time. connect(), or else the first call
+  // with tensors of devices, connects NCCL: it waits for the other members, which make it at the same place of their
   // programs. Environment error after the timeout of a call; it names the groups that other ranks wait to open. Calls
   // with CPU tensors go to a communicator of the host. The communicator may outlive the World.
   // `shared`: groups with the same text have the same ranks, and share an NCCL communicator (group_use.hpp). The first

@@ -1,7 +1,7 @@
 #pragma once
 // The links of a group that are made when it is first called: a group that nobody calls has no connections. All members
-// call a group in one order (communicator.hpp), so they meet at the same place of their programs. A first call waits for
-// all of them, send() too: a message between two is none in a larger group (as in nccl/late_channel). Any thread.
+// call a group in one order (communicator.hpp), so they meet at the same place of their programs. A first call waits
+// for all of them, send() too: a message between two is none in a larger group (as in nccl/late_channel). Any thread.
 
 #include <atomic>
 #include <functional>

@@ -19,8 +19,8 @@ struct Failure {
   std::string reason;
 };
 
-// "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while parsing value - invalid literal;
-// last read: '...'" -> "invalid literal".
+// "[json.exception.parse_error.101] parse error at line 1, column 5: syntax error while parsing value - invalid
+// literal; last read: '...'" -> "invalid literal".
 std::string reason_in(std::string text) {
   if (const std::size_t dash = text.find(" - "); dash != std::string::npos) text.erase(0, dash + 3);
   if (const std::size_t last = text.find("; last read"); last != std::string::npos) {

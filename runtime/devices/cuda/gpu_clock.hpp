@@ -1,7 +1,7 @@
 #pragma once
-// When a GPU reached an event, on the host's clock (SystemClock::now_ns). A GPU tells the time between two events; where
-// one of them is on the host's clock is measured on a stream that has nothing else to do, so that no host waits for work,
-// and measured anew as the two clocks drift apart.
+// When a GPU reached an event, on the host's clock (SystemClock::now_ns). A GPU tells the time between two events;
+// where one of them is on the host's clock is measured on a stream that has nothing else to do, so that no host waits
+// for work, and measured anew as the two clocks drift apart.
 
 #include <cuda_runtime_api.h>
 

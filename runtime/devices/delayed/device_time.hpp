@@ -1,7 +1,7 @@
 #pragma once
 // When a delayed device would have done its work, had it begun each piece as early as its stream, the events that it
-// waited for and the host that gave it allow, with all streams side by side. A piece takes what it took where it ran, or
-// what somebody planted. No time is later than that at which a host can know of it. On the scale of SystemClock.
+// waited for and the host that gave it allow, with all streams side by side. A piece takes what it took where it ran,
+// or what somebody planted. No time is later than that at which a host can know of it. On the scale of SystemClock.
 
 #include <cstdint>
 #include <functional>
@@ -12,8 +12,8 @@
 namespace d9d::delayed {
 
 struct PlantedTimes {
-  // Nanoseconds that a piece of work takes, instead of what it took. Called by one thread at a time, for the pieces of a
-  // stream in their order.
+  // Nanoseconds that a piece of work takes, instead of what it took. Called by one thread at a time, for the pieces of
+  // a stream in their order.
   std::function<std::int64_t(const Given&)> cost;
   // The host's clock, for devices only. Empty: the real one; hosts then stand still until planted work is over.
   std::function<std::int64_t()> host_ns = {};

@@ -71,9 +71,8 @@ class Machine {
   static bool work_towards(const Mark& mark);  // as far as it goes now, on all devices; whether any ran
   void run_behind(int stream, const Touched& touched, const Work& work);  // and waits for it
   void run_behind(int stream, const Work& work) { run_behind(stream, {}, work); }
-  void reseed(
-      std::uint64_t
-          seed);  // runs what is left, whose errors are dropped, and begins another order and other peaks of memory
+  // Runs what is left, whose errors are dropped, and begins another order and other peaks of memory.
+  void reseed(std::uint64_t seed);
 
   c10::DataPtr allocate(std::size_t bytes, int stream);
   void use(const c10::DataPtr& data, int stream);

@@ -37,8 +37,8 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // At least so many bytes, those of a freed block of the same stream if one fits; else, and without its pages, `fresh`.
-  // Null where there are no more.
+  // At least so many bytes, those of a freed block of the same stream if one fits; else, and without its pages,
+  // `fresh`. Null where there are no more.
   Block* take(Machine& machine, std::size_t bytes, int stream, bool& fresh);
   void give_back(Block* block);
   // The pages of freed blocks go back to the system.

@@ -6,8 +6,8 @@
 
 namespace d9d {
 
-// Takes away what stands there for anchors only (keys `x-...` of the top level), and puts the home folder in the place of
-// `~` in all keys that name a file or folder. A path that begins with a variable is a problem of its key.
+// Takes away what stands there for anchors only (keys `x-...` of the top level), and puts the home folder in the place
+// of `~` in all keys that name a file or folder. A path that begins with a variable is a problem of its key.
 void settle_tree(config::Node& root, config::Problems& problems);
 
 }  // namespace d9d

@@ -1,5 +1,5 @@
 #pragma once
-// The words of other frameworks (transformers' Trainer, axolotl, Megatron-LM, nanoGPT, torchtitan) for keys of a job file.
+// The words of other frameworks (transformers' Trainer, axolotl, Megatron-LM, nanoGPT, torchtitan) for a job's keys.
 
 #include <span>
 #include <string>

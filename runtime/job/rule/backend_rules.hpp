@@ -10,8 +10,8 @@
 
 namespace d9d {
 
-// `chosen` may be the environment's instead of the job file's. `model`: null for a plugin's, whose shapes only the first
-// step shows. What the processor lacks is not among these: `check` may run on another machine.
+// `chosen` may be the environment's instead of the job file's. `model`: null for a plugin's, whose shapes only the
+// first step shows. What the processor lacks is not among these: `check` may run on another machine.
 std::vector<JobIssue> backend_issues(const kernels::Backends& chosen, const JobConfig& job,
                                      const FamilyModel* model);
 

@@ -12,8 +12,8 @@ namespace d9d {
 class Experts : public torch::nn::Module {
  public:
   // rows [T, H], probs and experts [T, k] (kernels/moe.hpp) -> [T, H]. Choices of experts that this rank does not
-  // have are outside [0, E) and add nothing. `offsets`: unless null, becomes those of the rows in expert order, which say
-  // how often each expert was chosen (kernels/moe/choice_counts.hpp).
+  // have are outside [0, E) and add nothing. `offsets`: unless null, becomes those of the rows in expert order, which
+  // say how often each expert was chosen (kernels/moe/choice_counts.hpp).
   virtual at::Tensor forward(const at::Tensor& rows, const at::Tensor& probs, const at::Tensor& experts,
                              at::Tensor* offsets) const = 0;
   // All parameters, each [E, ..].

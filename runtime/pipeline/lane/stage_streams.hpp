@@ -15,9 +15,9 @@
 // Without communicators one thread gives the parts one after the other; no order between streams comes of that.
 //
 // Why nothing waits for ever: the turns depend on the program alone, so all ranks of a group give their collectives in
-// one order, over all groups, whatever streams they come from, and never two at once. A wait between streams is for work
-// that was given before it. So of all that was given and is not done, the first piece (in that order) waits for nothing
-// but other ranks' pieces of the same collective, and those come as far in the same way.
+// one order, over all groups, whatever streams they come from, and never two at once. A wait between streams is for
+// work that was given before it. So of all that was given and is not done, the first piece (in that order) waits for
+// nothing but other ranks' pieces of the same collective, and those come as far in the same way.
 
 #include <memory>
 #include <vector>

@@ -97,7 +97,7 @@ void add_evaluation(LineChart& chart, const Curves& curves, const std::string& n
   chart.lines.push_back({"evaluation", evaluation->steps, evaluation->values});
 }
 
-// A line without a change, beside which there is none of an evaluation that changes. One value of an evaluation is a point.
+// A line without a change, beside which there is none of an evaluation that changes. One value of those is a point.
 bool is_dull(const Curve& curve, const Curve* evaluation) {
   if (!is_constant(curve)) return false;
   if (curve.values.size() == 1) return evaluation == nullptr && evaluated_name(curve.name).empty();

@@ -1,8 +1,6 @@
 #include "runtime/state/mapper/concatenate.hpp"
 
 #include <ATen/ops/cat.h>
-#include <ATen/ops/contiguous.h>
-#include <ATen/ops/narrow.h>
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 #include "runtime/state/mapper/distribute.hpp"
 
-#include <ATen/ops/clone.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 

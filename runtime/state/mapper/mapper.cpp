@@ -1,9 +1,5 @@
 #include "runtime/state/mapper/mapper.hpp"
 
-#include <ATen/ops/permute.h>
-#include <ATen/ops/select.h>
-#include <ATen/ops/unsqueeze.h>
-
 #include <algorithm>
 
 #include "runtime/base/error.hpp"

@@ -1,10 +1,5 @@
 #include "runtime/state/mapper/reshape.hpp"
 
-#include <ATen/ops/contiguous.h>
-#include <ATen/ops/squeeze.h>
-#include <ATen/ops/transpose.h>
-#include <ATen/ops/unsqueeze.h>
-
 #include <utility>
 
 #include "runtime/state/mapper/parts.hpp"

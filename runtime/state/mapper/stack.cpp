@@ -1,8 +1,6 @@
 #include "runtime/state/mapper/stack.hpp"
 
-#include <ATen/ops/contiguous.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/unbind.h>
 
 #include <algorithm>
 

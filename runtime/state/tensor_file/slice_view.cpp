@@ -1,7 +1,5 @@
 #include "runtime/state/tensor_file/slice_view.hpp"
 
-#include <ATen/ops/narrow.h>
-
 namespace d9d {
 
 at::Tensor slice_view(at::Tensor tensor, const Slice& slice) {

@@ -18,8 +18,8 @@ class ResultLines final : public ResultSink {
   ResultLines(const std::filesystem::path& folder, int rank,
               std::shared_ptr<const SampleSource> source = nullptr);
 
-  // {"sample", "file" and "line" (from 1) or "row" (from 0) of what it was made of, the columns, "text"}; lists where that
-  // is several rows, none where `source` does not know them. Numbers that are not finite are null.
+  // {"sample", "file" and "line" (from 1) or "row" (from 0) of what it was made of, the columns, "text"}; lists where
+  // that is several rows, none where `source` does not know them. Numbers that are not finite are null.
   void add(const ResultRows& rows) override;
   bool takes_texts() const override { return true; }
   void flush() override;

@@ -1,9 +1,9 @@
 #pragma once
 // Results of an inference job as tensors: files <rank>-<first sample>.safetensors with `sample` int64 [n], the numbers
 // of the samples, and a tensor for each column. Rows of integers of several lengths are filled up with -1. No file has
-// samples of both sides of a checkpoint. Where the source knows the rows of its files, `source_file` and `source_row` int64
-// [n, R] are those that each sample was made of: the number of the file in the list of the metadata `source_files`
-// ([{"file", "rows_from"}], JSON), whose rows count from 0 and whose lines from 1.
+// samples of both sides of a checkpoint. Where the source knows the rows of its files, `source_file` and `source_row`
+// int64 [n, R] are those that each sample was made of: the number of the file in the list of the metadata
+// `source_files` ([{"file", "rows_from"}], JSON), whose rows count from 0 and whose lines from 1.
 
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #pragma once
-// What a process of a job has before its ranks are cast: the job of job_text.hpp, its plan, and no model, task and data.
+// What a process of a job has before its ranks are cast: the job of job_text.hpp, its plan, no model, task and data.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// Jobs with devices in two processes: NCCL's communicators between them, tensors of stages from device to device over the
-// host's connections; and how they end. The devices are delayed ones, and NCCL is emulated.
+// Jobs with devices in two processes: NCCL's communicators between them, tensors of stages from device to device over
+// the host's connections; and how they end. The devices are delayed ones, and NCCL is emulated.
 #include <gmock/gmock.h>
 
 #include <csignal>

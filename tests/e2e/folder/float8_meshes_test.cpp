@@ -1,5 +1,5 @@
-// A folder of 8-bit weights with scales of blocks, on meshes whose ranks read parts of those blocks: the losses of one rank,
-// which are transformers' (tests/golden/folders/origin.md).
+// A folder of 8-bit weights with scales of blocks, on meshes whose ranks read parts of those blocks: the losses of one
+// rank, which are transformers' (tests/golden/folders/origin.md).
 #include <ATen/core/Tensor.h>
 #include <gtest/gtest.h>
 

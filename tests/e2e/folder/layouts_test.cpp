@@ -2,8 +2,6 @@
 // checkpoints, exports and folders of weights do not tell.
 #include <gmock/gmock.h>
 
-#include <iterator>
-
 #include "tests/support/curve_test.hpp"
 
 namespace d9d::test {

@@ -1,6 +1,6 @@
-// Mixtures, packed rows and sorted samples of a job that goes on with another batch size: no sample is lost or repeated, in
-// training, inference and evaluation. What a step must have read is counted by hand; its loss is the mean over the tokens of
-// those samples that inference finds.
+// Mixtures, packed rows and sorted samples of a job that goes on with another batch size: no sample is lost or
+// repeated, in training, inference and evaluation. What a step must have read is counted by hand; its loss is the mean
+// over the tokens of those samples that inference finds.
 #include <gmock/gmock.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// What a start finds changed since its checkpoint was written: weights, data, dtypes, other keys; which checkpoint is the
-// best, and that no export goes over what is read.
+// What a start finds changed since its checkpoint was written: weights, data, dtypes, other keys; which checkpoint is
+// the best, and that no export goes over what is read.
 #include <gmock/gmock.h>
 
 #include <filesystem>

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/curve_test.hpp"
@@ -14,8 +13,6 @@ namespace d9d::test {
 namespace {
 
 using testing::AllOf;
-using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
@@ -26,7 +23,7 @@ constexpr double inputs_of_documents = 118;
 
 class FilledRows : public CurveTest {
  protected:
-  // Documents of 3 to 15 tokens; the first half of each is a question. The same padded to 20, on the right and on the left.
+  // Documents of 3 to 15 tokens; the first half of each is a question. The same padded to 20, right and left.
   FilledRows() {
     std::string rows, padded, cut;
     for (int i = 0; i < documents; ++i) {

@@ -1,5 +1,5 @@
-// Gradients of bfloat16 parameters: the mean over equal microbatches is the gradient of one, however many there are and on
-// whatever mesh. A sum of 16 bits stands still after some hundred of them.
+// Gradients of bfloat16 parameters: the mean over equal microbatches is the gradient of one, however many there are and
+// on whatever mesh. A sum of 16 bits stands still after some hundred of them.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>

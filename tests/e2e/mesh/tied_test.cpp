@@ -1,9 +1,6 @@
 // A head that is tied to the embedding, over several pipeline stages: the results are those of one rank.
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <iterator>
-
 #include "tests/support/curve_test.hpp"
 
 namespace d9d::test {

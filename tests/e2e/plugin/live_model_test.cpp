@@ -1,11 +1,9 @@
 // A task reads whole parameters of the model that trains, and saves it, on any mesh (STATE-20, STATE-47).
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/abs.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 

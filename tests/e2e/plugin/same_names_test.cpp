@@ -2,7 +2,6 @@
 // this kind). Copies 1 and 2 are compiled as find_package(d9d) has a plugin compiled, 3 and 4 with no flag of ours.
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>

@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 class EndedJobs : public testing::Test {
  protected:
@@ -74,7 +73,7 @@ TEST_F(EndedJobs, AnActorEndsAJobWellOnEveryMesh) {
   }
 }
 
-// The factor and what the actor remembers go through checkpoints: a run of several starts is one run, to the last digit.
+// The factor and what the actor remembers go through checkpoints: several starts are one run, to the last digit.
 TEST_F(EndedJobs, AResumedJobGoesOnWithTheActorsStateAndItsLearningRate) {
   const auto job = [&](const std::string& run, int steps) {
     return worse(run, set("actors", "[{name: plateau, least: 0.001}]") + mesh(2, 1) +

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <thread>
 
-#include "runtime/base/error.hpp"
 #include "runtime/comm/communicator.hpp"
 #include "runtime/comm/processes/socket_transport.hpp"
 #include "tests/support/certificates.hpp"
@@ -18,7 +17,6 @@ namespace d9d {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr std::chrono::seconds capture_patience{60};
 const std::string secret_weights = "the weights of this model are a secret; ";

@@ -19,7 +19,6 @@ namespace d9d::nccl {
 namespace {
 
 using testing::Each;
-using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
 // Rows and their width, of each weight of a unit.

@@ -1,5 +1,4 @@
 // What every backend owes its users. NCCL joins on machines that have it: see tests/runtime/devices/cuda.
-#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
@@ -7,9 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <limits>
 
-#include "runtime/base/error.hpp"
 #include "runtime/comm/gather.hpp"
 #include "tests/runtime/comm/world.hpp"
 #include "tests/support/reduce_scalars.hpp"

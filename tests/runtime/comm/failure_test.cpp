@@ -3,7 +3,6 @@
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 
-#include <atomic>
 #include <filesystem>
 #include <iterator>
 #include <thread>

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "runtime/base/error.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d {

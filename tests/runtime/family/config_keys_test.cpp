@@ -3,9 +3,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 
 namespace d9d {

@@ -4,27 +4,15 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/qwen2_moe/config.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/tiny_decoder.hpp"
 
 namespace d9d::test {
 namespace {
 
-// Two layers, the first of them dense in `mixed`; four experts, two of them for a token.
+// Two layers, the first of them dense in `mixed`.
 std::shared_ptr<Qwen2MoeConfig> tiny_qwen2_moe(bool mixed = false) {
-  auto model = std::make_shared<Qwen2MoeConfig>();
-  model->vocab_size = 61;
-  model->hidden_size = 32;
-  model->intermediate_size = 24;
-  model->moe_intermediate_size = 12;
-  model->shared_expert_intermediate_size = 20;
-  model->num_hidden_layers = 2;
-  model->num_attention_heads = 4;
-  model->num_key_value_heads = 2;
-  model->head_dim = 8;
-  model->max_position_embeddings = 64;
-  model->num_experts = 4;
-  model->num_experts_per_tok = 2;
+  auto model = tiny_mixture<Qwen2MoeConfig>(2);
   model->decoder_sparse_step = mixed ? 2 : 1;
-  model->initializer_range = 0.2;
   return model;
 }
 

@@ -2,13 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "tests/runtime/family/config_document.hpp"
 #include "tests/runtime/family/golden_model.hpp"
-#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -16,25 +14,21 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-json small(const std::string& type) {
-  return {{"model_type", type},           {"hidden_size", 32},        {"intermediate_size", 48},
-          {"num_hidden_layers", 3},       {"vocab_size", 64},         {"num_attention_heads", 4},
-          {"max_position_embeddings", 8}, {"sliding_window", nullptr}};
-}
-
-std::shared_ptr<FamilyModel> parse(json document, const json& change = json::object()) {
-  document.update(change);
-  return parse_hugging_face_config(document.dump(), "config.json");
-}
-
-std::string refusal_of(const json& document, const json& change = json::object()) {
-  return test::error_of([&] { parse(document, change); }, ErrorKind::input);
+ConfigDocument<> small(const std::string& type) {
+  return ConfigDocument<>({{"model_type", type},
+                           {"hidden_size", 32},
+                           {"intermediate_size", 48},
+                           {"num_hidden_layers", 3},
+                           {"vocab_size", 64},
+                           {"num_attention_heads", 4},
+                           {"max_position_embeddings", 8},
+                           {"sliding_window", nullptr}});
 }
 
 TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
-  const auto llama = parse(small("llama"));
-  const auto qwen2 = parse(small("qwen2"), {{"num_key_value_heads", nullptr}});
-  const auto mistral = parse(small("mistral"), {{"num_key_value_heads", 2}, {"head_dim", 6}});
+  const auto llama = small("llama").parse();
+  const auto qwen2 = small("qwen2").parse({{"num_key_value_heads", nullptr}});
+  const auto mistral = small("mistral").parse({{"num_key_value_heads", 2}, {"head_dim", 6}});
 
   EXPECT_EQ(llama->attention().num_kv_heads, 4);
   EXPECT_EQ(llama->attention().head_dim, 8);
@@ -50,16 +44,16 @@ TEST(DenseFamilies, TakeTheDefaultsOfTransformers) {
 }
 
 TEST(DenseFamilies, RefuseByNameWhatTheyDoNotCompute) {
-  EXPECT_THAT(refusal_of(small("mistral"), {{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
-  EXPECT_THAT(refusal_of(small("mistral"), {{"attention_bias", true}}), HasSubstr("attention_bias is true"));
-  EXPECT_THAT(refusal_of(small("qwen2"), {{"attention_bias", false}}), HasSubstr("always has biases"));
-  EXPECT_THAT(refusal_of(small("llama"), {{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
+  EXPECT_THAT(small("mistral").error({{"sliding_window", 0}}), HasSubstr("sliding_window is 0"));
+  EXPECT_THAT(small("mistral").error({{"attention_bias", true}}), HasSubstr("attention_bias is true"));
+  EXPECT_THAT(small("qwen2").error({{"attention_bias", false}}), HasSubstr("always has biases"));
+  EXPECT_THAT(small("llama").error({{"intermediate_size", 0}}), HasSubstr("intermediate_size is 0"));
   const json longrope = {{"rope_type", "longrope"}, {"factor", 2.0}, {"short_factor", {1.0, 1.0, 1.0}}};
-  EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", longrope}}),
+  EXPECT_THAT(small("llama").error({{"rope_parameters", longrope}}),
               HasSubstr("short_factor has 3 numbers, expected 4"));
-  EXPECT_THAT(refusal_of(small("llama"), {{"architectures", {"LlamaForTokenClassification"}}}),
+  EXPECT_THAT(small("llama").error({{"architectures", {"LlamaForTokenClassification"}}}),
               HasSubstr("only LlamaForCausalLM"));
-  EXPECT_THAT(refusal_of(small("falcon")),
+  EXPECT_THAT(small("falcon").error(),
               HasSubstr("expected one of qwen3_moe, qwen3, llama, qwen2, mistral, qwen2_moe, mixtral, "
                         "qwen3_next, deepseek_v3, gemma3_text, gpt_oss, modernbert"));
 }
@@ -79,7 +73,7 @@ TEST(DenseFamilies, ReadBackWhatTheyWrite) {
 // MOD-37: transformers has no type ntk, so config.json gets the theta that turns alike.
 TEST(DenseFamilies, ExportNtkAsTheThetaThatItIs) {
   const json ntk = {{"rope_type", "ntk"}, {"rope_theta", 10000.0}, {"factor", 3.0}};
-  const auto model = parse(small("llama"), {{"head_dim", 8}, {"rope_parameters", ntk}});
+  const auto model = small("llama").parse({{"head_dim", 8}, {"rope_parameters", ntk}});
 
   const json written = json::parse(model->config_json());
 
@@ -87,9 +81,9 @@ TEST(DenseFamilies, ExportNtkAsTheThetaThatItIs) {
   EXPECT_TRUE(written.at("rope_scaling").is_null());
   EXPECT_DOUBLE_EQ(written.at("rope_theta").get<double>(), 10000.0 * std::pow(3.0, 8.0 / 6.0));
   EXPECT_EQ(parse_hugging_face_config(written.dump(), "again")->config_json(), model->config_json());
-  EXPECT_THAT(refusal_of(small("llama"), {{"head_dim", 2}, {"rope_parameters", ntk}}),
+  EXPECT_THAT(small("llama").error({{"head_dim", 2}, {"rope_parameters", ntk}}),
               HasSubstr("rope_type ntk needs heads that turn in more than 2 dimensions"));
-  EXPECT_THAT(refusal_of(small("llama"), {{"rope_parameters", {{"rope_type", "ntk"}}}}),
+  EXPECT_THAT(small("llama").error({{"rope_parameters", {{"rope_type", "ntk"}}}}),
               HasSubstr("rope_type ntk needs `factor`"));
 }
 

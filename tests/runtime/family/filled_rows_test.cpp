@@ -1,5 +1,4 @@
 // What fills rows up counts for no router, as in transformers with an attention mask; see tests/golden/filled_rows.
-#include <ATen/ops/cat.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "tests/support/error_of.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/mapper/mapper.hpp"
+#include "tests/runtime/family/config_document.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 
 namespace d9d::test {
@@ -14,21 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-json small_sparse(const std::string& type) {
-  return {{"model_type", type},       {"hidden_size", 32},
-          {"intermediate_size", 48},  {"num_hidden_layers", 3},
-          {"vocab_size", 64},         {"num_attention_heads", 4},
-          {"num_key_value_heads", 2}, {"max_position_embeddings", 8}};
-}
-
-std::shared_ptr<SparseDecoder> parse_sparse(json document, const json& change = json::object()) {
-  document.update(change);
-  return std::dynamic_pointer_cast<SparseDecoder>(parse_hugging_face_config(document.dump(), "config.json"));
-}
-
 TEST(SparseDecoder, KnowWhichLayersHaveExperts) {
-  const auto model =
-      parse_sparse(small_sparse("qwen2_moe"), {{"decoder_sparse_step", 1}, {"mlp_only_layers", {1}}});
+  const auto model = small_sparse("qwen2_moe").parse({{"decoder_sparse_step", 1}, {"mlp_only_layers", {1}}});
 
   EXPECT_TRUE(model->is_sparse_layer(0));
   EXPECT_FALSE(model->is_sparse_layer(1));
@@ -38,15 +26,14 @@ TEST(SparseDecoder, KnowWhichLayersHaveExperts) {
 TEST(SparseDecoder, AddTheBalanceLossWhereItsLogitsAreWanted) {
   for (const char* type : {"mixtral", "qwen2_moe", "gpt_oss"}) {
     const json weight = {{"router_aux_loss_coef", 0.02}};
-    EXPECT_EQ(parse_sparse(small_sparse(type), weight)->balance().weight, 0.0) << type;
-    EXPECT_EQ(parse_sparse(small_sparse(type), {{"output_router_logits", true}})->balance().weight, 0.001)
-        << type;
+    EXPECT_EQ(small_sparse(type).parse(weight)->balance().weight, 0.0) << type;
+    EXPECT_EQ(small_sparse(type).parse({{"output_router_logits", true}})->balance().weight, 0.001) << type;
   }
   const auto model =
-      parse_sparse(small_sparse("qwen2_moe"), {{"output_router_logits", true}, {"mlp_only_layers", {1}}});
+      small_sparse("qwen2_moe").parse({{"output_router_logits", true}, {"mlp_only_layers", {1}}});
   EXPECT_EQ(model->balance().layers, 2);
   EXPECT_EQ(model->balance().z_weight, 0.0);
-  EXPECT_EQ(parse_sparse(small_sparse("mixtral"), {{"router_z_loss_coef", 0.1}})->balance().z_weight, 0.1);
+  EXPECT_EQ(small_sparse("mixtral").parse({{"router_z_loss_coef", 0.1}})->balance().z_weight, 0.1);
   EXPECT_EQ(model->balance().num_experts, 60);
 }
 

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "examples/own_model/ia3.hpp"
-#include "runtime/base/config/parse.hpp"
 #include "runtime/nn/model/initial_weights.hpp"
 #include "runtime/peft/own_adapters.hpp"
 #include "tests/runtime/family/golden_model.hpp"

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "runtime/plugin/registry.hpp"
 #include "runtime/state/mapper/rename.hpp"
 #include "tests/runtime/family/golden_model.hpp"

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
 #include "runtime/model_folder/adapter_contents.hpp"
 #include "tests/runtime/provider/adapted_checkpoint.hpp"
 #include "tests/runtime/task/head_fixture.hpp"

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/model/model_files.hpp"
 #include "tests/runtime/family/golden_model.hpp"

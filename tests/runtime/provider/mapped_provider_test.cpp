@@ -2,9 +2,7 @@
 #include "runtime/provider/mapped_provider.hpp"
 
 #include <ATen/ops/arange.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 

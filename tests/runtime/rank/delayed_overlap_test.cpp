@@ -44,8 +44,8 @@ ParallelCase composed_case(const Mesh& mesh, Qwen3Kind kind = Qwen3Kind::dense,
 // Within a process, by NCCL's table, and with two ranks on a device.
 enum class Joined { local, nccl, shared };
 
-// How often hosts have waited, by place. Without the waits for what experts get, of which some find it done: at most one
-// for each layer, microbatch and rank.
+// How often hosts have waited, by place. Without the waits for what experts get, of which some find it done: at most
+// one for each layer, microbatch and rank.
 HostWaits::Counts waits_of(const ParallelCase& given) {
   HostWaits::Counts waits = HostWaits::take();
   const auto of_experts = waits.extract({"F", "counts of tokens"});
@@ -204,8 +204,8 @@ std::int64_t simulated(const ParallelCase& given, std::optional<double> overlap)
   return static_cast<std::int64_t>(simulate(program.compute, program.topology, costs).makespan * 1e6);
 }
 
-// The simulator lets a part's result wait for the other part, and the first stage's I take its time, which is empty: all
-// of that backward is in its W. On two ranks neither is on the longest path.
+// The simulator lets a part's result wait for the other part, and the first stage's I take its time, which is empty:
+// all of that backward is in its W. On two ranks neither is on the longest path.
 TEST(DelayedOverlap, TakesTheTimeThatTheSimulatorSays) {
   for (const int ranks : {1, 2}) {
     SCOPED_TRACE(ranks);

@@ -110,8 +110,8 @@ std::string content_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The writer waits for the copies, here after the last step, and the rank for nothing: the update after a snapshot waits
-// for them on the device.
+// The writer waits for the copies, here after the last step, and the rank for nothing: the update after a snapshot
+// waits for them on the device.
 void expect_snapshots_beside_training(ParallelCase given) {
   const TemporaryFolder folder;
   given.updates = 2;

@@ -50,8 +50,8 @@ std::optional<bool> shows(const ParallelCase& given, const Trained& expected, co
 // A gather of B reads shards for which that of the same step's F has waited.
 // What a stage on `compute_beside` does first comes behind a tensor of the stage before it, and with it behind the last
 // update: the fork keeps the program's order (stage_streams_test misses it).
-// Behind the join comes the update. Where gradients are summed over ranks it comes behind the sums, and they behind both
-// streams.
+// Behind the join comes the update. Where gradients are summed over ranks it comes behind the sums, and they behind
+// both streams.
 bool is_redundant(const std::string& place, const ParallelCase& given) {
   const bool sums = given.mesh.data_parallel() > 1;
   if (place.ends_with(" in fork") || (sums && place.ends_with(" in join"))) return true;

@@ -1,5 +1,5 @@
-// A step of several ranks whose delayed devices are joined by NCCL's communicators, or are one device: the bits of the same
-// mesh of the CPU in every order of work, and an error with the group's name where a collective does not end.
+// A step of several ranks whose delayed devices are joined by NCCL's communicators, or are one device: the bits of the
+// same mesh of the CPU in every order of work, and an error with the group's name where a collective does not end.
 #include <gmock/gmock.h>
 
 #include <algorithm>

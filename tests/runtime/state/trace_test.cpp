@@ -1,15 +1,12 @@
 // A traced slice equals the same slice of the applied group, for every mapper and for random graphs of them.
-#include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include "runtime/base/rng.hpp"
-#include "runtime/state/mapper/adapters.hpp"
 #include "runtime/state/mapper/compose.hpp"
 #include "runtime/state/mapper/concatenate.hpp"
 #include "runtime/state/mapper/rename.hpp"
 #include "runtime/state/mapper/reshape.hpp"
-#include "runtime/state/mapper/restrict.hpp"
 #include "runtime/state/mapper/stack.hpp"
 #include "tests/runtime/state/expect.hpp"
 

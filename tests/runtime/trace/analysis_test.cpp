@@ -69,8 +69,8 @@ TEST(Analysis, HidesNothingBehindAComputationThatStandsStill) {
   EXPECT_EQ(rank.communication, 10'000);
 }
 
-// 100 us: an action of 60 on the device, which stands still for 10 of them, beside a collective of 40 that ends 10 after
-// it. What the host does meanwhile, waiting for the device included, counts for nothing.
+// 100 us: an action of 60 on the device, which stands still for 10 of them, beside a collective of 40 that ends 10
+// after it. What the host does meanwhile, waiting for the device included, counts for nothing.
 TEST(Analysis, CountsWhatTheDeviceDidWhereItHasTracks) {
   Story story;
   story.on("steps", 0).span(Category::step, "step", 0, 100, 1);

@@ -5,8 +5,8 @@
 
 namespace d9d::trace {
 
-// One step from `begin` on, in microseconds: both trainers begin, both ranks compute (rank 0 for 100, rank 1 for `slow`),
-// reduce their gradients together (20 after the last one came), and rank 0's trainer ends the step.
+// One step from `begin` on, in microseconds: both trainers begin, both ranks compute (rank 0 for 100, rank 1 for
+// `slow`), reduce their gradients together (20 after the last one came), and rank 0's trainer ends the step.
 inline Story& add_step(Story& story, int step, int begin, int slow) {
   const auto flow = [step](int n) { return static_cast<std::uint64_t>(100 * step + n); };
   const int late = begin + 10 + slow;  // rank 1 enters the reduction

@@ -19,8 +19,8 @@ namespace d9d {
 // change are the same.
 std::shared_ptr<const TokenCorpus> find_tokens(const TokenRecipe& recipe);
 
-// Returns the documents of `recipe.rows`. Their ids are mapped if the cache has them; else they are made, with a warning
-// if there is a cache without them.
+// Returns the documents of `recipe.rows`. Their ids are mapped if the cache has them; else they are made, with a
+// warning if there is a cache without them.
 std::shared_ptr<const TokenCorpus> corpus_of(const TokenRecipe& recipe, const Clock& clock = SystemClock());
 
 struct PreparedTokens {

@@ -1,7 +1,6 @@
 #include "runtime/data/source/text/token_recipe.hpp"
 
 #include <filesystem>
-#include <utility>
 
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/log.hpp"

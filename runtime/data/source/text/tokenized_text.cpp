@@ -77,8 +77,7 @@ void warn_of_no_begin(const Tokenizer& tokenizer, const char* key, std::string_v
   if (tokens.size() != 1 || begin.starts_with(tokens.front())) return;
   log::warn(
       "the tokenizer puts \"{0}\" before each prompt, and the texts of the data begin without it, so the "
-      "model "
-      "would be trained on other texts than it is asked; set data.{1}: \"{0}\"",
+      "model would be trained on other texts than it is asked; set data.{1}: \"{0}\"",
       tokens.front(), key);
 }
 

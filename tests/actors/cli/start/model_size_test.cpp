@@ -9,7 +9,8 @@ constexpr std::uint64_t gib = 1ULL << 30;
 const HostRoom laptop{4, 16 * gib};
 
 TEST(ModelSize, CountsItsParameters) {
-  // Embedding 10 x 4; a layer: attention 4 x 16, SwiGLU 3 x 4 x 8, two norms of 4, norms of queries and keys 2 x 32; a norm.
+  // Embedding 10 x 4; a layer: attention 4 x 16, SwiGLU 3 x 4 x 8, two norms of 4, norms of queries and keys 2 x 32; a
+  // norm.
   EXPECT_EQ((ModelSize{1, 4, 1, 8, 10}).parameters(), 40 + 64 + 96 + 8 + 64 + 4);
 }
 

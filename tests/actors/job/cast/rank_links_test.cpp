@@ -2,15 +2,12 @@
 
 #include <gmock/gmock.h>
 
-#include "actors/collective.hpp"
-#include "actors/tensor_lane.hpp"
 #include "runtime/rank/group/rank_gradients.hpp"
 #include "tests/actors/job/process_of_a_test.hpp"
 
 namespace d9d {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 

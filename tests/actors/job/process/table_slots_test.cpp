@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
-#include <utility>
 
 #include "actors/notes/evaluation_run.hpp"
 

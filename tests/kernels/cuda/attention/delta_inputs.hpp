@@ -1,5 +1,5 @@
 #pragma once
-// What gated delta rules are tested with: [sequences, length, heads, width] from a wave, decays below 0, betas in (0, 1).
+// What gated delta rules are tested with: [sequences, length, heads, width] of a wave, decays < 0, betas in (0, 1).
 
 #include <ATen/TensorOperators.h>
 

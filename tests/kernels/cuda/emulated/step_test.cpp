@@ -1,5 +1,5 @@
-// A whole training step and whole texts through CUDA's kernels: that of a rank on a delayed device, whose work the emulated grid does.
-// Products, which CUDA leaves to a library, are the CPU's.
+// A whole training step and whole texts through CUDA's kernels: that of a rank on a delayed device, whose work the
+// emulated grid does. Products, which CUDA leaves to a library, are the CPU's.
 #include <ATen/ops/allclose.h>
 #include <gmock/gmock.h>
 
@@ -100,7 +100,7 @@ TEST(EmulatedStep, OfAMixtureOfExpertsIsThatOfTheCpu) {
   EXPECT_THAT(ran_on_cpu(), testing::ElementsAre("matmul"));
 }
 
-// Tokens go to the rank of their experts and come back. Both ranks share a device, whose work one thread at a time does.
+// Tokens go to the rank of their experts and come back. Both share a device, whose work one thread at a time does.
 TEST(EmulatedStep, OfExpertsOverTwoRanksIsThatOfTheCpu) {
   for (const bool checkpointed : {false, true}) {
     SCOPED_TRACE(checkpointed ? "checkpointed" : "whole");

@@ -1,7 +1,5 @@
 // The order of experts' rows, and what goes to rows and comes back, against the CPU's.
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/randperm.h>
 
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"

@@ -1,5 +1,4 @@
 // Numbers in blocks of bytes: the CPU's bytes, scales and values.
-#include <ATen/ops/empty.h>
 #include <ATen/ops/linspace.h>
 #include <ATen/ops/zeros.h>
 

@@ -1,5 +1,4 @@
 // AdamW and sums of squares against the CPU's.
-#include <ATen/ops/zeros.h>
 
 #include "tests/kernels/cuda/same_as_cpu.hpp"
 #include "tests/support/gradcheck.hpp"

@@ -8,7 +8,6 @@ namespace d9d::test {
 namespace {
 
 using kernels::AdamWSettings;
-using kernels::BlockPlace;
 using kernels::OpTable;
 using kernels::RoundingNoise;
 

@@ -19,15 +19,6 @@ using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string failure_after(NcclWorld& world, int rank) {
-  return NcclWorld::failure_of([&] { world.all(rank).wait(); });
-}
-
-void sum_ones(Communicator& group) {
-  at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum).wait();
-}
-
 TEST(Channel, WaitsForWhatTheCallersStreamIsStillComputing) {
   NcclWorld world(2);
   std::vector<at::Tensor> sums;
@@ -90,7 +81,7 @@ TEST(Channel, NamesThePeerOfAMessageThatHangs) {
     if (rank == 1) return;
     at::Tensor message = at::ones({10});
     world.all(0).receive(message, 1).wait();
-    EXPECT_THAT(failure_after(world, 0),
+    EXPECT_THAT(world.failure_after(0),
                 AllOf(HasSubstr("environment: wait of group all[0,1] (nccl): receive(Float, 10 elements) "
                                 "from rank 1: not done 300 ms after it could begin"),
                       HasSubstr("rank 1")));

@@ -145,8 +145,8 @@ int fake_async_error(Comm comm, int* result) {
   return success;
 }
 
-// What the rank has given to collectives and messages that are not done. Its memory may be freed from now on, and a peer
-// that still comes must not find it.
+// What the rank has given to collectives and messages that are not done. Its memory may be freed from now on, and a
+// peer that still comes must not find it.
 void take_back(const FakeComm& comm) {
   for (auto& [number, meeting] : comm.group->meetings)
     if (!meeting.done) meeting.parts.erase(comm.rank);

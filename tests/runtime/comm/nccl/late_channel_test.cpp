@@ -25,11 +25,6 @@ std::unique_ptr<Communicator> opened(NcclWorld& world, int rank, const std::stri
   return world.world(rank).open(NcclWorld::group(name, {0, 1}, rank));
 }
 
-void sum_ones(Communicator& group) {
-  at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum).wait();
-}
-
 TEST(LateChannel, IsConnectedByItsFirstLaunchAndNotByOpeningIt) {
   NcclWorld world(2);
   const int before = world.fake().num_communicators();

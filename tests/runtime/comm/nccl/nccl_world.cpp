@@ -1,5 +1,6 @@
 #include "tests/runtime/comm/nccl/nccl_world.hpp"
 
+#include <ATen/ops/ones.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +79,11 @@ std::string NcclWorld::failure_of(const std::function<void()>& call) {
     pause.wait_for(lock, std::chrono::milliseconds(5));
   }
   return "no failure";
+}
+
+void sum_ones(Communicator& group) {
+  at::Tensor tensor = at::ones({1000});
+  group.all_reduce(tensor, ReduceOp::sum).wait();
 }
 
 }  // namespace d9d::nccl

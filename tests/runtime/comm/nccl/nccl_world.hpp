@@ -33,6 +33,9 @@ class NcclWorld {
   void run(const std::function<void(int)>& work);  // an error is a failure of the test
   // The caller's stream has done all; waits until the watch has found the rank's failure, which `call` gives.
   static std::string failure_of(const std::function<void()>& call);
+  std::string failure_after(int rank) {
+    return failure_of([&] { all(rank).wait(); });
+  }
 
  private:
   const int size_;
@@ -41,5 +44,8 @@ class NcclWorld {
   std::vector<std::unique_ptr<World>> worlds_;
   std::vector<std::unique_ptr<Communicator>> all_, more_;
 };
+
+// Launches a sum that nobody reads; the host does not wait for it.
+void sum_ones(Communicator& group);
 
 }  // namespace d9d::nccl

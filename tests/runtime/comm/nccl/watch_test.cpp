@@ -15,23 +15,14 @@ using std::chrono::milliseconds;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string found_after(NcclWorld& world, int rank) {
-  return NcclWorld::failure_of([&] { world.all(rank).wait(); });
-}
-
-void launch_sum(Communicator& group) {
-  at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum).wait();
-}
-
 TEST(Watch, FindsAnErrorInMidStepWithoutACall) {
   NcclWorld world(2);
   world.fake().fail_launch(0, 3);
 
   world.run([&](int rank) {
-    for (int i = 0; i < 3; ++i) launch_sum(world.all(rank));
+    for (int i = 0; i < 3; ++i) sum_ones(world.all(rank));
     if (rank == 1) return;
-    EXPECT_THAT(found_after(world, 0), AllOf(HasSubstr("environment"), HasSubstr("internal error")));
+    EXPECT_THAT(world.failure_after(0), AllOf(HasSubstr("environment"), HasSubstr("internal error")));
     EXPECT_TRUE(world.fake().synchronize(0));  // nothing waits on the device
   });
   world.all(1).abort("the other rank has failed");
@@ -41,7 +32,7 @@ TEST(Watch, TakesAnotherDeadlineForAllOfARank) {
   NcclWorld world(2);
   world.world(0).set_call_timeout(milliseconds(200));
 
-  launch_sum(world.more(0));  // rank 1 does not come
+  sum_ones(world.more(0));  // rank 1 does not come
 
   const std::string failure = NcclWorld::failure_of([&] { world.more(0).wait(); });
   EXPECT_THAT(failure, HasSubstr("not done 200 ms after it could begin"));
@@ -66,12 +57,12 @@ TEST(Watch, KeepsADeadlineWhileAnotherGroupsAbortBlocks) {
 TEST(Watch, EndsWhatRunsWhenItIsAborted) {
   NcclWorld world(2);
 
-  launch_sum(world.all(0));  // rank 1 does not come
+  sum_ones(world.all(0));  // rank 1 does not come
   world.all(0).wait();
   world.all(0).abort("node 1 is gone");
 
   EXPECT_TRUE(world.fake().synchronize(0));
-  EXPECT_THAT(found_after(world, 0),
+  EXPECT_THAT(world.failure_after(0),
               HasSubstr("environment: wait of group all[0,1] (nccl): aborted: node 1 is gone"));
   EXPECT_FALSE(world.fake().caller_has_ended_one()) << "the watch ends it, which may block";
 }

@@ -24,18 +24,13 @@ std::string told_after(NcclWorld& world, int rank) {
   });
 }
 
-void begin_sum(Communicator& group) {
-  at::Tensor tensor = at::ones({1000});
-  group.all_reduce(tensor, ReduceOp::sum).wait();
-}
-
 TEST(Witnesses, NamesGroupOperationAndRanksWhenAPeerIsLost) {
   NcclWorld world(2);
   std::string found;
   std::latch launched(1);
 
   world.run([&](int rank) {
-    begin_sum(world.all(rank));
+    sum_ones(world.all(rank));
     world.all(rank).wait();
     ASSERT_TRUE(world.fake().synchronize(rank));
     if (rank == 1) {
@@ -59,7 +54,7 @@ TEST(Witnesses, SaysWhichRankDidNotComeToACollective) {
 
   world.run([&](int rank) {
     if (rank == 1) return;
-    begin_sum(world.all(rank));
+    sum_ones(world.all(rank));
     EXPECT_THAT(
         told_after(world, rank),
         AllOf(HasSubstr("all_reduce(Float, 1000 elements) of ranks 0, 1, 2: not done"), HasSubstr("rank 1")));
@@ -70,8 +65,8 @@ TEST(Witnesses, NamesTheRankThatLaunchesInAnotherOrder) {
   NcclWorld world(2, milliseconds(300));
 
   world.run([&](int rank) {
-    begin_sum(rank == 0 ? world.all(rank) : world.more(rank));
-    begin_sum(rank == 0 ? world.more(rank) : world.all(rank));
+    sum_ones(rank == 0 ? world.all(rank) : world.more(rank));
+    sum_ones(rank == 0 ? world.more(rank) : world.all(rank));
     EXPECT_THAT(
         told_after(world, rank),
         HasSubstr("rank 1 launched all_reduce(Float, 1000 elements) number 1 of group more[0,1] where "

@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 Conversation talk_of(const std::string& line, const ChatDataConfig& config = {}) {
   UnreadFields unread;

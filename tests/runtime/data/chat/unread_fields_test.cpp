@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 namespace d9d {
 namespace {
 

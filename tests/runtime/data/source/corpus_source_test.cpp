@@ -11,7 +11,6 @@
 namespace d9d {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<std::int64_t>;
 

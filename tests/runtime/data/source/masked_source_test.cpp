@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 
 #include "runtime/base/error.hpp"
 #include "tests/support/error_of.hpp"

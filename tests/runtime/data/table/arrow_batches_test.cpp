@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "tests/runtime/data/folder.hpp"
 #include "tests/runtime/data/table/arrow_files.hpp"
 #include "tests/support/error_of.hpp"

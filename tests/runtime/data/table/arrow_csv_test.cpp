@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "runtime/base/error.hpp"
 #include "tests/runtime/data/folder.hpp"
 #include "tests/support/error_of.hpp"

@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "runtime/base/error.hpp"
 #include "runtime/data/table/table_readers.hpp"
 #include "tests/support/error_of.hpp"

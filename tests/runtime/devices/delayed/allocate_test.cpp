@@ -3,7 +3,6 @@
 #include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 
-#include "runtime/base/error.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/work_name.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"

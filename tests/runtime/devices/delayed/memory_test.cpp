@@ -1,12 +1,10 @@
 // Memory that is freed, used again, and touched by those who may not.
 #include "runtime/devices/delayed/memory.hpp"
 
-#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "runtime/devices/delayed/machine.hpp"
 #include "tests/support/error_of.hpp"

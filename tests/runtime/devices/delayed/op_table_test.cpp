@@ -249,7 +249,7 @@ TEST_F(DelayedOps, OfMemoryGiveTheBitsOfTheCpu) {
       {numbers({5, 8}, 1)});
 }
 
-// In bfloat16 a device writes the gradient of all logits beside them, where the CPU rounds some columns after the other.
+// In bfloat16 a device writes the gradient of all logits beside them, where the CPU rounds some at a time.
 TEST_F(DelayedOps, OfTheLossGiveTheBitsOfTheCpu) {
   at::Tensor labels = test::integers({7}, 20, 5);
   labels[2] = -100;

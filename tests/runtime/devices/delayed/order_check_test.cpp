@@ -8,9 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/activation.hpp"
-#include "kernels/linear.hpp"
 #include "kernels/optimizer/optimizer.hpp"
-#include "runtime/base/error.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/device/host_numbers.hpp"
 #include "runtime/devices/delayed/delayed_device.hpp"

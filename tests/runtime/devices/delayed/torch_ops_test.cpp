@@ -5,7 +5,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/device/device.hpp"

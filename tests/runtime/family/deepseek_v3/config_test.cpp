@@ -5,13 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/nn/model/build_options.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/tensor/routed_stage.hpp"
+#include "tests/runtime/family/config_document.hpp"
 #include "tests/runtime/family/golden_model.hpp"
-#include "tests/support/error_of.hpp"
 
 namespace d9d::test {
 namespace {
@@ -24,20 +23,15 @@ using testing::Not;
 constexpr const char* deepseek_v3_cases[] = {
     "latent_families/deepseek_v3", "latent_families/deepseek_v3_yarn", "latent_families/deepseek_v3_plain"};
 
-std::shared_ptr<DeepseekV3Config> parse_deepseek_v3(const json& change = json::object()) {
-  json document = {{"model_type", "deepseek_v3"}, {"hidden_size", 32}, {"intermediate_size", 48},
-                   {"num_hidden_layers", 5},      {"vocab_size", 64},  {"num_attention_heads", 4}};
-  document.update(change);
-  return std::dynamic_pointer_cast<DeepseekV3Config>(
-      parse_hugging_face_config(document.dump(), "config.json"));
-}
-
-std::string deepseek_v3_error(const json& change) {
-  return test::error_of([&] { parse_deepseek_v3(change); }, ErrorKind::input);
-}
+const ConfigDocument<DeepseekV3Config> deepseek_v3({{"model_type", "deepseek_v3"},
+                                                    {"hidden_size", 32},
+                                                    {"intermediate_size", 48},
+                                                    {"num_hidden_layers", 5},
+                                                    {"vocab_size", 64},
+                                                    {"num_attention_heads", 4}});
 
 TEST(DeepseekV3Config, TakesTheDefaultsOfTransformers) {
-  const auto model = parse_deepseek_v3();
+  const auto model = deepseek_v3.parse();
 
   EXPECT_EQ(model->latent_attention().query_rank, 1536);
   EXPECT_EQ(model->latent_attention().head_dim(), 192);
@@ -48,7 +42,7 @@ TEST(DeepseekV3Config, TakesTheDefaultsOfTransformers) {
   EXPECT_EQ(model->moe().shared_intermediate_size, 2048);
   EXPECT_FALSE(model->is_sparse_layer(2));
   EXPECT_TRUE(model->is_sparse_layer(3));
-  EXPECT_EQ(parse_deepseek_v3({{"q_lora_rank", nullptr}})->q_lora_rank, 0);
+  EXPECT_EQ(deepseek_v3.parse({{"q_lora_rank", nullptr}})->q_lora_rank, 0);
 }
 
 TEST(DeepseekV3Config, ScalesScoresOnceMoreWhereYarnSaysSo) {
@@ -57,29 +51,29 @@ TEST(DeepseekV3Config, ScalesScoresOnceMoreWhereYarnSaysSo) {
                {"factor", 40.0},
                {"original_max_position_embeddings", 4096},
                {"mscale", 1.0}};
-  const double plain = parse_deepseek_v3({{"rope_parameters", yarn}})->latent_attention().scale;
+  const double plain = deepseek_v3.parse({{"rope_parameters", yarn}})->latent_attention().scale;
   yarn["mscale_all_dim"] = 1.0;
 
-  const double scaled = parse_deepseek_v3({{"rope_parameters", yarn}})->latent_attention().scale;
+  const double scaled = deepseek_v3.parse({{"rope_parameters", yarn}})->latent_attention().scale;
 
   EXPECT_DOUBLE_EQ(plain, 1.0 / std::sqrt(192.0));
   EXPECT_DOUBLE_EQ(scaled, plain * std::pow(0.1 * std::log(40.0) + 1.0, 2));
 }
 
 TEST(DeepseekV3Config, RefusesByNameWhatItDoesNotCompute) {
-  EXPECT_THAT(deepseek_v3_error({{"v_head_dim", 193}}), HasSubstr("v_head_dim is 193"));
-  EXPECT_THAT(deepseek_v3_error({{"scoring_func", "softmax"}}), HasSubstr("scoring_func"));
-  EXPECT_THAT(deepseek_v3_error({{"topk_method", "greedy"}}), HasSubstr("topk_method"));
-  EXPECT_THAT(deepseek_v3_error({{"moe_layer_freq", 2}}), HasSubstr("moe_layer_freq is 2"));
-  EXPECT_THAT(deepseek_v3_error({{"n_group", 7}}), HasSubstr("n_group is 7"));
-  EXPECT_THAT(deepseek_v3_error({{"topk_group", 1}, {"num_experts_per_tok", 33}}),
+  EXPECT_THAT(deepseek_v3.error({{"v_head_dim", 193}}), HasSubstr("v_head_dim is 193"));
+  EXPECT_THAT(deepseek_v3.error({{"scoring_func", "softmax"}}), HasSubstr("scoring_func"));
+  EXPECT_THAT(deepseek_v3.error({{"topk_method", "greedy"}}), HasSubstr("topk_method"));
+  EXPECT_THAT(deepseek_v3.error({{"moe_layer_freq", 2}}), HasSubstr("moe_layer_freq is 2"));
+  EXPECT_THAT(deepseek_v3.error({{"n_group", 7}}), HasSubstr("n_group is 7"));
+  EXPECT_THAT(deepseek_v3.error({{"topk_group", 1}, {"num_experts_per_tok", 33}}),
               HasSubstr("num_experts_per_tok is 33"));
-  EXPECT_THAT(deepseek_v3_error({{"router_bias_update_rate", -0.1}}), HasSubstr("router_bias_update_rate"));
-  EXPECT_THAT(deepseek_v3_error({{"output_router_logits", true}}), HasSubstr("output_router_logits"));
+  EXPECT_THAT(deepseek_v3.error({{"router_bias_update_rate", -0.1}}), HasSubstr("router_bias_update_rate"));
+  EXPECT_THAT(deepseek_v3.error({{"output_router_logits", true}}), HasSubstr("output_router_logits"));
 }
 
 TEST(DeepseekV3Config, LeavesTheLayersOfMultiTokenPredictionInTheFolder) {
-  const auto model = parse_deepseek_v3({{"num_nextn_predict_layers", 2}});
+  const auto model = deepseek_v3.parse({{"num_nextn_predict_layers", 2}});
   const std::vector<std::string> unread =
       model->unread_tensors({"model.layers.5.eh_proj.weight", "model.layers.6.eh_proj.weight"});
 
@@ -114,7 +108,7 @@ TEST(DeepseekV3Config, ExportsTheNamesThatItReads) {
 
 // Three experts, of which the second got more tokens than the mean, the third as many.
 TEST(DeepseekV3Config, MovesTheSelectionBiasAgainstTheLoad) {
-  DeepseekV3Config model = *parse_deepseek_v3({{"num_hidden_layers", 1},
+  DeepseekV3Config model = *deepseek_v3.parse({{"num_hidden_layers", 1},
                                                {"first_k_dense_replace", 0},
                                                {"n_routed_experts", 3},
                                                {"num_experts_per_tok", 1},

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/mapper/mapper.hpp"
+#include "tests/runtime/family/config_document.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -18,19 +18,10 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-std::shared_ptr<Gemma3TextConfig> parse_gemma3_text(const json& change = json::object()) {
-  json document = {{"model_type", "gemma3_text"}, {"num_hidden_layers", 7}};
-  document.update(change);
-  return std::dynamic_pointer_cast<Gemma3TextConfig>(
-      parse_hugging_face_config(document.dump(), "config.json"));
-}
-
-std::string gemma3_text_error(const json& change) {
-  return error_of([&] { parse_gemma3_text(change); }, ErrorKind::input);
-}
+const ConfigDocument<Gemma3TextConfig> gemma3_text({{"model_type", "gemma3_text"}, {"num_hidden_layers", 7}});
 
 TEST(Gemma3TextConfig, TakesTheDefaultsOfTransformers) {
-  const auto model = parse_gemma3_text();
+  const auto model = gemma3_text.parse();
 
   EXPECT_TRUE(model->tie_word_embeddings);
   EXPECT_EQ(model->pad_token_id, 0);
@@ -53,8 +44,8 @@ TEST(Gemma3TextConfig, TakesRopesOfBothGenerations) {
   full["rope_theta"] = 3e5;
 
   const auto old =
-      parse_gemma3_text({{"rope_theta", 3e5}, {"rope_scaling", scaling}, {"rope_local_base_freq", 500.0}});
-  const auto recent = parse_gemma3_text(
+      gemma3_text.parse({{"rope_theta", 3e5}, {"rope_scaling", scaling}, {"rope_local_base_freq", 500.0}});
+  const auto recent = gemma3_text.parse(
       {{"rope_parameters", {{"full_attention", full}, {"sliding_attention", {{"rope_theta", 500.0}}}}}});
 
   EXPECT_EQ(old->rope.type, RopeOptions::Type::linear);
@@ -132,23 +123,23 @@ TEST(Gemma3TextConfig, Mod10HalvesTheWindowThatReachesToBothSides) {
 }
 
 TEST(Gemma3TextConfig, RefusesByNameWhatItDoesNotCompute) {
-  EXPECT_THAT(gemma3_text_error({{"attn_logit_softcapping", 50.0}}), HasSubstr("attn_logit_softcapping"));
-  EXPECT_THAT(gemma3_text_error({{"use_bidirectional_attention", true}, {"is_causal", false}}),
+  EXPECT_THAT(gemma3_text.error({{"attn_logit_softcapping", 50.0}}), HasSubstr("attn_logit_softcapping"));
+  EXPECT_THAT(gemma3_text.error({{"use_bidirectional_attention", true}, {"is_causal", false}}),
               HasSubstr("use_bidirectional_attention is true and is_causal false"));
-  EXPECT_THAT(gemma3_text_error({{"use_bidirectional_attention", true}, {"sliding_window", 1}}),
+  EXPECT_THAT(gemma3_text.error({{"use_bidirectional_attention", true}, {"sliding_window", 1}}),
               HasSubstr("sliding_window is 1"));
-  EXPECT_THAT(gemma3_text_error({{"hidden_activation", "gelu"}}),
+  EXPECT_THAT(gemma3_text.error({{"hidden_activation", "gelu"}}),
               HasSubstr("hidden_activation is 'gelu', only gelu_pytorch_tanh"));
-  EXPECT_THAT(gemma3_text_error({{"hidden_act", "silu"}}), HasSubstr("hidden_act is 'silu'"));
-  EXPECT_THAT(gemma3_text_error({{"sliding_window", nullptr}}), HasSubstr("sliding_window is null"));
-  EXPECT_THAT(gemma3_text_error({{"sliding_window_pattern", 0}}), HasSubstr("sliding_window_pattern is 0"));
-  EXPECT_THAT(gemma3_text_error({{"query_pre_attn_scalar", 0}}), HasSubstr("query_pre_attn_scalar is 0"));
-  EXPECT_THAT(gemma3_text_error({{"final_logit_softcapping", -1.0}}),
+  EXPECT_THAT(gemma3_text.error({{"hidden_act", "silu"}}), HasSubstr("hidden_act is 'silu'"));
+  EXPECT_THAT(gemma3_text.error({{"sliding_window", nullptr}}), HasSubstr("sliding_window is null"));
+  EXPECT_THAT(gemma3_text.error({{"sliding_window_pattern", 0}}), HasSubstr("sliding_window_pattern is 0"));
+  EXPECT_THAT(gemma3_text.error({{"query_pre_attn_scalar", 0}}), HasSubstr("query_pre_attn_scalar is 0"));
+  EXPECT_THAT(gemma3_text.error({{"final_logit_softcapping", -1.0}}),
               HasSubstr("final_logit_softcapping is -1"));
-  EXPECT_THAT(gemma3_text_error({{"architectures", {"Gemma3ForConditionalGeneration"}}}),
+  EXPECT_THAT(gemma3_text.error({{"architectures", {"Gemma3ForConditionalGeneration"}}}),
               HasSubstr("only Gemma3ForCausalLM"));
   const json scaled = {{"rope_type", "linear"}, {"factor", 2.0}, {"rope_theta", 500.0}};
-  EXPECT_THAT(gemma3_text_error({{"rope_parameters", {{"sliding_attention", scaled}}}}),
+  EXPECT_THAT(gemma3_text.error({{"rope_parameters", {{"sliding_attention", scaled}}}}),
               HasSubstr("rope_parameters differ by layer type"));
 }
 

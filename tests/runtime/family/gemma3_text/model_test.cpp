@@ -5,24 +5,16 @@
 
 #include "runtime/family/gemma3_text/config.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/tiny_decoder.hpp"
 
 namespace d9d::test {
 namespace {
 
 std::shared_ptr<Gemma3TextConfig> tiny_gemma3_text() {
-  auto model = std::make_shared<Gemma3TextConfig>();
-  model->vocab_size = 61;
-  model->hidden_size = 32;
+  auto model = tiny_decoder<Gemma3TextConfig>(4);
   model->embedding_scale = std::sqrt(32.0);
-  model->intermediate_size = 24;
-  model->num_hidden_layers = 4;
-  model->num_attention_heads = 4;
-  model->num_key_value_heads = 2;
-  model->head_dim = 8;
   model->query_pre_attn_scalar = 5;
   model->logit_softcap = 3;
-  model->max_position_embeddings = 64;
-  model->initializer_range = 0.2;
   model->rope = {.type = RopeOptions::Type::linear, .theta = 1e5, .factor = 4};
   model->window_rope = RopeOptions{.theta = 500};
   model->windows = {5, {true, false, true, true}};

@@ -6,11 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
-#include "runtime/family/hugging_face_config.hpp"
 #include "runtime/nn/attention/rotary.hpp"
 #include "runtime/state/mapper/mapper.hpp"
-#include "tests/support/error_of.hpp"
+#include "tests/runtime/family/config_document.hpp"
 
 namespace d9d::test {
 namespace {
@@ -19,18 +17,10 @@ using nlohmann::json;
 using testing::Contains;
 using testing::HasSubstr;
 
-std::shared_ptr<GptOssConfig> parse_gpt_oss(const json& change = json::object()) {
-  json document = {{"model_type", "gpt_oss"}, {"num_hidden_layers", 4}};
-  document.update(change);
-  return std::dynamic_pointer_cast<GptOssConfig>(parse_hugging_face_config(document.dump(), "config.json"));
-}
-
-std::string gpt_oss_error(const json& change) {
-  return test::error_of([&] { parse_gpt_oss(change); }, ErrorKind::input);
-}
+const ConfigDocument<GptOssConfig> gpt_oss({{"model_type", "gpt_oss"}, {"num_hidden_layers", 4}});
 
 TEST(GptOssConfig, HasSinksBiasesAndClampedExpertsInEveryLayer) {
-  const auto model = parse_gpt_oss({{"swiglu_limit", 5.0}});
+  const auto model = gpt_oss.parse({{"swiglu_limit", 5.0}});
 
   EXPECT_TRUE(model->attention().sinks && model->attention().qkv_bias && model->attention().output_bias);
   EXPECT_EQ(model->attention_of(2).window, 128);
@@ -40,7 +30,7 @@ TEST(GptOssConfig, HasSinksBiasesAndClampedExpertsInEveryLayer) {
   EXPECT_EQ(model->moe().intermediate_size, 2880);
   EXPECT_EQ(model->moe().clamped.value().alpha, 1.702);
   EXPECT_EQ(model->moe().clamped.value().limit, 5.0);
-  EXPECT_FALSE(parse_gpt_oss({{"attention_bias", false}})->attention().output_bias);
+  EXPECT_FALSE(gpt_oss.parse({{"attention_bias", false}})->attention().output_bias);
 }
 
 // vLLM rounded the range between which it stretches frequencies (its issue 27722); the published model does not.
@@ -51,7 +41,7 @@ TEST(GptOssConfig, StretchesFrequenciesFromARangeThatIsNotRounded) {
   const json published = {{"rope_type", "yarn"}, {"factor", 32.0},
                           {"beta_fast", 32.0},   {"beta_slow", 1.0},
                           {"truncate", false},   {"original_max_position_embeddings", 4096}};
-  const auto model = parse_gpt_oss({{"rope_theta", 150000}, {"rope_scaling", published}});
+  const auto model = gpt_oss.parse({{"rope_theta", 150000}, {"rope_scaling", published}});
 
   const at::Tensor found = inverse_frequencies(model->rope, 64);
 
@@ -61,20 +51,20 @@ TEST(GptOssConfig, StretchesFrequenciesFromARangeThatIsNotRounded) {
     const double expected = plain * (1 - stretched) + plain / 32 * stretched;
     EXPECT_NEAR(found[pair].item<double>(), expected, 1e-5 * expected) << pair;
   }
-  EXPECT_EQ(parse_gpt_oss()->rope, model->rope) << "which is the default";
+  EXPECT_EQ(gpt_oss.parse()->rope, model->rope) << "which is the default";
 }
 
 TEST(GptOssConfig, RefusesByNameWhatItDoesNotCompute) {
-  EXPECT_THAT(gpt_oss_error({{"swiglu_limit", 0.0}}), HasSubstr("swiglu_limit is 0"));
-  EXPECT_THAT(gpt_oss_error({{"swiglu_alpha", -1.0}}), HasSubstr("swiglu_alpha is -1"));
-  EXPECT_THAT(gpt_oss_error({{"num_experts", 4}, {"num_local_experts", 8}}), HasSubstr("they mean the same"));
-  EXPECT_THAT(gpt_oss_error({{"sliding_window", nullptr}}), HasSubstr("sliding_window is null"));
-  EXPECT_THAT(gpt_oss_error({{"layer_types", {"full_attention"}}}), HasSubstr("layer_types has 1"));
-  EXPECT_THAT(gpt_oss_error({{"hidden_act", "gelu"}}), HasSubstr("only silu"));
+  EXPECT_THAT(gpt_oss.error({{"swiglu_limit", 0.0}}), HasSubstr("swiglu_limit is 0"));
+  EXPECT_THAT(gpt_oss.error({{"swiglu_alpha", -1.0}}), HasSubstr("swiglu_alpha is -1"));
+  EXPECT_THAT(gpt_oss.error({{"num_experts", 4}, {"num_local_experts", 8}}), HasSubstr("they mean the same"));
+  EXPECT_THAT(gpt_oss.error({{"sliding_window", nullptr}}), HasSubstr("sliding_window is null"));
+  EXPECT_THAT(gpt_oss.error({{"layer_types", {"full_attention"}}}), HasSubstr("layer_types has 1"));
+  EXPECT_THAT(gpt_oss.error({{"hidden_act", "gelu"}}), HasSubstr("only silu"));
 }
 
 TEST(GptOssConfig, KnowsExpertsByTheirNamesInAFolderAlone) {
-  const auto model = parse_gpt_oss();
+  const auto model = gpt_oss.parse();
   const std::string layer = "model.layers.3.mlp.", experts = layer + "experts.";
 
   for (const char* name : {"router.bias", "experts.gate_up_proj", "experts.gate_up_proj_bias",

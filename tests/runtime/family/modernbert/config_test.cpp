@@ -6,6 +6,7 @@
 
 #include "runtime/base/error.hpp"
 #include "runtime/family/hugging_face_config.hpp"
+#include "tests/runtime/family/config_document.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/error_of.hpp"
 
@@ -15,19 +16,10 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-std::shared_ptr<ModernBertConfig> parse_modernbert(const json& change = json::object()) {
-  json document = {{"model_type", "modernbert"}, {"num_hidden_layers", 7}};
-  document.update(change);
-  return std::dynamic_pointer_cast<ModernBertConfig>(
-      parse_hugging_face_config(document.dump(), "config.json"));
-}
-
-std::string modernbert_error(const json& change) {
-  return error_of([&] { parse_modernbert(change); }, ErrorKind::input);
-}
+const ConfigDocument<ModernBertConfig> modernbert({{"model_type", "modernbert"}, {"num_hidden_layers", 7}});
 
 TEST(ModernBertConfig, TakesTheDefaultsOfTransformers) {
-  const auto model = parse_modernbert();
+  const auto model = modernbert.parse();
 
   EXPECT_EQ(model->vocab_size, 50368);
   EXPECT_TRUE(model->tie_word_embeddings && model->logit_bias && model->head_transform.wanted);
@@ -45,7 +37,7 @@ TEST(ModernBertConfig, TakesTheDefaultsOfTransformers) {
 
 // The config.json of answerdotai/ModernBERT-base, by its keys.
 TEST(ModernBertConfig, TakesThePublishedKeys) {
-  const auto model = parse_modernbert({{"global_attn_every_n_layers", 3},
+  const auto model = modernbert.parse({{"global_attn_every_n_layers", 3},
                                        {"global_rope_theta", 160000.0},
                                        {"local_rope_theta", 10000.0},
                                        {"local_attention", 128},
@@ -57,22 +49,22 @@ TEST(ModernBertConfig, TakesThePublishedKeys) {
                                        {"gradient_checkpointing", false},
                                        {"architectures", {"ModernBertForMaskedLM"}}});
 
-  const auto usual = parse_modernbert();
+  const auto usual = modernbert.parse();
   EXPECT_EQ(model->rope, usual->rope);
   EXPECT_EQ(model->windows, usual->windows);
   EXPECT_EQ(model->classifier_pooling, "mean");
 }
 
 TEST(ModernBertConfig, TakesRopesOfBothGenerations) {
-  const auto old = parse_modernbert({{"global_rope_theta", 3e5}, {"local_rope_theta", 500.0}});
-  const auto recent = parse_modernbert({{"rope_parameters",
+  const auto old = modernbert.parse({{"global_rope_theta", 3e5}, {"local_rope_theta", 500.0}});
+  const auto recent = modernbert.parse({{"rope_parameters",
                                          {{"full_attention", {{"rope_type", "default"}, {"rope_theta", 3e5}}},
                                           {"sliding_attention", {{"rope_theta", 500.0}}}}}});
 
   EXPECT_EQ(old->rope.theta, 3e5);
   EXPECT_EQ(old->window_rope, RopeOptions{.theta = 500});
   EXPECT_EQ(*recent, *old);
-  EXPECT_EQ(parse_modernbert({{"local_rope_theta", nullptr}})->window_rope, RopeOptions{.theta = 160000});
+  EXPECT_EQ(modernbert.parse({{"local_rope_theta", nullptr}})->window_rope, RopeOptions{.theta = 160000});
 }
 
 TEST(ModernBertConfig, ReadsBackWhatItWrites) {
@@ -103,22 +95,22 @@ TEST(ModernBertConfig, WritesTheKeysOfBothGenerations) {
 }
 
 TEST(ModernBertConfig, NamesWhatItDoesNotCompute) {
-  EXPECT_THAT(modernbert_error({{"norm_bias", true}}), HasSubstr("norm_bias is true"));
-  EXPECT_THAT(modernbert_error({{"hidden_activation", "relu"}}), HasSubstr("hidden_activation is 'relu'"));
-  EXPECT_THAT(modernbert_error({{"classifier_activation", "silu"}}), HasSubstr("classifier_activation"));
-  EXPECT_THAT(modernbert_error({{"mlp_dropout", 0.1}}), HasSubstr("mlp_dropout is 0.1"));
-  EXPECT_THAT(modernbert_error({{"embedding_dropout", 0.1}}), HasSubstr("embedding_dropout is 0.1"));
-  EXPECT_THAT(modernbert_error({{"attention_dropout", 0.1}}), HasSubstr("attention_dropout is 0.1"));
-  EXPECT_THAT(modernbert_error({{"local_attention", 1}}), HasSubstr("no half reaches"));
-  EXPECT_THAT(modernbert_error({{"global_attn_every_n_layers", 0}}), HasSubstr("global_attn_every_n_layers"));
-  EXPECT_THAT(modernbert_error({{"hidden_size", 100}}), HasSubstr("no multiple of num_attention_heads"));
-  EXPECT_THAT(modernbert_error({{"classifier_pooling", "max"}}), HasSubstr("expected cls or mean"));
-  EXPECT_THAT(modernbert_error({{"rope_scaling", {{"rope_type", "linear"}, {"factor", 2}}}}),
+  EXPECT_THAT(modernbert.error({{"norm_bias", true}}), HasSubstr("norm_bias is true"));
+  EXPECT_THAT(modernbert.error({{"hidden_activation", "relu"}}), HasSubstr("hidden_activation is 'relu'"));
+  EXPECT_THAT(modernbert.error({{"classifier_activation", "silu"}}), HasSubstr("classifier_activation"));
+  EXPECT_THAT(modernbert.error({{"mlp_dropout", 0.1}}), HasSubstr("mlp_dropout is 0.1"));
+  EXPECT_THAT(modernbert.error({{"embedding_dropout", 0.1}}), HasSubstr("embedding_dropout is 0.1"));
+  EXPECT_THAT(modernbert.error({{"attention_dropout", 0.1}}), HasSubstr("attention_dropout is 0.1"));
+  EXPECT_THAT(modernbert.error({{"local_attention", 1}}), HasSubstr("no half reaches"));
+  EXPECT_THAT(modernbert.error({{"global_attn_every_n_layers", 0}}), HasSubstr("global_attn_every_n_layers"));
+  EXPECT_THAT(modernbert.error({{"hidden_size", 100}}), HasSubstr("no multiple of num_attention_heads"));
+  EXPECT_THAT(modernbert.error({{"classifier_pooling", "max"}}), HasSubstr("expected cls or mean"));
+  EXPECT_THAT(modernbert.error({{"rope_scaling", {{"rope_type", "linear"}, {"factor", 2}}}}),
               HasSubstr("rope_scaling is given"));
 }
 
 TEST(ModernBertConfig, RefusesAHeadForClassesThatTransformersWouldPoolOtherwise) {
-  const auto model = parse_modernbert({{"classifier_pooling", "mean"}});
+  const auto model = modernbert.parse({{"classifier_pooling", "mean"}});
   model->heads = {{"", ClassificationHead{.num_labels = 2}}};
 
   EXPECT_THAT(error_of([&] { model->validate("job"); }, ErrorKind::input),

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/family/hugging_face_config.hpp"
-#include "runtime/family/modernbert/config.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "runtime/family/families.hpp"
 #include "runtime/family/own/own_decoder.hpp"
 #include "runtime/nn/attention/attention.hpp"

@@ -4,9 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/base/error.hpp"
-#include "runtime/family/hugging_face_config.hpp"
-#include "tests/support/error_of.hpp"
+#include "tests/runtime/family/config_document.hpp"
 
 namespace d9d::test {
 namespace {
@@ -14,21 +12,10 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-std::shared_ptr<SparseDecoder> parse_qwen2_moe(const json& change = json::object()) {
-  json document = {{"model_type", "qwen2_moe"}, {"hidden_size", 32},
-                   {"intermediate_size", 48},   {"num_hidden_layers", 3},
-                   {"vocab_size", 64},          {"num_attention_heads", 4},
-                   {"num_key_value_heads", 2},  {"max_position_embeddings", 8}};
-  document.update(change);
-  return std::dynamic_pointer_cast<SparseDecoder>(parse_hugging_face_config(document.dump(), "config.json"));
-}
-
-std::string qwen2_moe_error(const json& change) {
-  return test::error_of([&] { parse_qwen2_moe(change); }, ErrorKind::input);
-}
+const auto qwen2_moe = small_sparse("qwen2_moe");
 
 TEST(Qwen2MoeConfig, TakesTheDefaultsOfTransformers) {
-  const auto model = parse_qwen2_moe();
+  const auto model = qwen2_moe.parse();
 
   EXPECT_EQ(model->num_experts, 60);
   EXPECT_EQ(model->moe().top_k, 4);
@@ -40,9 +27,9 @@ TEST(Qwen2MoeConfig, TakesTheDefaultsOfTransformers) {
 }
 
 TEST(Qwen2MoeConfig, RefusesByNameWhatItDoesNotCompute) {
-  EXPECT_THAT(qwen2_moe_error({{"attention_bias", true}}), HasSubstr("attention_bias"));
-  EXPECT_THAT(qwen2_moe_error({{"mlp_only_layers", {3}}}), HasSubstr("mlp_only_layers names layer 3"));
-  EXPECT_THAT(qwen2_moe_error({{"shared_expert_intermediate_size", 0}}),
+  EXPECT_THAT(qwen2_moe.error({{"attention_bias", true}}), HasSubstr("attention_bias"));
+  EXPECT_THAT(qwen2_moe.error({{"mlp_only_layers", {3}}}), HasSubstr("mlp_only_layers names layer 3"));
+  EXPECT_THAT(qwen2_moe.error({{"shared_expert_intermediate_size", 0}}),
               HasSubstr("shared_expert_intermediate_size is 0"));
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/family/hugging_face_config.hpp"
 #include "runtime/state/mapper/mapper.hpp"
 #include "runtime/state/pattern.hpp"
+#include "tests/runtime/family/config_document.hpp"
 #include "tests/runtime/family/golden_model.hpp"
 #include "tests/support/error_of.hpp"
 
@@ -17,19 +18,10 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-std::shared_ptr<Qwen3NextConfig> parse_qwen3_next(const json& change = json::object()) {
-  json document = {{"model_type", "qwen3_next"}, {"num_hidden_layers", 8}};
-  document.update(change);
-  return std::dynamic_pointer_cast<Qwen3NextConfig>(
-      parse_hugging_face_config(document.dump(), "config.json"));
-}
-
-std::string qwen3_next_error(const json& change) {
-  return error_of([&] { parse_qwen3_next(change); }, ErrorKind::input);
-}
+const ConfigDocument<Qwen3NextConfig> qwen3_next({{"model_type", "qwen3_next"}, {"num_hidden_layers", 8}});
 
 TEST(Qwen3NextConfig, TakesTheDefaultsOfTransformers) {
-  const auto model = parse_qwen3_next();
+  const auto model = qwen3_next.parse();
 
   EXPECT_EQ(model->linear_layers, std::vector<bool>({true, true, true, false, true, true, true, false}));
   EXPECT_EQ(model->delta_net().keys(), 16 * 128);
@@ -46,17 +38,17 @@ TEST(Qwen3NextConfig, TakesTheDefaultsOfTransformers) {
 }
 
 TEST(Qwen3NextConfig, TakesTheShareOfAHeadThatTurnsFromEitherPlace) {
-  EXPECT_EQ(parse_qwen3_next({{"partial_rotary_factor", 0.5}})->attention().rotary_dim, 128);
+  EXPECT_EQ(qwen3_next.parse({{"partial_rotary_factor", 0.5}})->attention().rotary_dim, 128);
   EXPECT_EQ(
-      parse_qwen3_next({{"rope_parameters", {{"partial_rotary_factor", 0.125}}}})->attention().rotary_dim,
+      qwen3_next.parse({{"rope_parameters", {{"partial_rotary_factor", 0.125}}}})->attention().rotary_dim,
       32);
 }
 
 TEST(Qwen3NextConfig, TakesTheLayersByTypeOrByInterval) {
   const json types = {{"num_hidden_layers", 2}, {"layer_types", {"full_attention", "linear_attention"}}};
 
-  EXPECT_EQ(parse_qwen3_next(types)->linear_layers, std::vector<bool>({false, true}));
-  EXPECT_EQ(parse_qwen3_next({{"num_hidden_layers", 4}, {"full_attention_interval", 2}})->linear_layers,
+  EXPECT_EQ(qwen3_next.parse(types)->linear_layers, std::vector<bool>({false, true}));
+  EXPECT_EQ(qwen3_next.parse({{"num_hidden_layers", 4}, {"full_attention_interval", 2}})->linear_layers,
             std::vector<bool>({true, false, true, false}));
 }
 
@@ -84,33 +76,33 @@ TEST(Qwen3NextConfig, WritesTheTensorsThatItReads) {
 }
 
 TEST(Qwen3NextConfig, LeavesOutTheWeightsOfMultiTokenPrediction) {
-  const auto patterns = parse_qwen3_next()->unread_tensors({});
+  const auto patterns = qwen3_next.parse()->unread_tensors({});
 
   EXPECT_TRUE(matches_any("mtp.layers.0.mlp.experts.3.up_proj.weight", patterns));
   EXPECT_FALSE(matches_any("model.layers.0.linear_attn.A_log", patterns));
 }
 
 TEST(Qwen3NextConfig, RefusesByNameWhatItDoesNotCompute) {
-  EXPECT_THAT(qwen3_next_error({{"use_sliding_window", true}}), HasSubstr("use_sliding_window"));
-  EXPECT_THAT(qwen3_next_error({{"layer_types", {"linear_attention"}}}),
+  EXPECT_THAT(qwen3_next.error({{"use_sliding_window", true}}), HasSubstr("use_sliding_window"));
+  EXPECT_THAT(qwen3_next.error({{"layer_types", {"linear_attention"}}}),
               HasSubstr("layer_types has 1 entries"));
-  EXPECT_THAT(qwen3_next_error({{"num_hidden_layers", 1}, {"layer_types", {"sliding_attention"}}}),
+  EXPECT_THAT(qwen3_next.error({{"num_hidden_layers", 1}, {"layer_types", {"sliding_attention"}}}),
               HasSubstr("layer_types names \"sliding_attention\""));
-  EXPECT_THAT(qwen3_next_error({{"linear_num_value_heads", 24}}), HasSubstr("linear_num_value_heads (24)"));
-  EXPECT_THAT(qwen3_next_error({{"linear_conv_kernel_dim", 0}}), HasSubstr("linear_conv_kernel_dim is 0"));
-  EXPECT_THAT(qwen3_next_error({{"partial_rotary_factor", 1.5}}), HasSubstr("partial_rotary_factor is 1.5"));
-  EXPECT_THAT(qwen3_next_error({{"head_dim", 12}}), HasSubstr("turns 3 of the 12 dimensions"));
+  EXPECT_THAT(qwen3_next.error({{"linear_num_value_heads", 24}}), HasSubstr("linear_num_value_heads (24)"));
+  EXPECT_THAT(qwen3_next.error({{"linear_conv_kernel_dim", 0}}), HasSubstr("linear_conv_kernel_dim is 0"));
+  EXPECT_THAT(qwen3_next.error({{"partial_rotary_factor", 1.5}}), HasSubstr("partial_rotary_factor is 1.5"));
+  EXPECT_THAT(qwen3_next.error({{"head_dim", 12}}), HasSubstr("turns 3 of the 12 dimensions"));
 }
 
 TEST(Qwen3NextConfig, RefusesMeshesThatCannotShareItsHeadsOrItsStates) {
-  const auto model = parse_qwen3_next({{"linear_num_key_heads", 2}});
+  const auto model = qwen3_next.parse({{"linear_num_key_heads", 2}});
 
   model->require_tensor_parallel(2);
   EXPECT_THAT(error_of([&] { model->require_tensor_parallel(4); }, ErrorKind::input),
               HasSubstr("2 linear key heads"));
   EXPECT_THAT(error_of([&] { model->require_context_parallel(2); }, ErrorKind::input),
               HasSubstr("context_parallel_shard"));
-  parse_qwen3_next({{"full_attention_interval", 1}})->require_context_parallel(2);
+  qwen3_next.parse({{"full_attention_interval", 1}})->require_context_parallel(2);
 }
 
 }  // namespace

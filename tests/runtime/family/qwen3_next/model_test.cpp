@@ -4,34 +4,22 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/qwen3_next/config.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/tiny_decoder.hpp"
 
 namespace d9d::test {
 namespace {
 
 // Two delta nets, attention, another delta net; three value heads to a key head.
 std::shared_ptr<Qwen3NextConfig> tiny_qwen3_next() {
-  auto model = std::make_shared<Qwen3NextConfig>();
-  model->vocab_size = 61;
-  model->hidden_size = 32;
-  model->intermediate_size = 24;
-  model->moe_intermediate_size = 12;
-  model->shared_expert_intermediate_size = 20;
-  model->num_hidden_layers = 4;
+  auto model = tiny_mixture<Qwen3NextConfig>(4);
   model->linear_layers = {true, true, false, true};
-  model->num_attention_heads = 4;
-  model->num_key_value_heads = 2;
-  model->head_dim = 8;
-  model->max_position_embeddings = 64;
   model->rms_norm_eps =
       1e-3;  // the norm behind a small state multiplies what sums in another order differ by
   model->linear_num_key_heads = 4;
   model->linear_num_value_heads = 12;
   model->linear_key_head_dim = 6;
   model->linear_value_head_dim = 5;
-  model->num_experts = 4;
-  model->num_experts_per_tok = 2;
   model->mlp_only_layers = {1};
-  model->initializer_range = 0.2;
   return model;
 }
 

@@ -104,8 +104,8 @@ TEST(FlatGaps, OfFrozenParametersReachToTheNextOne) {
 }
 
 // A rank's shards are [4, 5] of the embedding; 3, 3 * [1, 5], [3, 2], 1, 1, 3, 2 * [2, 5], [3, 3] of the layer; 3,
-// [4, 5] of the head. They lie behind each other, units from multiples of 16: 0 to 20, 32 to 90, 96 to 119. Whole units have
-// gaps of 0; 3 + 2 + 6 + 6 + 6 + 3 + 2; 3.
+// [4, 5] of the head. They lie behind each other, units from multiples of 16: 0 to 20, 32 to 90, 96 to 119. Whole units
+// have gaps of 0; 3 + 2 + 6 + 6 + 6 + 3 + 2; 3.
 TEST(FlatGaps, OfShardsAreBetweenUnitsAndOfWholeUnitsWithinThem) {
   const FlatGaps gaps = gaps_with({"mesh={data_parallel_shard: 2}"});
 

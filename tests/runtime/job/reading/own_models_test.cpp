@@ -6,7 +6,6 @@
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/family/families.hpp"
 #include "runtime/family/own/own_decoder.hpp"
-#include "runtime/peft/method.hpp"
 #include "tests/support/error_of.hpp"
 
 namespace d9d::test {

@@ -7,7 +7,6 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/sin.h>
 
-#include "runtime/base/error.hpp"
 #include "runtime/nn/block/embedding.hpp"
 #include "tests/support/error_of.hpp"
 #include "tests/support/parallel_world.hpp"

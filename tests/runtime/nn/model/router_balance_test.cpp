@@ -11,6 +11,7 @@
 
 #include "runtime/family/qwen2_moe/config.hpp"
 #include "tests/support/parallel_world.hpp"
+#include "tests/support/tiny_decoder.hpp"
 
 namespace d9d::test {
 namespace {
@@ -66,21 +67,8 @@ TEST(RouterBalance, IsNotWantedWithoutLayersThatHaveExperts) {
 
 // Three layers, one of them dense: a stage of a pipeline may have none with experts.
 std::shared_ptr<Qwen2MoeConfig> balanced(double weight, std::int64_t dense_layer) {
-  auto model = std::make_shared<Qwen2MoeConfig>();
-  model->vocab_size = 61;
-  model->hidden_size = 32;
-  model->intermediate_size = 24;
-  model->moe_intermediate_size = 12;
-  model->shared_expert_intermediate_size = 20;
-  model->num_hidden_layers = 3;
-  model->num_attention_heads = 4;
-  model->num_key_value_heads = 2;
-  model->head_dim = 8;
-  model->max_position_embeddings = 64;
-  model->num_experts = 4;
-  model->num_experts_per_tok = 2;
+  auto model = tiny_mixture<Qwen2MoeConfig>(3);
   model->mlp_only_layers = {dense_layer};
-  model->initializer_range = 0.2;
   model->router_aux_loss_coef = weight;
   model->router_z_loss_coef = 0.1 * weight;
   return model;

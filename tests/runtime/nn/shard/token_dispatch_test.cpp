@@ -2,8 +2,6 @@
 #include "runtime/nn/shard/token_dispatch.hpp"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
-#include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/DeviceGuard.h>

@@ -186,8 +186,8 @@ class Scaled final : public StageModule {
   at::Tensor weight_;
 };
 
-// Nodes that add to gradients stay on the stream on which they were made, when the core was (pytorch#137483): so the pass
-// makes each core on its stage's stream.
+// Nodes that add to gradients stay on the stream on which they were made, when the core was (pytorch#137483): so the
+// pass makes each core on its stage's stream.
 TEST_F(StageStreamsTest, AddToGradientsWhereTheCoreWasMade) {
   TensorTable table(4);
   for (const StreamRole made_on : {StreamRole::compute_beside, StreamRole::compute}) {

@@ -1,5 +1,5 @@
-// Times of actions are the device's: those that a test plants come back, and schedule `auto` finds with them what it finds
-// where the host measured them.
+// Times of actions are the device's: those that a test plants come back, and schedule `auto` finds with them what it
+// finds where the host measured them.
 #include "runtime/rank/measured/action_times.hpp"
 
 #include <gtest/gtest.h>

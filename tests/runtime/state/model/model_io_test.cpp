@@ -1,8 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "runtime/state/mapper/distribute.hpp"
 #include "tests/support/live_bytes.hpp"
 #include "tests/runtime/state/model/model_support.hpp"
 

@@ -9,7 +9,6 @@
 namespace d9d {
 namespace {
 
-using test::blank_like;
 using test::counting;
 using test::error_of;
 using test::Scratch;

@@ -25,8 +25,8 @@ std::vector<std::string> learnt(const TrainedBpe& trained) {
   return merges;
 }
 
-// Sennrich's example: low 5 times, lower 2, newest 6, widest 3. "es" and "st" are in nine words, "es" has the smaller ids;
-// then "est"; "lo" in seven, then "low".
+// Sennrich's example: low 5 times, lower 2, newest 6, widest 3. "es" and "st" are in nine words, "es" has the smaller
+// ids; then "est"; "lo" in seven, then "low".
 TEST(BpeTrainer, LearnsThePairsOfTheKnownExample) {
   std::string text;
   for (const auto& [word, count] : {std::pair{"low", 5}, {"lower", 2}, {"newest", 6}, {"widest", 3}}) {

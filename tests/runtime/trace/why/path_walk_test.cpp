@@ -10,8 +10,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two ranks of a pipeline with late devices: rank 1's action needs what rank 0's computes, and stands still inside for a
-// sum with rank 0, which comes to it late. Both hosts give all work at once and wait.
+// Two ranks of a pipeline with late devices: rank 1's action needs what rank 0's computes, and stands still inside for
+// a sum with rank 0, which comes to it late. Both hosts give all work at once and wait.
 Story& two_devices(Story& story) {
   for (const int rank : {0, 1}) {
     const std::string id = "/" + std::to_string(rank);

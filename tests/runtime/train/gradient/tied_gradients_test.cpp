@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "runtime/base/error.hpp"
 #include "runtime/tensor/tied.hpp"
 #include "runtime/train/gradient/gradient_norm.hpp"
 #include "runtime/train/optimizer/optimizer.hpp"

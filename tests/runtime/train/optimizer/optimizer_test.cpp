@@ -1,6 +1,5 @@
 #include "runtime/train/optimizer/optimizer.hpp"
 
-#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
 

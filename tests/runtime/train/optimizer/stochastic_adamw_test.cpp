@@ -3,14 +3,12 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/floor.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/log2.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "runtime/base/rng.hpp"
 #include "runtime/train/optimizer/block_place.hpp"

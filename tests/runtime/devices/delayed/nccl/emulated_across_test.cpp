@@ -21,31 +21,6 @@ EmulatedWorld processes(int size, milliseconds timeout = std::chrono::seconds(20
   return EmulatedWorld(size, timeout, /*one_process=*/false);
 }
 
-TEST(EmulatedAcross, SumsGathersAndTells) {
-  EmulatedWorld world = processes(3);
-
-  const auto errors = world.run([](int rank, Communicator& all, Communicator&) {
-    at::Tensor sum = on(rank, at::full({100'000}, rank + 1.0F)),
-               half = on(rank, at::full({3}, 0.1F, at::kBFloat16));
-    at::Tensor block = on(rank, at::zeros({2})), whole = on(rank, at::zeros({3, 2}));
-    at::Tensor told = on(rank, at::full({5}, rank, at::kInt)), none = on(rank, at::zeros({0}));
-    all.all_reduce(sum, ReduceOp::sum).wait();
-    all.all_reduce(none, ReduceOp::sum).wait();
-    all.all_reduce(half, ReduceOp::max).wait();
-    all.reduce_scatter(block, on(rank, at::arange(6, at::kFloat)), ReduceOp::sum).wait();
-    all.all_gather(whole, on(rank, at::full({2}, rank * 1.0F))).wait();
-    all.broadcast(told, 2).wait();
-
-    EXPECT_EQ(sum[99'999].item<float>(), 6.0F);
-    EXPECT_EQ(half[2].item<float>(), at::full({}, 0.1F, at::kBFloat16).item<float>());
-    EXPECT_TRUE(at::equal(block.cpu(), at::arange(2 * rank, 2 * rank + 2, at::kFloat).mul(3)));
-    EXPECT_TRUE(at::equal(whole.cpu().select(1, 1), at::arange(3, at::kFloat)));
-    EXPECT_EQ(told[4].item<int>(), 2);
-  });
-
-  EXPECT_THAT(errors, Each(""));
-}
-
 // Nobody waits for rank 1's device there; a GPU works all the same.
 TEST(EmulatedAcross, WorksForOthersWhileItsOwnHostDoesNotWait) {
   EmulatedWorld world = processes(2);

@@ -10,7 +10,6 @@ namespace d9d::nccl {
 namespace {
 
 using std::chrono::milliseconds;
-using testing::AllOf;
 using testing::HasSubstr;
 
 TEST_P(EmulatedRanks, EndWhatHangsAtTheDeadlineAndWhatNcclReports) {
