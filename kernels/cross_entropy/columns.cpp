@@ -26,10 +26,9 @@ struct TablePart {
 class Columns {
  public:
   Columns(const HeldLogits& held, const at::TensorOptions& sums, const at::TensorOptions& activations)
-      : most_(held.columns), logits_(at::empty({held.tokens * held.columns}, sums)) {
+      : logits_(at::empty({held.tokens * held.columns}, sums)) {
     if (held.rounded > 0) rounded_ = at::empty({held.tokens * held.rounded}, activations);
   }
-  int64_t most() const { return most_; }
   at::Tensor logits(int64_t rows, int64_t count) const { return part(logits_, rows, count); }
   // Returns the logits in the type of the model's activations.
   at::Tensor rounded(const at::Tensor& logits) const {
@@ -40,7 +39,6 @@ class Columns {
   static at::Tensor part(const at::Tensor& all, int64_t rows, int64_t count) {
     return all.narrow(0, 0, rows * count).view({rows, count});
   }
-  const int64_t most_;
   at::Tensor logits_, rounded_;
 };
 
@@ -61,7 +59,7 @@ void add_label_rows(const at::Tensor& dhidden, at::TensorList tables, const at::
 // tokens, its first id.
 template <class F>
 void for_columns(const at::Tensor& hidden, at::TensorList tables, const Columns& columns, F&& f) {
-  const int64_t tokens = hidden.size(0), most = columns.most();
+  const int64_t tokens = hidden.size(0), most = columns_for(tokens);
   int64_t first = 0;
   for (std::size_t i = 0; i < tables.size(); ++i) {
     for (int64_t begin = 0; begin < tables[i].size(0); begin += most) {

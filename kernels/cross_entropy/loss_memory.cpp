@@ -32,13 +32,16 @@ int64_t bytes_of_sums(const LossShape& shape) {
 
 }  // namespace
 
+int64_t columns_for(int64_t tokens) {
+  return std::clamp(logits_by_columns / std::max<int64_t>(1, tokens), columns_min, columns_max);
+}
+
 HeldLogits held_logits(LossPlace place, const LossShape& shape) {
   const bool rounds = shape.gradient && shape.bytes < bytes_of_sums(shape);
   // The blocks of a GPU have some thousand tokens, which is as good.
   if (!shape.of_part && !shape.bias && place != LossPlace::gpu && shape.vocabulary > 64 * columns_min) {
     const int64_t tokens = std::min(tokens_by_columns, shape.tokens);
-    const int64_t columns =
-        std::clamp(logits_by_columns / std::max<int64_t>(1, tokens), columns_min, columns_max);
+    const int64_t columns = columns_for(tokens);
     return {tokens, columns, rounds ? columns : 0, true};
   }
   const int64_t tokens = std::min(rows_at_once(place, shape.vocabulary), shape.tokens);

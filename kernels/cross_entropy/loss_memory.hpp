@@ -24,15 +24,16 @@ struct LossShape {
 // that exist beside them in the type of hidden; 0: none.
 struct HeldLogits {
   int64_t tokens = 0, columns = 0, rounded = 0;
-  bool by_columns =
-      false;  // columns.hpp, which takes less time and memory for a long vocabulary; else blocks.hpp
+  bool by_columns = false;  // columns.hpp, better for a long vocabulary; else blocks.hpp
 };
 HeldLogits held_logits(LossPlace place, const LossShape& shape);
+// Columns that so many tokens are worked on at a time: more of them for the last, fewer tokens, in the same memory.
+int64_t columns_for(int64_t tokens);
 
 // Bytes at most, beside hidden [T, H], the tables and their gradients. `parts`: ranks that share the vocabulary.
 struct LossBytes {
-  int64_t copy =
-      0;  // of hidden where some label does not count: until backward, which needs hidden itself no more
+  // Of hidden where some label does not count: until backward, which needs hidden itself no more.
+  int64_t copy = 0;
   int64_t kept = 0;                   // from forward to backward
   int64_t forward = 0, backward = 0;  // beside both, for a while
 };
