@@ -333,25 +333,29 @@ std::shared_ptr<const SampleSource> masked_for(const TaskConfig& task, const Loa
 }
 
 // Tasks that read what the model makes of each token and learn no next one see all tokens of a text.
-TokenLabels labels_for(const Registry& registry, const JobConfig& job) {
-  const TaskConfig& task = job.task;
-  if (std::holds_alternative<config::Named>(task)) {
-    return call_user("the task's labels", ErrorInside::passes, [&] {
-      return job.inference ? make_inference_task(registry, job, 0)->labels()
-                           : make_task(registry, job)->labels();
-    });
-  }
-  if (std::holds_alternative<MaskedLmConfig>(task)) return TokenLabels::own;
-  const bool reads_each = std::holds_alternative<ClassificationConfig>(task) ||
-                          std::holds_alternative<EmbeddingConfig>(task) ||
-                          std::holds_alternative<GenerationConfig>(task);
-  return job.inference && reads_each ? TokenLabels::own : TokenLabels::next;
+template <class Task>
+TokenLabels labels_of(const TaskConfig& config, const Task& task) {
+  if (std::holds_alternative<config::Named>(config))
+    return call_user("the task's labels", ErrorInside::passes, [&] { return task.labels(); });
+  if (std::holds_alternative<MaskedLmConfig>(config)) return TokenLabels::own;
+  const bool reads_each = std::holds_alternative<ClassificationConfig>(config) ||
+                          std::holds_alternative<EmbeddingConfig>(config) ||
+                          std::holds_alternative<GenerationConfig>(config);
+  return std::is_same_v<Task, InferenceTask> && reads_each ? TokenLabels::own : TokenLabels::next;
 }
 
 }  // namespace
 
+TokenLabels labels_for(const JobConfig& job, const TrainTask& task) {
+  return labels_of(job.task, task);
+}
+
+TokenLabels labels_for(const JobConfig& job, const InferenceTask& task) {
+  return labels_of(job.task, task);
+}
+
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, SourceUse use,
+                                                const LoadedJob& loaded, TokenLabels labels, SourceUse use,
                                                 const std::shared_ptr<SharedCorpora>& share) {
   const JobConfig& job = loaded.job;
   const bool all = use == SourceUse::evaluation || job.inference;
@@ -366,7 +370,7 @@ std::shared_ptr<const SampleSource> make_source(const Registry& registry, const 
                           .ids_below = context.ids_below,
                           .classes_below = loaded.model ? num_classes(job, *loaded.model) : std::nullopt,
                           .rest = all ? RestOfRows::filled_up : RestOfRows::left_out,
-                          .labels = labels_for(registry, job),
+                          .labels = labels,
                           .wishes = {.with_places = job.inference.has_value(), .share = share},
                           .make_own = make_own}));
 }

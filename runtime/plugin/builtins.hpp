@@ -26,10 +26,14 @@ std::vector<std::shared_ptr<GradientHook>> make_gradient_hooks(const Registry& r
                                                                const JobConfig& job);
 // What a source is for: training leaves out what makes no whole row; inference and evaluation look at all of it.
 enum class SourceUse { of_job, evaluation };
+// What labels of the job's samples are: one of the user's tasks says it.
+TokenLabels labels_for(const JobConfig& job, const TrainTask& task);
+TokenLabels labels_for(const JobConfig& job, const InferenceTask& task);
 // What `data` asks for. A plugin's source is called through a guard: see plugin_source.hpp. Where a job makes several,
 // what they read alike is tokenised once if they are given the same `share`.
 std::shared_ptr<const SampleSource> make_source(const Registry& registry, const DataConfig& data,
-                                                const LoadedJob& loaded, SourceUse use = SourceUse::of_job,
+                                                const LoadedJob& loaded, TokenLabels labels,
+                                                SourceUse use = SourceUse::of_job,
                                                 const std::shared_ptr<SharedCorpora>& share = nullptr);
 // Null where the job names none: samples are stacked.
 std::shared_ptr<const Collation> make_collation(const Registry& registry, const JobConfig& job);

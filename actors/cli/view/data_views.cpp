@@ -76,7 +76,10 @@ int peek_samples(const Arguments& arguments, Console& console) {
   PosixDisk disk;
   Registry registry = builtin_registry(loaded, disk);
   for (const std::string& plugin : loaded.job.plugins) load_plugin(plugin, registry);
-  const auto source = make_source(registry, loaded.job.data, loaded);
+  const JobConfig& job = loaded.job;
+  const auto source = make_source(registry, job.data, loaded,
+                                  job.inference ? labels_for(job, *make_inference_task(registry, job, 0))
+                                                : labels_for(job, *make_task(registry, job)));
   const auto all = source->num_samples();
   console.out << (all ? counted(*all, "sample") : std::string("samples without end"))
               << fmt::format(" of {}\n", counted(source->sequence_length(), "token"));

@@ -9,6 +9,7 @@
 
 #include "actors/job/actor_registry.hpp"
 #include "kernels/ops/backend.hpp"
+#include "runtime/data/token_labels.hpp"
 #include "runtime/job/plan/rank_plan.hpp"
 #include "runtime/job/step_phases.hpp"
 #include "runtime/plugin/registry.hpp"
@@ -37,6 +38,7 @@ struct PreparedJob {
   JobPlan plan;                                // made with this schedule
   kernels::Backends backends;                  // of this process
   StepPhases phases;                           // of the task
+  TokenLabels labels = TokenLabels::next;      // of its samples
   std::uint64_t total_steps = 0;               // of a start that goes on from the newest checkpoint
   std::optional<std::uint64_t> num_samples;    // of an epoch; none: the source is endless
   std::optional<std::uint64_t> end_sample;     // where the data ends; none: it never does

@@ -142,9 +142,10 @@ void make_pieces(const LoadedJob& loaded, PreparedJob& prepared, Findings& findi
   });
   attempt("task", [&] {
     if (job.inference) {
-      make_inference_task(registry, job, 0);
+      prepared.labels = labels_for(job, *make_inference_task(registry, job, 0));
     } else {
       const auto task = make_task(registry, job);
+      prepared.labels = labels_for(job, *task);
       prepared.phases = call_user("the task's phases", ErrorInside::passes,
                                   [&] { return StepPhases(task->phases(), task->updates()); });
       require_phases(job, prepared.phases);

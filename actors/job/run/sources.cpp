@@ -89,7 +89,8 @@ Beginning next_beginning(const Disk& disk, const JobConfig& job) {
 void open_data(const LoadedJob& loaded, const Beginning& beginning,
                const std::shared_ptr<SharedCorpora>& share, PreparedJob& prepared, Findings& findings) {
   const bool open = findings.attempt("", [&] {
-    prepared.source = make_source(prepared.registry, loaded.job.data, loaded, SourceUse::of_job, share);
+    prepared.source =
+        make_source(prepared.registry, loaded.job.data, loaded, prepared.labels, SourceUse::of_job, share);
   });
   if (!open) return;
   const SampleSource& source = *prepared.source;
@@ -118,8 +119,8 @@ void open_evaluation(const LoadedJob& loaded, const std::shared_ptr<SharedCorpor
                      PreparedJob& prepared, Findings& findings) {
   if (!loaded.job.evaluation) return;
   findings.attempt("evaluation", [&] {
-    const auto source =
-        make_source(prepared.registry, loaded.job.evaluation->data, loaded, SourceUse::evaluation, share);
+    const auto source = make_source(prepared.registry, loaded.job.evaluation->data, loaded, prepared.labels,
+                                    SourceUse::evaluation, share);
     require_sequence(loaded.job, loaded.model.get(), source->sequence_length());
     D9D_REQUIRE(!source->is_rollouts(),
                 "data: the model writes the source's texts between steps of training, of which an evaluation "

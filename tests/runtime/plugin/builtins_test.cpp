@@ -46,7 +46,10 @@ Sample sample_for(const std::string& kind, const std::string& task) {
   registry.add_inference_task("infers_of_each", [](const config::Section&, const InferencePlace&) {
     return std::make_shared<InfersOfEach>();
   });
-  return make_source(registry, loaded.job.data, loaded)->at(0);
+  const JobConfig& job = loaded.job;
+  const TokenLabels labels = infers ? labels_for(job, *make_inference_task(registry, job, 0))
+                                    : labels_for(job, *make_task(registry, job));
+  return make_source(registry, job.data, loaded, labels)->at(0);
 }
 
 TEST(Builtins, SamplesHaveTheLabelsThatTheTaskReads) {
