@@ -1,5 +1,7 @@
 #include "runtime/base/host/signal_name.hpp"
 
+#include <cstring>
+
 namespace d9d {
 
 std::string signal_name(int signal) {

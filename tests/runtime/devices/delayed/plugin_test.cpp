@@ -3,6 +3,7 @@
 
 #include "runtime/comm/device_plugin.hpp"
 #include "runtime/comm/device_plugin_build.hpp"
+#include "runtime/comm/nccl/api.hpp"
 #include "runtime/device/device.hpp"
 
 extern "C" const d9d::DevicePluginApi* d9d_device_plugin();
