@@ -69,16 +69,14 @@ LossBytes loss_bytes(LossPlace place, const LossShape& shape, int parts) {
   if (shape.gradient) {
     all.copy = state * shape.bytes;
     all.kept += of_tokens + state * sums + (shape.bias ? shape.rows * sums : 0);  // dhidden, dbias
-  } else {
-    all.forward += of_tokens + state * shape.bytes;
-  }
-  if (shape.gradient) {
     // scaled, in sum_dtype and then in that of hidden; the CPU makes hidden wide for it. The labels' rows, which come
     // by columns, need no more.
     const int64_t wide = !rounds ? sums : place == LossPlace::cpu ? 2 * sums : sums + shape.bytes;
     all.forward += held.tokens * shape.hidden_size * wide;
     // The upstream gradient and scale; dhidden times it, rounded, and spread over all tokens.
     all.backward = 2 * tokens * sums + state * (sums + (rounds ? shape.bytes : 0) + shape.bytes);
+  } else {
+    all.forward += of_tokens + state * shape.bytes;
   }
   if (place == LossPlace::cpu) return all;
   all.kept += of_rounding, all.forward += of_rounding, all.backward += of_rounding;

@@ -1,5 +1,5 @@
-# Headers of LibTorch are the larger part of what a batch reads: 4 of 14 s. They are parsed once for all targets that say
-# TORCH (targets.cmake); a target of whose batches fewer than half read them is faster without.
+# Headers of LibTorch are the larger part of what a batch reads: 4 of 14 s. They are parsed once for all targets that
+# say TORCH (targets.cmake); a target of whose batches fewer than half read them is faster without.
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON compiles without.
 # Every source still includes what it needs, which the dev profile proves: it compiles without batches and without this.
 set(torch_headers_read
@@ -10,8 +10,8 @@ set(torch_headers_read
   <algorithm> <chrono> <filesystem> <functional> <map> <memory> <mutex> <optional> <ranges> <set> <span> <string>
   <thread> <unordered_map> <variant> <vector>)
 
-# d9d_torch_headers(KIND OPTION [HEADERS ...] [DEPS ...]): what targets of this kind read, compiled with OPTION, because a
-# compiler takes no headers that were parsed for another kind of code.
+# d9d_torch_headers(KIND OPTION [HEADERS ...] [DEPS ...]): what targets of this kind read, compiled with OPTION, because
+# a compiler takes no headers that were parsed for another kind of code.
 function(d9d_torch_headers kind option)
   cmake_parse_arguments(ARG "" "" "HEADERS;DEPS" ${ARGN})
   if(NOT D9D_BATCHED)

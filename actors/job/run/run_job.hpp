@@ -12,8 +12,8 @@ namespace d9d {
 // What is known of a job before its pieces are made.
 struct PlannedJob {
   std::optional<JobPlan> plan;  // none: a plan follows when the pieces are made
-  std::vector<RankMemory>
-      memory;  // estimated for each pipeline rank, for reports of a full device; empty: nothing is
+  // Estimated for each pipeline rank, for reports of a full device; empty: nothing is.
+  std::vector<RankMemory> memory;
 };
 
 // Returns the exit code: 0 done, 2 the job's input is at fault, 1 anything else. Reports on stderr what
