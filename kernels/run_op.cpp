@@ -20,6 +20,12 @@ bool same_device(at::Device a, at::Device b) {
   return a.type() == b.type() && (a.index() == b.index() || !a.has_index() || !b.has_index());
 }
 
+// Null if there is none.
+const OpTable* find_table(at::DeviceType device) {
+  if (device == at::kCPU) return &cpu::op_table();
+  return tables()[static_cast<std::size_t>(device)].load(std::memory_order_acquire);
+}
+
 // Returns the device of the first defined tensor.
 at::Device device_of(c10::ArrayRef<const at::Tensor*> tensors) {
   for (const at::Tensor* tensor : tensors) {
@@ -35,6 +41,11 @@ void register_ops(at::DeviceType device, const OpTable* table) {
   tables()[static_cast<std::size_t>(device)].store(table, std::memory_order_release);
 }
 
+Place place_of(const at::Tensor& tensor) {
+  const OpTable* const table = find_table(tensor.device().type());
+  return table != nullptr ? table->place : Place::other;
+}
+
 namespace op_detail {
 
 const OpTable& table_of(const char* op, c10::ArrayRef<const at::Tensor*> tensors) {
@@ -43,9 +54,7 @@ const OpTable& table_of(const char* op, c10::ArrayRef<const at::Tensor*> tensors
     TORCH_CHECK(tensor == nullptr || !tensor->defined() || same_device(tensor->device(), device), op,
                 " got tensors of ", device, " and of ", tensor->device(), "; move them to one device");
   }
-  if (device.is_cpu()) return cpu::op_table();
-  const OpTable* const table =
-      tables()[static_cast<std::size_t>(device.type())].load(std::memory_order_acquire);
+  const OpTable* const table = find_table(device.type());
   TORCH_CHECK(
       table != nullptr, op, " has no kernel for tensors of ", device,
       ": no op table is registered for this device. Move the tensors to the CPU (node.device: cpu), or "

@@ -15,6 +15,9 @@ namespace d9d::kernels {
 // has its own table.
 void register_ops(at::DeviceType device, const OpTable* table);
 
+// Of the table of the tensor's device; `other` where it has none.
+Place place_of(const at::Tensor& tensor);
+
 namespace op_detail {
 
 // Returns the table of the device that holds all defined tensors; null entries are skipped. c10::Error

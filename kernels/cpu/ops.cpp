@@ -27,6 +27,7 @@ OpTable make_table() {
                          add_token_cache}) {
     add(table);
   }
+  table.place = Place::cpu;
   return table;
 }
 

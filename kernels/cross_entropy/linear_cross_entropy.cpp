@@ -79,10 +79,6 @@ std::vector<at::Tensor> detached(at::TensorList tables) {
   return values;
 }
 
-LossPlace place_of(const at::Tensor& hidden) {
-  return hidden.is_cuda() ? LossPlace::gpu : hidden.is_cpu() ? LossPlace::cpu : LossPlace::other;
-}
-
 void run(const at::Tensor& hidden, at::TensorList tables, const at::Tensor& bias, const ValidTokens& valid,
          const CrossEntropyWanted& wanted, std::optional<SharedVocabulary>& shared) {
   if (hidden.size(0) == 0 && wanted.beta == 0) {

@@ -10,10 +10,9 @@ namespace {
 // products are fast only from some thousand rows on, and each block reads and writes the whole gradient of the
 // vocabulary. The whole vocabulary counts, so that all ranks that share it have the same blocks and call `gather`
 // equally often.
-int64_t rows_at_once(LossPlace place, int64_t vocabulary) {
+int64_t rows_at_once(Place place, int64_t vocabulary) {
   const int64_t per_row = std::max<int64_t>(1, vocabulary);
-  if (place == LossPlace::gpu)
-    return std::clamp<int64_t>((int64_t{5} << 27) / per_row / 128 * 128, 128, 8192);
+  if (place == Place::gpu) return std::clamp<int64_t>((int64_t{5} << 27) / per_row / 128 * 128, 128, 8192);
   return std::clamp<int64_t>((int64_t{1} << 22) / per_row, 64, 512);
 }
 
@@ -36,10 +35,10 @@ int64_t columns_for(int64_t tokens) {
   return std::clamp(logits_by_columns / std::max<int64_t>(1, tokens), columns_min, columns_max);
 }
 
-HeldLogits held_logits(LossPlace place, const LossShape& shape) {
+HeldLogits held_logits(Place place, const LossShape& shape) {
   const bool rounds = shape.gradient && shape.bytes < bytes_of_sums(shape);
   // The blocks of a GPU have some thousand tokens, which is as good.
-  if (!shape.of_part && !shape.bias && place != LossPlace::gpu && shape.vocabulary > 64 * columns_min) {
+  if (!shape.of_part && !shape.bias && place != Place::gpu && shape.vocabulary > 64 * columns_min) {
     const int64_t tokens = std::min(tokens_by_columns, shape.tokens);
     const int64_t columns = columns_for(tokens);
     return {tokens, columns, rounds ? columns : 0, true};
@@ -47,12 +46,12 @@ HeldLogits held_logits(LossPlace place, const LossShape& shape) {
   const int64_t tokens = std::min(rows_at_once(place, shape.vocabulary), shape.tokens);
   // A device writes whole rows of the gradient in the type of its products. The CPU rounds columns that stay in its
   // cache.
-  const int64_t rounded = place == LossPlace::cpu ? std::min(columns_rounded, shape.rows) : shape.rows;
+  const int64_t rounded = place == Place::cpu ? std::min(columns_rounded, shape.rows) : shape.rows;
   return {tokens, shape.rows, rounds ? rounded : 0, false};
 }
 
 // The names are those of linear_cross_entropy.cpp, blocks.cpp and columns.cpp.
-LossBytes loss_bytes(LossPlace place, const LossShape& shape, int parts) {
+LossBytes loss_bytes(Place place, const LossShape& shape, int parts) {
   const HeldLogits held = held_logits(place, shape);
   const int64_t sums = bytes_of_sums(shape), tokens = shape.tokens;
   const int64_t state = tokens * shape.hidden_size;
@@ -71,14 +70,14 @@ LossBytes loss_bytes(LossPlace place, const LossShape& shape, int parts) {
     all.kept += of_tokens + state * sums + (shape.bias ? shape.rows * sums : 0);  // dhidden, dbias
     // scaled, in sum_dtype and then in that of hidden; the CPU makes hidden wide for it. The labels' rows, which come
     // by columns, need no more.
-    const int64_t wide = !rounds ? sums : place == LossPlace::cpu ? 2 * sums : sums + shape.bytes;
+    const int64_t wide = !rounds ? sums : place == Place::cpu ? 2 * sums : sums + shape.bytes;
     all.forward += held.tokens * shape.hidden_size * wide;
     // The upstream gradient and scale; dhidden times it, rounded, and spread over all tokens.
     all.backward = 2 * tokens * sums + state * (sums + (rounds ? shape.bytes : 0) + shape.bytes);
   } else {
     all.forward += of_tokens + state * shape.bytes;
   }
-  if (place == LossPlace::cpu) return all;
+  if (place == Place::cpu) return all;
   all.kept += of_rounding, all.forward += of_rounding, all.backward += of_rounding;
   return all;
 }

@@ -4,10 +4,9 @@
 
 #include <cstdint>
 
-namespace d9d::kernels {
+#include "kernels/ops/place.hpp"
 
-// `other`: torch's ops in order on a device of its own (delayed), whose memory counts results but no work of the CPU.
-enum class LossPlace { cpu, gpu, other };
+namespace d9d::kernels {
 
 struct LossShape {
   int64_t tokens = 0;  // all of them; labels that do not count make everything smaller but one copy
@@ -26,7 +25,7 @@ struct HeldLogits {
   int64_t tokens = 0, columns = 0, rounded = 0;
   bool by_columns = false;  // columns.hpp, better for a long vocabulary; else blocks.hpp
 };
-HeldLogits held_logits(LossPlace place, const LossShape& shape);
+HeldLogits held_logits(Place place, const LossShape& shape);
 // Columns that so many tokens are worked on at a time: more of them for the last, fewer tokens, in the same memory.
 int64_t columns_for(int64_t tokens);
 
@@ -37,6 +36,6 @@ struct LossBytes {
   int64_t kept = 0;                   // from forward to backward
   int64_t forward = 0, backward = 0;  // beside both, for a while
 };
-LossBytes loss_bytes(LossPlace place, const LossShape& shape, int parts = 1);
+LossBytes loss_bytes(Place place, const LossShape& shape, int parts = 1);
 
 }  // namespace d9d::kernels

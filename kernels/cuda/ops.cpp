@@ -16,6 +16,7 @@ kernels::OpTable make_table() {
                          add_grouped_linear, add_matmul, add_norm, add_optimizer, add_permute, add_rope,
                          add_router, add_short_convolution, add_stochastic_adamw, add_token_cache})
     add(table);
+  table.place = kernels::Place::gpu;
   return table;
 }
 

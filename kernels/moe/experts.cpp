@@ -55,7 +55,7 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& probs, const at::Tens
 // The ops of experts on a CPU multiply by loops of d9d alone.
 bool is_composed(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ||
-         (!x.is_cuda() && backends().grouped_product == GroupedBackend::expert_by_expert);
+         (place_of(x) != Place::gpu && backends().grouped_product == GroupedBackend::expert_by_expert);
 }
 
 bool is_stack(const at::Tensor& weight, int64_t experts, int64_t out, int64_t in) {

@@ -11,6 +11,7 @@
 #include "kernels/ops/memory_ops.hpp"
 #include "kernels/ops/moe_ops.hpp"
 #include "kernels/ops/optimizer_ops.hpp"
+#include "kernels/ops/place.hpp"
 #include "kernels/ops/recurrent_ops.hpp"
 
 namespace d9d::kernels {
@@ -24,6 +25,8 @@ struct OpTable : DenseOps,
                  ExpertOps,
                  OptimizerOps,
                  RecurrentOps,
-                 MemoryOps {};
+                 MemoryOps {
+  Place place = Place::other;
+};
 
 }  // namespace d9d::kernels

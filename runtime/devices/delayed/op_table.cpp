@@ -140,15 +140,20 @@ OpTable make_table() {
   return table;
 }
 
+OpTable& own_table() {
+  static OpTable table = make_table();
+  return table;
+}
+
 }  // namespace
 
 void use_host_table(const OpTable* table) {
   host_table().store(table, std::memory_order_release);
+  own_table().place = table != nullptr ? table->place : kernels::Place::other;
 }
 
 const OpTable& op_table() {
-  static const OpTable table = make_table();
-  return table;
+  return own_table();
 }
 
 }  // namespace d9d::delayed

@@ -12,7 +12,7 @@ namespace d9d::delayed {
 const kernels::OpTable& op_table();
 
 // What does the work from here on, on the host's memory, instead of the CPU's table; null: that again. For tests of
-// another device's ops. The table must outlive its use.
+// another device's ops, whose place is then the device's, while none of its work runs. The table must outlive its use.
 void use_host_table(const kernels::OpTable* table);
 
 }  // namespace d9d::delayed

@@ -104,6 +104,7 @@ class Estimate {
         plan_(plan),
         optimizer_(bytes_of_optimizer(job_, model_)),
         peft_(peft_shares(job_, model_)),
+        head_(head_peft(job_, model_)),
         texts_(std::move(texts)) {
     if (!sequence_length) return;
     if (const auto of_task = texts_of_task(job_, plan, *sequence_length)) texts_.push_back(*of_task);
@@ -156,9 +157,9 @@ class Estimate {
     if (!model_.has_language_model_head()) return {};
     const int ranks = job_.mesh.tensor_parallel;
     const DeviceKind device = job_.node.device;
-    const auto place = device == DeviceKind::cpu    ? kernels::LossPlace::cpu
-                       : device == DeviceKind::cuda ? kernels::LossPlace::gpu
-                                                    : kernels::LossPlace::other;
+    const auto place = device == DeviceKind::cpu    ? kernels::Place::cpu
+                       : device == DeviceKind::cuda ? kernels::Place::gpu
+                                                    : kernels::Place::other;
     return kernels::loss_bytes(place,
                                {.tokens = *tokens_,
                                 .hidden_size = model_.hidden_size,
@@ -171,24 +172,25 @@ class Estimate {
                                ranks);
   }
 
-  // Logits x that are capped exist for all tokens (head.hpp): until backward tanh(x / c), and the logarithms of
-  // probabilities in float32.
-  std::int64_t kept_capped() const {
-    if (model_.logit_softcap <= 0 || !model_.has_language_model_head()) return 0;
-    return *tokens_ * model_.vocab_size * (bytes_of_number() + 4);
+  // Logits that are capped, or have an adapter, exist for all tokens (nn/block/head): until backward the logarithms of
+  // probabilities in float32, and of capped ones x their tanh(x / c).
+  std::int64_t kept_logits() const {
+    const bool capped = model_.logit_softcap > 0 && model_.has_language_model_head();
+    if (!capped && !head_.adapted) return 0;
+    return *tokens_ * model_.vocab_size * ((capped ? bytes_of_number() : 0) + 4);
   }
 
   // Of a microbatch, beside the hidden states, or their copy, and their gradient, which activation_bytes() counts.
   std::int64_t kept_by_loss() const {
     if (job_.inference || !model_.has_language_model_head()) return 0;
-    if (kept_capped() > 0) return kept_capped();
+    if (kept_logits() > 0) return kept_logits();
     return loss_bytes().kept - 4 * *tokens_ * model_.hidden_size;
   }
 
   // In float32, from the loss of the microbatch that has borrowed the stage's slot for it until its backward.
   std::int64_t gradient_of_head() const {
-    if (job_.inference || kept_capped() > 0) return 0;
-    return 4 * trained_head_elements(job_, model_) / job_.mesh.tensor_parallel;
+    if (job_.inference || kept_logits() > 0) return 0;
+    return 4 * head_.trained / job_.mesh.tensor_parallel;
   }
 
   // What each stream's stages have at their own peak, beside what all have at the common one: for blocks that a stream
@@ -293,7 +295,7 @@ class Estimate {
   // Beside activations, of one microbatch: in the forward or the backward of the loss, or in that of a layer.
   std::int64_t loss(const std::vector<StagePosition>& stages) const {
     if (!tokens_ || !has_loss(stages)) return 0;
-    if (kept_capped() > 0) {  // logits and wide ones; float32 gradients of the probabilities and of these
+    if (kept_logits() > 0) {  // logits and wide ones; float32 gradients of the probabilities and of these
       const std::int64_t logits = *tokens_ * model_.vocab_size;
       return std::max(working(stages), logits * std::max<std::int64_t>(bytes_of_number() + 4, 8));
     }
@@ -307,6 +309,7 @@ class Estimate {
   const JobPlan& plan_;
   const OptimizerBytes optimizer_;
   const PeftShares peft_;
+  const HeadPeft head_;
   std::vector<WrittenTexts> texts_;
   std::optional<std::int64_t> tokens_;  // of a microbatch on one rank
 };

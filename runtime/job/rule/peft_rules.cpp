@@ -143,16 +143,17 @@ PeftShares peft_shares(const JobConfig& job, const FamilyModel& model) {
   return {trainable / weights, added / weights};
 }
 
-std::int64_t trained_head_elements(const JobConfig& job, const FamilyModel& model) {
-  if (!model.has_language_model_head()) return 0;
-  if (peft_of(job) == nullptr) return model.vocab_size * model.hidden_size;
+HeadPeft head_peft(const JobConfig& job, const FamilyModel& model) {
+  if (!model.has_language_model_head()) return {};
+  if (peft_of(job) == nullptr) return {.trained = model.vocab_size * model.hidden_size};
   const char* const module = model.tie_word_embeddings ? "model.embed_tokens." : "lm_head.";
-  std::int64_t elements = 0;
+  HeadPeft head;
   for (const StageParameter& parameter : adapted_parameters(job, model)) {
-    const bool trains = !parameter.of_adapter && parameter.tensor.requires_grad();
-    if (trains && parameter.name.starts_with(module)) elements += parameter.tensor.numel();
+    if (!parameter.name.starts_with(module)) continue;
+    head.adapted |= parameter.of_adapter;
+    if (!parameter.of_adapter && parameter.tensor.requires_grad()) head.trained += parameter.tensor.numel();
   }
-  return elements;
+  return head;
 }
 
 std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model) {

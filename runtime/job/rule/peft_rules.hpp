@@ -27,8 +27,12 @@ struct PeftShares {
 };
 PeftShares peft_shares(const JobConfig& job, const FamilyModel& model);
 
-// Elements of the matrices of the language model head that train.
-std::int64_t trained_head_elements(const JobConfig& job, const FamilyModel& model);
+// Of the language model head's matrices.
+struct HeadPeft {
+  std::int64_t trained = 0;  // elements that train, without adapters
+  bool adapted = false;      // its logits then exist for all tokens (nn/block/head)
+};
+HeadPeft head_peft(const JobConfig& job, const FamilyModel& model);
 
 // Patterns that match no module or are no patterns, a model of which nothing trains, and keys of exports and
 // checkpoints that need another one.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/attention/sinks.hpp"
+#include "kernels/run_op.hpp"
 #include "runtime/base/error.hpp"
 #include "runtime/nn/attention/key_value_cache.hpp"
 
@@ -90,7 +91,7 @@ at::Tensor GroupedQueryAttention::attended(const at::Tensor& x, const at::Tensor
   const at::Tensor values = key_heads(projected[2], options_.value_head_dim);
   // With the values, the three gradients lie side by side, and the projection's are a product each. GPUs gain by it; a
   // CPU does not (README), and the delayed device has its bits.
-  if (values.is_cuda()) projections.v = values;
+  if (kernels::place_of(values) == kernels::Place::gpu) projections.v = values;
   const auto [q, k, v] = rotated(projections, cos, sin);
   const double scale =
       options_.scale > 0 ? options_.scale : 1.0 / std::sqrt(static_cast<double>(options_.head_dim));

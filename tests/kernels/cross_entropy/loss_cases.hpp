@@ -120,7 +120,7 @@ LossMemory measured_loss(const LossCase& loss, at::Device place) {
 }
 
 // Never more than the estimate, and within 2 % of it unless many labels do not count.
-inline void expect_counted(const LossCase& loss, const LossMemory& found, kernels::LossPlace place) {
+inline void expect_counted(const LossCase& loss, const LossMemory& found, kernels::Place place) {
   const kernels::LossBytes counted = kernels::loss_bytes(place, shape_of(loss), loss.parts);
 
   const int64_t copied = loss.labels == Labels::all_count ? 0 : counted.copy;
@@ -130,7 +130,7 @@ inline void expect_counted(const LossCase& loss, const LossMemory& found, kernel
   EXPECT_LE(found.backward, kept + counted.backward);
   if (loss.labels == Labels::a_third_do_not) return;
   // A device's tensors are rounded up, as if there were sixteen of each kind.
-  const int64_t rounding = place == kernels::LossPlace::cpu ? 0 : 2 * 16 * 512;
+  const int64_t rounding = place == kernels::Place::cpu ? 0 : 2 * 16 * 512;
   const auto close = [rounding](int64_t bytes) { return bytes - bytes / 50 - rounding; };
   EXPECT_GE(found.kept, close(kept));
   EXPECT_GE(found.forward, close(kept + counted.forward));

@@ -8,8 +8,8 @@ namespace d9d::test {
 namespace {
 
 using kernels::held_logits;
-using kernels::LossPlace;
 using kernels::LossShape;
+using kernels::Place;
 
 class LossOnTheCpu : public testing::TestWithParam<LossCase> {};
 
@@ -19,9 +19,9 @@ TEST_P(LossOnTheCpu, TakesTheMemoryThatIsCounted) {
   // Without AVX-512 products copy operands in bfloat16, in every layer.
   const bool copies =
       GetParam().dtype == at::kBFloat16 && kernels::isa_of_this_machine() < kernels::Isa::avx512;
-  const auto counted = kernels::loss_bytes(LossPlace::cpu, shape_of(GetParam()), GetParam().parts);
+  const auto counted = kernels::loss_bytes(Place::cpu, shape_of(GetParam()), GetParam().parts);
   EXPECT_LE(found.kept, counted.copy + counted.kept);
-  if (!copies) expect_counted(GetParam(), found, LossPlace::cpu);
+  if (!copies) expect_counted(GetParam(), found, Place::cpu);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LossOnTheCpu, testing::ValuesIn(loss_cases()),
@@ -32,23 +32,23 @@ TEST(LossMemory, OfLogitsIsOfOneBlockWhoseTokensFollowTheVocabularyOfAllRanks) {
   LossShape part = whole;
   part.rows = 32768 / 4, part.of_part = true;
 
-  EXPECT_EQ(held_logits(LossPlace::cpu, whole).tokens, 128);
-  EXPECT_EQ(held_logits(LossPlace::cpu, part).tokens, 128);
-  EXPECT_EQ(held_logits(LossPlace::cpu, part).columns, 8192);
-  EXPECT_EQ(held_logits(LossPlace::gpu, whole).tokens, 8192);
-  EXPECT_EQ(held_logits(LossPlace::other, whole).rounded, 0);
+  EXPECT_EQ(held_logits(Place::cpu, whole).tokens, 128);
+  EXPECT_EQ(held_logits(Place::cpu, part).tokens, 128);
+  EXPECT_EQ(held_logits(Place::cpu, part).columns, 8192);
+  EXPECT_EQ(held_logits(Place::gpu, whole).tokens, 8192);
+  EXPECT_EQ(held_logits(Place::other, whole).rounded, 0);
 }
 
 TEST(LossMemory, OfALongVocabularyIsOfSomeColumnsButOnAGpuAndWhereRanksShareIt) {
   LossShape shape{.tokens = 100000, .hidden_size = 64, .vocabulary = 70000, .rows = 70000, .bytes = 2};
 
-  EXPECT_TRUE(held_logits(LossPlace::cpu, shape).by_columns);
-  EXPECT_EQ(held_logits(LossPlace::cpu, shape).rounded, 2048);
-  EXPECT_FALSE(held_logits(LossPlace::gpu, shape).by_columns);
-  EXPECT_EQ(held_logits(LossPlace::gpu, shape).rounded, 70000);
+  EXPECT_TRUE(held_logits(Place::cpu, shape).by_columns);
+  EXPECT_EQ(held_logits(Place::cpu, shape).rounded, 2048);
+  EXPECT_FALSE(held_logits(Place::gpu, shape).by_columns);
+  EXPECT_EQ(held_logits(Place::gpu, shape).rounded, 70000);
   shape.of_part = true;
-  EXPECT_FALSE(held_logits(LossPlace::cpu, shape).by_columns);
-  EXPECT_EQ(held_logits(LossPlace::cpu, shape).rounded, 8192);
+  EXPECT_FALSE(held_logits(Place::cpu, shape).by_columns);
+  EXPECT_EQ(held_logits(Place::cpu, shape).rounded, 8192);
 }
 
 }  // namespace

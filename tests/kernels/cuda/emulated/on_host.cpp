@@ -65,6 +65,7 @@ const kernels::OpTable& table_under_test() {
           cuda::add_rope, cuda::add_router, cuda::add_short_convolution, cuda::add_stochastic_adamw,
           cuda::add_token_cache})
       add(own);
+    own.place = kernels::Place::gpu;
     return own;
   }();
   return table;

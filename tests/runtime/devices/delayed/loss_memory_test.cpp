@@ -31,7 +31,7 @@ TEST_P(LossOnADevice, TakesTheMemoryThatIsCounted) {
 
   const test::LossMemory found = test::measured_loss<DeviceBytes>(GetParam(), device->place());
 
-  test::expect_counted(GetParam(), found, kernels::LossPlace::other);
+  test::expect_counted(GetParam(), found, kernels::Place::other);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LossOnADevice, testing::ValuesIn(test::loss_cases()),

@@ -58,7 +58,7 @@ TEST(RankMemory, TheLossIsTheLastStagesAndTheCopyForACheckpointIsOnTheHost) {
   constexpr std::int64_t tokens = 2 * 32;
   const kernels::LossShape shape{
       .tokens = tokens, .hidden_size = 64, .vocabulary = 8192, .rows = 8192, .bytes = 4};
-  const kernels::LossBytes of_loss = kernels::loss_bytes(kernels::LossPlace::gpu, shape);
+  const kernels::LossBytes of_loss = kernels::loss_bytes(kernels::Place::gpu, shape);
   EXPECT_EQ(ranks[1].loss, of_loss.copy + of_loss.forward);
   EXPECT_GT(ranks[1].loss, 4 * tokens * 8192 + 2 * 4 * tokens * 64)
       << "float32 logits of 8192 ids; two tensors of 64 numbers a token";
@@ -103,6 +103,20 @@ TEST(RankMemory, CappedLogitsAreCountedWhole) {
   constexpr std::int64_t logits = 2 * 32 * 8192;
   EXPECT_EQ(capped.loss, 8 * logits);
   EXPECT_GT(capped.activations, 8 * logits);
+  EXPECT_LT(plain.loss, 5 * logits);
+}
+
+TEST(RankMemory, LogitsWithAnAdapterAreCountedWhole) {
+  const auto of_last = [](const char* module) {
+    return memory_of({many_words, many_ids,
+                      std::string("model_provider.peft={kind: lora, module_name_pattern: ") + module +
+                          ", params: {r: 4, alpha: 8}}"})[1];
+  };
+  const RankMemory adapted = of_last("lm_head"), plain = of_last("'.*q_proj'");
+
+  constexpr std::int64_t logits = 2 * 32 * 8192;
+  EXPECT_EQ(adapted.loss, 8 * logits);
+  EXPECT_GT(adapted.activations, 4 * logits);
   EXPECT_LT(plain.loss, 5 * logits);
 }
 

@@ -38,7 +38,7 @@ TEST(PeftRules, ListTheParametersOfTheWholeModelAndWhichOfThemTrain) {
 TEST(PeftRules, CountWhatTrainsOfTheHead) {
   const auto trained = [](const std::vector<std::string>& keys) {
     const LoadedJob loaded = load(keys);
-    return trained_head_elements(loaded.job, *loaded.model);
+    return head_peft(loaded.job, *loaded.model).trained;
   };
   const std::string freeze = "model_provider.peft={kind: freeze, module_name_pattern: ";
   const std::vector<std::string> tied{freeze + "model.embed_tokens}",
