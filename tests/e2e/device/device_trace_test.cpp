@@ -6,7 +6,7 @@
 #include <set>
 
 #include "tests/support/tiny_job.hpp"
-#include "tests/support/trace_file.hpp"
+#include "tests/support/trace/trace_file.hpp"
 
 namespace d9d::test {
 namespace {

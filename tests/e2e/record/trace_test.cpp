@@ -10,8 +10,8 @@
 
 #include "runtime/trace/file/gzip_file.hpp"
 #include "tests/support/tiny_job.hpp"
-#include "tests/support/trace_file.hpp"
-#include "tests/support/trace_rules.hpp"
+#include "tests/support/trace/trace_file.hpp"
+#include "tests/support/trace/trace_rules.hpp"
 
 namespace d9d::test {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/trace/file/track_order.hpp"
 #include "tests/runtime/trace/trace_fixture.hpp"
 #include "tests/support/error_of.hpp"
-#include "tests/support/trace_rules.hpp"
+#include "tests/support/trace/trace_rules.hpp"
 
 namespace d9d::trace {
 namespace {

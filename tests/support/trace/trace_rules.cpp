@@ -1,4 +1,4 @@
-#include "tests/support/trace_rules.hpp"
+#include "tests/support/trace/trace_rules.hpp"
 
 #include <algorithm>
 #include <cmath>

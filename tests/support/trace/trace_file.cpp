@@ -1,4 +1,4 @@
-#include "tests/support/trace_file.hpp"
+#include "tests/support/trace/trace_file.hpp"
 
 #include <algorithm>
 #include <cmath>
