@@ -76,7 +76,8 @@ at::Tensor gather_along(const at::Tensor& x, std::int64_t dim, Communicator& gro
   const at::Tensor all = at::empty(shape, x.options());
   at::Tensor rows = all.flatten();
   group.all_gather(rows, x.contiguous()).wait();
-  return all.movedim(0, dim).flatten(dim, dim + 1);
+  // Blocks of one element along `dim` flatten without a copy, and not to a contiguous tensor.
+  return all.movedim(0, dim).flatten(dim, dim + 1).contiguous();
 }
 
 at::Tensor scatter_sum_along(const at::Tensor& x, std::int64_t dim, Communicator& group) {

@@ -2,6 +2,7 @@
 #include "runtime/nn/shard/vocabulary.hpp"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/tensor.h>
@@ -68,6 +69,28 @@ TEST(VocabularyShards, GiveTheLogitsOfSomePositions) {
     const at::Tensor logits = vocabulary.logits(tokens_of(hidden, rank), words_of(weight, rank), positions);
 
     expect_close(logits, at::linear(hidden, weight).index_select(1, positions), 1e-12, "logits");
+  });
+}
+
+// As batching.cut_to_longest leaves of a microbatch of short samples: a token for each rank.
+TEST(VocabularyShards, GiveTheLossesOfSamplesWithATokenARank) {
+  const at::Tensor hidden = values({2, 3, 4}, 1).requires_grad_();
+  const at::Tensor weight = values({13, 4}, 2).requires_grad_();
+  const at::Tensor labels = at::tensor({0, 12, -100, 5, 7, 9}, at::kLong).view({2, 3});
+  const at::Tensor expected = at::cross_entropy_loss(at::linear(hidden, weight).flatten(0, 1),
+                                                     labels.flatten(), {}, at::Reduction::None, -100);
+  expected.sum().backward();
+
+  run_vocabulary_ranks([&](int rank, const VocabularyShards& vocabulary) {
+    const at::Tensor own_hidden = hidden.detach().narrow(1, rank, 1).clone().requires_grad_();
+    const at::Tensor own_weight = words_of(weight.detach(), rank).clone().requires_grad_();
+
+    const at::Tensor losses = vocabulary.loss(own_hidden, {own_weight}, labels);
+    losses.sum().backward();
+
+    expect_close(losses, expected.view({2, 3}), 1e-12, "losses");
+    expect_close(own_hidden.grad(), hidden.grad().narrow(1, rank, 1), 1e-12, "gradient of hidden");
+    expect_close(own_weight.grad(), words_of(weight.grad(), rank), 1e-12, "gradient of weight");
   });
 }
 
