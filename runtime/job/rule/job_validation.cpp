@@ -13,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/host_port.hpp"
 #include "runtime/base/host/network.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/job/rule/backend_rules.hpp"
 #include "runtime/job/rule/context_rules.hpp"
 #include "runtime/job/rule/data_rules.hpp"
@@ -36,7 +37,7 @@ void check_run_name(const JobConfig& job, Issues& issues) {
       name == "." || name == ".." || name.size() > NAME_MAX ||
       std::ranges::any_of(name, [](unsigned char c) { return c == '/' || c == '\\' || c < ' '; });
   if (!bad) return;
-  issues.push_back({"trainer.run.name", fmt::format("\"{}\" cannot be the name of a folder", name),
+  issues.push_back({"trainer.run.name", json_text(nlohmann::json(name)) + " cannot be the name of a folder",
                     "use letters, digits, `-` and `_`"});
 }
 
