@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
 #include "runtime/base/json_text.hpp"
@@ -49,21 +48,37 @@ std::optional<Json> parse(const std::string& text) {
   return json;
 }
 
-// In order: key path and its value. An empty list or section is a value.
-using Leaves = std::vector<std::pair<std::string, std::string>>;
-
-void collect(const Json& json, const std::string& path, Leaves& leaves) {
-  if (json.empty() && path.empty()) return;
-  if (!json.is_structured() || json.empty()) {
-    leaves.emplace_back(path, json.dump(-1, ' ', true, Json::error_handler_t::replace));
-    return;
-  }
-  for (const auto& [key, value] : json.items()) collect(value, path.empty() ? key : path + "." + key, leaves);
-}
-
-std::string shown(const std::string& value) {
+std::string shown(const Json* json) {
+  if (json == nullptr) return "missing";
+  const std::string value = json->dump(-1, ' ', true, Json::error_handler_t::replace);
   if (value.find(hidden_prefix) != std::string::npos) return "(hidden)";
   return value.size() <= value_max ? value : value.substr(0, value_max) + "...";
+}
+
+const Json* value_at(const Json& json, const std::string& key) {
+  const auto found = json.find(key);
+  return found == json.end() ? nullptr : &*found;
+}
+
+// A section, or a list, that only one side has is one difference, however many keys it has.
+void compare_keys(const Json* mine, const Json* theirs, const std::string& path,
+                  std::vector<KeyDifference>& differences) {
+  if (mine != nullptr && theirs != nullptr && *mine == *theirs) return;
+  const auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+  const bool have_keys =
+      mine != nullptr && theirs != nullptr && (path.empty() || (!mine->empty() && !theirs->empty()));
+  if (have_keys && mine->is_object() && theirs->is_object()) {
+    for (const auto& [key, value] : mine->items())
+      compare_keys(&value, value_at(*theirs, key), below(key), differences);
+    for (const auto& [key, value] : theirs->items())
+      if (!mine->contains(key)) compare_keys(nullptr, &value, below(key), differences);
+  } else if (have_keys && mine->is_array() && theirs->is_array()) {
+    for (std::size_t i = 0; i < std::max(mine->size(), theirs->size()); ++i)
+      compare_keys(i < mine->size() ? &(*mine)[i] : nullptr, i < theirs->size() ? &(*theirs)[i] : nullptr,
+                   below(std::to_string(i)), differences);
+  } else {
+    differences.push_back({path, shown(mine), shown(theirs)});
+  }
 }
 
 }  // namespace
@@ -82,23 +97,8 @@ std::vector<KeyDifference> key_differences(const std::string& mine, const std::s
   const auto here = parse(mine);
   const auto there = parse(theirs);
   if (!here || !there) return {};
-  Leaves own, others;
-  collect(*here, "", own);
-  collect(*there, "", others);
-  std::map<std::string, std::string> rest(others.begin(), others.end());
   std::vector<KeyDifference> differences;
-  for (const auto& [key, value] : own) {
-    const auto found = rest.find(key);
-    if (found == rest.end()) {
-      differences.push_back({key, shown(value), "missing"});
-      continue;
-    }
-    if (found->second != value) differences.push_back({key, shown(value), shown(found->second)});
-    rest.erase(found);
-  }
-  for (const auto& [key, value] : others) {
-    if (rest.contains(key)) differences.push_back({key, "missing", shown(value)});
-  }
+  compare_keys(&*here, &*there, "", differences);
   return differences;
 }
 

@@ -20,8 +20,8 @@ struct KeyDifference {
   std::string mine, theirs;  // JSON, shortened; "missing", "(hidden)"
 };
 
-// Both from shared_keys(). In the order of `mine`. Empty too where a text is no JSON of bounded depth: `theirs`
-// may come from a stranger.
+// Both from shared_keys(). In the order of `mine`; a section that only one of them has is one difference. Empty
+// too where a text is no JSON of bounded depth: `theirs` may come from a stranger.
 std::vector<KeyDifference> key_differences(const std::string& mine, const std::string& theirs);
 
 // How `now` differs from the keys that a checkpoint keeps. A key that did not exist then had its default.

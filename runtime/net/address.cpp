@@ -105,11 +105,16 @@ std::string peer_of(int socket) {
 }
 
 Fd connect_to(const std::string& host, std::uint16_t port, Deadline deadline, int cancel) {
-  const Resolved resolved(host, port, 0);
-  int error = 0;
-  for (const addrinfo* address = resolved.first(); address != nullptr; address = address->ai_next) {
+  return connect_to_one_of(Resolved(host, port, 0).first(), deadline, cancel);
+}
+
+Fd connect_to_one_of(const addrinfo* addresses, Deadline deadline, int cancel) {
+  int left = 0, error = 0;
+  for (const addrinfo* address = addresses; address != nullptr; address = address->ai_next) ++left;
+  for (const addrinfo* address = addresses; address != nullptr; address = address->ai_next, --left) {
+    const Deadline now = std::chrono::steady_clock::now();
     Fd fd = new_socket(*address);
-    error = fd ? connect_one(fd.get(), *address, deadline, cancel) : errno;
+    error = fd ? connect_one(fd.get(), *address, now + (deadline - now) / left, cancel) : errno;
     if (error == 0) return fd;
   }
   fail_environment(std::strerror(error));

@@ -8,6 +8,8 @@
 
 #include "runtime/net/fd.hpp"
 
+struct addrinfo;
+
 namespace d9d::net {
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -22,6 +24,9 @@ std::string peer_of(int socket);
 // Tries every address of the name in turn. The environment error says why none answers. `cancel`: a
 // descriptor that becomes readable to end the attempt (-1: none).
 Fd connect_to(const std::string& host, std::uint16_t port, Deadline deadline, int cancel = -1);
+// The same for a list of addresses. One that does not answer at all, as behind a firewall, leaves the others
+// their share of the time.
+Fd connect_to_one_of(const addrinfo* addresses, Deadline deadline, int cancel = -1);
 
 // Waits for `events` (POLLIN or POLLOUT). Returns false at the deadline or when `cancel` is readable.
 bool wait_for(int socket, short events, Deadline deadline, int cancel = -1);

@@ -17,8 +17,6 @@ using config::Json;
 constexpr const char* metrics_name = "metrics.jsonl";
 constexpr const char* traces_name = "traces";
 constexpr const char* newest_trace_name = "trace.json.gz";
-constexpr const char* remembered_name = "last_checkpoint";
-constexpr std::uint64_t remembered_bytes_max = 65536;
 constexpr std::size_t named_runs_max = 8;
 
 bool is_there(const fs::path& path) {
@@ -27,7 +25,7 @@ bool is_there(const fs::path& path) {
 }
 
 bool is_run(const fs::path& directory) {
-  for (const char* name : {metrics_name, run_record_name, traces_name, "checkpoints", remembered_name}) {
+  for (const char* name : {metrics_name, run_record_name, traces_name, "checkpoints", last_checkpoint_name}) {
     if (is_there(directory / name)) return true;
   }
   return false;
@@ -73,17 +71,9 @@ bool is_used_now(const fs::path& directory) {
   }
 }
 
-// With a save_dir the run's folder only remembers where the last checkpoint is.
-std::string folder_of_checkpoints(const Disk& disk, const fs::path& directory) {
-  const fs::path remembered = directory / remembered_name;
-  if (!is_there(remembered)) return (directory / "checkpoints").string();
-  const std::string text = read_text(disk, remembered.string(), remembered_bytes_max);
-  return fs::path(text.substr(0, text.find('\n'))).parent_path().string();
-}
-
 void add_checkpoints(const Disk& disk, RunFolder& run) {
   try {
-    run.checkpoint_folder = folder_of_checkpoints(disk, run.path);
+    run.checkpoint_folder = saves_folder(disk, run.path.string());
     if (is_there(run.checkpoint_folder)) run.checkpoints = survey_checkpoints(disk, run.checkpoint_folder);
   } catch (const Error& error) {
     run.checkpoint_problem = error.what();

@@ -22,7 +22,7 @@
 #include "runtime/resume/other_batch.hpp"
 #include "runtime/resume/same_results.hpp"
 #include "runtime/resume/schedule_steps.hpp"
-#include "runtime/state/checkpoint/checkpoint_commit.hpp"
+#include "runtime/state/checkpoint/checkpoint_survey.hpp"
 #include "runtime/state/checkpoint/manifest.hpp"
 #include "runtime/state/disk/checksum.hpp"
 
@@ -143,26 +143,28 @@ CheckpointSearch choose_checkpoint(const ProcessServices& process, const std::st
   }
 }
 
-// Returns the file in the run's own folder that remembers the last commit. Without it a run whose save_dir
-// is not mounted, and therefore an empty folder, would begin anew.
-std::string memory_of(const JobConfig& job) {
-  return join_path(output_dir(job).string(), last_checkpoint_name);
-}
-
+// Notes the last commit in the run's own folder. Without that a run whose save_dir is not mounted, and
+// therefore an empty folder, would begin anew.
 void remember(ProcessServices& process, const std::string& checkpoint) {
-  if (!process.job().trainer.checkpointing.save_dir) return;
+  const std::string memory = join_path(output_dir(process.job()).string(), last_checkpoint_name);
   try {
-    write_text(process.disk, memory_of(process.job()), std::filesystem::absolute(checkpoint).string() + "\n");
+    if (!process.job().trainer.checkpointing.save_dir) return process.disk.remove_all(memory);
+    write_text(process.disk, memory, std::filesystem::absolute(checkpoint).string() + "\n");
   } catch (const Error& error) {
     log::warn("{}", error.what());
   }
 }
 
-void require_what_is_remembered(const ProcessServices& process) {
-  const std::string memory = memory_of(process.job());
-  if (!process.job().trainer.checkpointing.save_dir || !process.disk.exists(memory)) return;
-  std::string last = read_text(process.disk, memory, 65536);
-  last.erase(last.find_last_not_of('\n') + 1);
+// Refuses to begin anew while the run has checkpoints elsewhere: the job has got a save_dir since, or has it no more,
+// or has another, or its file system is not mounted.
+void require_none_elsewhere(const ProcessServices& process) {
+  const std::string run = output_dir(process.job()).string();
+  std::string last = remembered_checkpoint(process.disk, run);
+  if (last.empty() && process.disk.exists(run)) {
+    const auto found = find_checkpoints(process.disk, saves_folder(process.disk, run));
+    if (!found.empty()) last = found.front().path;
+  }
+  if (last.empty()) return;
   throw Error(
       ErrorKind::environment,
       fmt::format("the last checkpoint of this run was {}, and there is none now in {}. Is its file system "
@@ -198,7 +200,7 @@ ResumePoint find_resume_point(ProcessServices& process, const std::string& job_h
     require_no_checkpoints_at_the_old_place(process);
   }
   const CheckpointSearch search = choose_checkpoint(process, directory);
-  if (!search.checkpoint) require_what_is_remembered(process);
+  if (!search.checkpoint) require_none_elsewhere(process);
   for (const std::string& name : remove_stale(process.disk, directory))
     log::info("removed the leftover {}", name);
   if (writes_checkpoints(process.job())) start.inputs = input_prints(process.disk, process.job());
@@ -220,8 +222,9 @@ ResumePoint find_resume_point(ProcessServices& process, const std::string& job_h
                                                    {manifest.step, manifest.data_cursor}, manifest.extra);
   if (!other_batch.empty()) log::info("{}", other_batch);
   if (!search.damaged.empty()) {
-    log::warn("that is step {} and not step {}: {} newer checkpoints are damaged. They stay where they are",
-              search.checkpoint->step, search.damaged.front().step, search.damaged.size());
+    log::warn("that is step {} and not step {}, because of {}, which {} in place", search.checkpoint->step,
+              search.damaged.front().step, counted(search.damaged.size(), "newer damaged checkpoint"),
+              search.damaged.size() == 1 ? "stays" : "stay");
   }
   std::set<std::uint64_t> damaged;
   for (const FoundCheckpoint& bad : search.damaged) damaged.insert(bad.step);

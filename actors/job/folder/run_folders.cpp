@@ -11,7 +11,7 @@
 #include "runtime/job/job_paths.hpp"
 #include "runtime/metric/sink/run_record.hpp"
 #include "runtime/state/checkpoint/best_checkpoint.hpp"
-#include "runtime/state/checkpoint/checkpoint_commit.hpp"
+#include "runtime/state/checkpoint/checkpoint_survey.hpp"
 #include "runtime/state/disk/disk_error.hpp"
 #include "runtime/state/disk/folder_access.hpp"
 #include "runtime/state/disk/folder_probe.hpp"

@@ -13,9 +13,6 @@
 
 namespace d9d {
 
-// A file in output_dir of a job with a save_dir: the path of the last committed checkpoint.
-inline constexpr const char* last_checkpoint_name = "last_checkpoint";
-
 // Returns the folder in which all nodes write the checkpoint after `step` until it is committed.
 std::string temporary_checkpoint_dir(const JobConfig& job, const std::string& tag, std::uint64_t step);
 

@@ -48,9 +48,10 @@ nlohmann::json scalar_to_json(const Node& node) {
       return *boolean_from(node.text);
     case Meaning::integer:
       if (const auto value = integer_from(node.text)) return *value;
-      return *number_from(node.text);
+      [[fallthrough]];
     case Meaning::number:
-      return *number_from(node.text);
+      if (const auto value = number_from(node.text)) return *value;  // none if no double is near
+      break;
     case Meaning::text:
       break;
   }

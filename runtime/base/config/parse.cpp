@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t bytes_max = 1 << 20;
 constexpr std::size_t depth_max = 64;
 constexpr std::size_t nodes_max = 100'000;
+const std::string tag_prefix = "tag:yaml.org,2002:";
 
 std::size_t count_nodes(const Node& node) {
   std::size_t count = 1;
@@ -66,21 +67,24 @@ class TreeBuilder final : public YAML::EventHandler {
     Node node;
     node.kind = Node::Kind::scalar;
     node.text = value;
-    // yaml-cpp: "?" is a plain scalar, "!" a quoted one; any other tag is explicit.
-    node.quoted = tag != "?";
     node.mark = here(mark);
+    // yaml-cpp: "?" is a plain scalar, "!" a quoted one; any other tag is explicit.
+    node.quoted = tag == "!" || tag == tag_prefix + "str";
+    if (!node.quoted && tag != "?") require_known(tag, {"int", "float", "bool", "null"}, node.mark);
     spend(1, mark);
     finish(std::move(node), anchor);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    if (tag != "?") require_known(tag, {"seq"}, here(mark));
     open(Node::Kind::list, mark, anchor);
   }
   void OnSequenceEnd() override { close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
+    if (tag != "?") require_known(tag, {"map"}, here(mark));
     open(Node::Kind::map, mark, anchor);
   }
   void OnMapEnd() override { close(); }
@@ -99,6 +103,17 @@ class TreeBuilder final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(const YAML::Mark& mark, std::string what) const {
     throw Error(ErrorKind::input, std::move(what), to_string(here(mark)));
+  }
+
+  // `!include x`, `!env X`: a program that ignored the tag would take the text beside it for the value.
+  void require_known(const std::string& tag, std::initializer_list<const char*> names, const Mark& mark) {
+    for (const char* name : names)
+      if (tag == tag_prefix + name) return;
+    const bool is_core = tag.starts_with(tag_prefix);
+    problems_.error(
+        mark, "",
+        fmt::format("the tag {} has no meaning here", is_core ? "!!" + tag.substr(tag_prefix.size()) : tag),
+        "write the value itself, without a tag");
   }
 
   void spend(std::size_t nodes, const YAML::Mark& mark) {

@@ -55,15 +55,13 @@ std::optional<double> number_from(std::string_view text) {
   if (rest == ".inf" || rest == ".Inf" || rest == ".INF")
     return sign * std::numeric_limits<double>::infinity();
   if (text == ".nan" || text == ".NaN" || text == ".NAN") return std::numeric_limits<double>::quiet_NaN();
-  // from_chars would also take "inf" and "nan", which are text here.
-  if (rest.empty() || rest.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
+  // from_chars would also take "inf", "nan" and one more minus sign, which are text here.
+  if (rest.starts_with('-') || rest.find_first_not_of("0123456789.eE+-") != std::string_view::npos)
     return std::nullopt;
   if (rest.find_first_of("0123456789") == std::string_view::npos) return std::nullopt;
   double value = 0;
   const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  if (result.ptr != rest.data() + rest.size()) return std::nullopt;
-  if (result.ec == std::errc::result_out_of_range) return sign * std::numeric_limits<double>::infinity();
-  if (result.ec != std::errc{}) return std::nullopt;
+  if (result.ptr != rest.data() + rest.size() || result.ec != std::errc{}) return std::nullopt;
   return sign * value;
 }
 

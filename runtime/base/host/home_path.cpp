@@ -6,7 +6,9 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "runtime/base/error.hpp"
 
@@ -28,16 +30,29 @@ std::optional<std::string> home_of(const std::string& user) {
   return found->pw_dir;
 }
 
-bool begins_with_variable(const std::string& path) {
-  if (path.size() < 2 || path[0] != '$') return false;
-  const auto next = static_cast<unsigned char>(path[1]);
+bool begins_with_variable(std::string_view name) {
+  if (name.size() < 2 || name[0] != '$') return false;
+  const auto next = static_cast<unsigned char>(name[1]);
   return next == '{' || next == '_' || std::isalpha(next) != 0;
+}
+
+// Whether a name in the path is a variable's. One that is there is a file's own name, and so is each after `./`.
+bool has_variable(const std::string& path) {
+  if (path.starts_with("./")) return false;
+  for (std::size_t begin = 0, end = 0; end < path.size(); begin = end + 1) {
+    end = std::min(path.find('/', begin), path.size());
+    std::error_code hidden;
+    if (begins_with_variable(std::string_view(path).substr(begin, end - begin)) &&
+        (begin == 0 || !std::filesystem::exists(path.substr(0, end), hidden)))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 std::string expanded_path(const std::string& path) {
-  D9D_REQUIRE(!begins_with_variable(path),
+  D9D_REQUIRE(!has_variable(path),
               "{}: variables are not replaced here; write the path out, begin it with ~/, or have the shell "
               "replace it: --set \"key=$HOME/...\". A file whose own name begins so is ./{}",
               path, path);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <functional>
 
 #include "runtime/base/config/decode.hpp"
@@ -12,6 +13,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/base/host/host_port.hpp"
 #include "runtime/base/host/network.hpp"
+#include "runtime/base/json_text.hpp"
 #include "runtime/job/rule/backend_rules.hpp"
 #include "runtime/job/rule/context_rules.hpp"
 #include "runtime/job/rule/data_rules.hpp"
@@ -30,11 +32,12 @@ using Issues = std::vector<JobIssue>;
 
 void check_run_name(const JobConfig& job, Issues& issues) {
   const std::string& name = job.trainer.run.name;
-  const bool bad = name.find_first_not_of(' ') == std::string::npos || name.front() == ' ' ||
-                   name.back() == ' ' || name == "." || name == ".." ||
-                   name.find_first_of("/\\\n\t") != std::string::npos;
+  const bool bad =
+      name.find_first_not_of(' ') == std::string::npos || name.front() == ' ' || name.back() == ' ' ||
+      name == "." || name == ".." || name.size() > NAME_MAX ||
+      std::ranges::any_of(name, [](unsigned char c) { return c == '/' || c == '\\' || c < ' '; });
   if (!bad) return;
-  issues.push_back({"trainer.run.name", fmt::format("\"{}\" cannot be the name of a folder", name),
+  issues.push_back({"trainer.run.name", json_text(nlohmann::json(name)) + " cannot be the name of a folder",
                     "use letters, digits, `-` and `_`"});
 }
 

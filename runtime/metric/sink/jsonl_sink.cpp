@@ -77,6 +77,24 @@ void set_aside(const std::filesystem::path& path, const std::string& foreign) {
       path.string(), aside.string());
 }
 
+// Before the first step there is nothing to go on with: an earlier run may have ended here without a checkpoint.
+void keep_earlier_run(const std::filesystem::path& path) {
+  if (read_whole_file(path).empty()) return;
+  std::filesystem::path kept;
+  std::error_code error;
+  for (int number = 1; kept.empty() || std::filesystem::exists(kept, error); ++number)
+    kept = path.parent_path() / fmt::format("old-{}.{}", number, path.filename().string());
+  std::filesystem::rename(path, kept, error);
+  if (error)
+    throw Error(ErrorKind::environment, fmt::format("cannot rename {}: {}", path.string(), error.message()));
+  log::info("the run begins at step 1, and what an earlier one measured is kept as {}", kept.string());
+}
+
+void make_ready(const std::filesystem::path& path, std::int64_t last_step) {
+  if (last_step == 0) return keep_earlier_run(path);
+  purge_jsonl(path, last_step);
+}
+
 }  // namespace
 
 bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step) {
@@ -100,7 +118,7 @@ bool purge_jsonl(const std::filesystem::path& path, std::int64_t last_step) {
 }
 
 JsonlRun::JsonlRun(const std::filesystem::path& path, std::int64_t last_step)
-    : file_((purge_jsonl(path, last_step), path), AppendFile::Mode::keep),
+    : file_((make_ready(path, last_step), path), AppendFile::Mode::keep),
       retry_(path),
       published_(last_step),
       forgotten_(last_step) {

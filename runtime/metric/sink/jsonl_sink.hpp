@@ -16,11 +16,11 @@ namespace d9d {
 
 class JsonlRun final : public TrackerRun {
  public:
-  // `last_step` is the step of the checkpoint that is resumed, 0 for a fresh run. Lines of later
-  // steps come from a run that was killed after that checkpoint and are removed; a torn last line
-  // is repaired. Both are done by temporary file and rename. Lines without a step stay. Text that
-  // is no JSON is moved to `path`.unreadable with a warning, because readers stop at it. If another
-  // program moves or cuts the file meanwhile, writing continues at its end, with a warning.
+  // `last_step` is the step of the checkpoint that is resumed: lines of later steps come from a run that was
+  // killed after it and are removed, and a torn last line is repaired, both by temporary file and rename. 0 is a
+  // run from the beginning: a file that is there becomes `old-N.metrics.jsonl`. Lines without a step stay. Text
+  // that is no JSON is moved to `path`.unreadable with a warning, because readers stop at it. If another program
+  // moves or cuts the file meanwhile, writing continues at its end, with a warning.
   JsonlRun(const std::filesystem::path& path, std::int64_t last_step);
   ~JsonlRun() override;
 

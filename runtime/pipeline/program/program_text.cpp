@@ -65,7 +65,7 @@ double parse_cost(const std::string& text, std::string_view all) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   D9D_REQUIRE(
-      !text.empty() && *end == '\0' && value >= 0,
+      !text.empty() && *end == '\0' && is_time(value),
       "\"{}\" in \"{}\" is no time; expected F:I:W or F:I:W:B, e.g. 1:1:0.8, for all stages or, parted by "
       "commas, for each",
       text, all);

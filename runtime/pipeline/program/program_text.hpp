@@ -14,6 +14,10 @@ namespace d9d {
 // when no topology fits, or when the program breaks a rule (check_program) or deadlocks.
 PipelineProgram parse_program(std::string_view text, int forwards = 0);
 
+// Of what a simulation can add up: from 0 to 1e100, in any unit.
+constexpr bool is_time(double value) {
+  return value >= 0 && value <= 1e100;
+}
 // Parses costs: "F:I:W" or "F:I:W:B", once for all stages or once per stage, separated by commas.
 std::vector<StageCosts> parse_costs(std::string_view text, int num_stages);
 

@@ -83,7 +83,7 @@ Scheduled schedule_by_name(const ScheduleCommandOptions& options) {
 }
 
 Scheduled schedule_of(const ScheduleCommandOptions& options) {
-  D9D_REQUIRE(options.transfer >= 0, "--transfer is {}; expected a time of at least 0", options.transfer);
+  D9D_REQUIRE(is_time(options.transfer), "--transfer is {}; expected a time of at least 0", options.transfer);
   Scheduled result = [&] {
     if (options.program.empty()) return schedule_by_name(options);
     PipelineProgram program = parse_program(options.program);

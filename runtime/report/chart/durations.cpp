@@ -43,6 +43,8 @@ std::string short_duration(double seconds) {
 }
 
 std::string date_text(double seconds) {
+  constexpr double year_10000 = 253402300800;  // beyond it, and before 1970, nobody has measured anything
+  if (!(seconds >= 0 && seconds < year_10000)) return "?";
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 

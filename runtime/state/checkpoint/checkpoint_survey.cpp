@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "runtime/base/count.hpp"
 #include "runtime/base/error.hpp"
@@ -16,6 +17,7 @@ namespace d9d {
 namespace {
 
 constexpr const char* folder_of_saves = "checkpoints";
+constexpr std::uint64_t remembered_bytes_max = 65536;
 
 void add_sizes(const Disk& disk, SaveSummary& save) {
   for (const auto& entry : disk.list(save.path)) {
@@ -98,12 +100,21 @@ std::string written_at(const SaveSummary& save) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(info.st_mtime));
 }
 
+std::string remembered_checkpoint(const Disk& disk, const std::string& run_folder) {
+  const std::string file = join_path(run_folder, last_checkpoint_name);
+  if (!disk.exists(file)) return {};
+  const std::string text = read_text(disk, file, remembered_bytes_max);
+  return text.substr(0, text.find('\n'));
+}
+
 std::string saves_folder(const Disk& disk, const std::string& directory) {
   D9D_REQUIRE(disk.exists(directory), "{} is not there; give the folder of a run, for example runs/NAME",
               directory);
+  if (!find_checkpoints(disk, directory).empty()) return directory;
+  const std::filesystem::path last = remembered_checkpoint(disk, directory);
+  if (!last.empty()) return last.parent_path().string();
   const std::string below = join_path(directory, folder_of_saves);
-  const bool is_run = find_checkpoints(disk, directory).empty() && disk.exists(below);
-  return is_run ? below : directory;
+  return disk.exists(below) ? below : directory;
 }
 
 std::vector<SaveSummary> survey_checkpoints(const Disk& disk, const std::string& directory) {

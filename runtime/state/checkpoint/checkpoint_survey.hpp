@@ -37,8 +37,13 @@ struct SaveSummary {
 // checkpoint it is the last change of its folder; "?" if it is gone.
 std::string written_at(const SaveSummary& save);
 
-// Returns `directory`, or its folder `checkpoints` if it is the folder of a run. Input error:
-// `directory` does not exist.
+// A file in the folder of a run with a save_dir: the path of the last committed checkpoint.
+inline constexpr const char* last_checkpoint_name = "last_checkpoint";
+// Returns the path in that file; empty if the folder has none.
+std::string remembered_checkpoint(const Disk& disk, const std::string& run_folder);
+
+// Returns `directory`, or where its checkpoints are if it is the folder of a run: beside the remembered one, or
+// in its folder `checkpoints`. Input error: `directory` does not exist.
 std::string saves_folder(const Disk& disk, const std::string& directory);
 // Lists checkpoints, newest first. An unfinished one follows the complete one of its step.
 std::vector<SaveSummary> survey_checkpoints(const Disk& disk, const std::string& directory);

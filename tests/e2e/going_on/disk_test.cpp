@@ -217,6 +217,23 @@ TEST_F(DiskOfAJob, ASaveDirThatIsNotMountedIsNoFreshStart) {
   EXPECT_EQ(job_.run(into + Words{"--fresh"}).code, 0);
 }
 
+TEST_F(DiskOfAJob, ASaveDirThatIsGivenOrLeftOutSinceIsNoFreshStart) {
+  set_steps(20, 5);
+  const Words kept = set("trainer.checkpointing.save_dir", "kept") + named("kept");
+  ASSERT_EQ(job_.run({}).code, 0);
+  ASSERT_EQ(job_.run(kept).code, 0);
+  const std::string metrics = text_of_file(run_folder() / "metrics.jsonl");
+
+  EXPECT_THAT(job_.run(set("trainer.checkpointing.save_dir", "since")),
+              fails(AllOf(HasSubstr("the last checkpoint of this run was runs/tiny/checkpoints/save-5"),
+                          HasSubstr("none now in since/tiny"), HasSubstr("--fresh"))));
+  EXPECT_THAT(job_.run(named("kept")), fails(AllOf(HasSubstr("kept/kept/save-5, and there is none now in "
+                                                             "runs/kept/checkpoints"),
+                                                   HasSubstr("--fresh"))));
+  EXPECT_EQ(text_of_file(run_folder() / "metrics.jsonl"), metrics);
+  EXPECT_THAT(job_.call({"checkpoint", "list", "runs/kept"}), prints("kept/kept\n"));
+}
+
 TEST_F(DiskOfAJob, ARestartKeepsTheTracesOfEarlierStartsAndOneWithoutWorkWritesNone) {
   set_steps(20, 5);
   ASSERT_EQ(job_.run({}).code, 0);

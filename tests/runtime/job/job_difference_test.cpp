@@ -18,9 +18,23 @@ std::string told_of(const std::string& mine, const std::string& theirs) {
 TEST(JobDifference, NamesKeysByTheirPathWithBothValues) {
   EXPECT_EQ(told_of(R"({"a":{"b":[1,2]},"c":"x"})", R"({"a":{"b":[1,3]},"c":"x"})"),
             "a.b.1 (2 here, 3 there)");
-  EXPECT_EQ(told_of(R"({"a":null,"b":1})", R"({"a":{"c":1},"b":1})"),
-            "a (null here, missing there), a.c (missing here, 1 there)");
+  EXPECT_EQ(told_of(R"({"a":null,"b":1})", R"({"a":{"c":1},"b":1})"), "a (null here, {\"c\":1} there)");
   EXPECT_EQ(told_of(R"({"a":1})", R"({"a":1})"), "");
+}
+
+// A job that evaluates only now has some ten keys more, which must not hide what else has changed.
+TEST(JobDifference, ASectionThatOneSideHasHidesNothing) {
+  const JobConfig job = testing_job::load().job;
+  const JobConfig now =
+      testing_job::load(
+          {"evaluation={period_steps: 2, batches: 1, data: {source: synthetic, sequence_length: 8, "
+           "vocab_size: 16}}",
+           "optimizer.lr=0.25"})
+          .job;
+
+  EXPECT_THAT(told(differences_since(resolved_keys(job), now), "now", "then"),
+              AllOf(HasSubstr("evaluation ({\"data\":{"), HasSubstr("null then"),
+                    HasSubstr("optimizer.lr (0.25 now, 0.0003 then)"), Not(HasSubstr("more"))));
 }
 
 TEST(JobDifference, StopsAfterSome) {

@@ -25,7 +25,7 @@ std::string told(const JobConfig& then, const JobConfig& now, std::uint64_t step
 TEST(HeldOutRows, AreToldWhenTheRunDidNotHoldThemOutBefore) {
   EXPECT_THAT(
       told(job_of(""), job_of(", validation: {samples: 4}")),
-      AllOf(HasSubstr("data.validation: other rows are held out now (data.validation.samples has changed)"),
+      AllOf(HasSubstr("data.validation: other rows are held out now (data.validation has changed)"),
             HasSubstr("the 9 steps"), HasSubstr("--fresh")));
   EXPECT_EQ(told(job_of(""), job_of(", validation: {samples: 4}"), 0), "");
 }

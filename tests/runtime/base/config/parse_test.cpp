@@ -48,6 +48,23 @@ TEST(Parse, TextThatIsNotUtf8IsRefusedWithItsPlace) {
   EXPECT_EQ(json_of("a: \"caf\u00e9 \u20ac \U0001F600\""), "{\"a\":\"caf\u00e9 \u20ac \U0001F600\"}");
 }
 
+// The core schema of YAML 1.2 calls the first three texts; for the last two there is no double.
+TEST(Parse, WhatIsNoNumberStaysAText) {
+  EXPECT_EQ(json_of("[--1, +-1, -+1e3, 1e-400, 0xfffffffffffffffff]"),
+            R"(["--1","+-1","-+1e3","1e-400","0xfffffffffffffffff"])");
+  EXPECT_EQ(json_of("[-1e3, +1.5, 99999999999999999999]"), "[-1000.0,1.5,1e+20]");
+}
+
+TEST(Parse, ATagWithoutAMeaningIsRefused) {
+  EXPECT_THAT(refusal("a: 1\nb: !include x.yaml"),
+              AllOf(HasSubstr("job.yaml:2:4"), HasSubstr("the tag !include has no meaning here")));
+  for (const char* tagged : {"!env HOME", "!!binary aGk=", "!!python/tuple [1]", "!!set {a}", "!x {a: 1}"})
+    EXPECT_THAT(refusal(std::string("a: ") + tagged), HasSubstr("has no meaning here")) << tagged;
+  EXPECT_EQ(json_of("{a: !!int 5, b: !!str 5, c: !!bool true, d: !!map {e: !!seq [f]}, g: ! h, i: '!x'}"),
+            R"({"a":5,"b":"5","c":true,"d":{"e":["f"]},"g":"h","i":"!x"})")
+      << "as PyYAML 6 reads it";
+}
+
 // A device that never ends, a file that is no job.
 TEST(Parse, ReadsNoMoreThanAConfigMayHave) {
   EXPECT_THAT(test::error_of([] { parse_file("/dev/zero"); }, ErrorKind::input),

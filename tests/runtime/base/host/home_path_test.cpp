@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "runtime/base/error.hpp"
 #include "tests/support/error_of.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace d9d {
 namespace {
@@ -25,15 +27,24 @@ TEST_F(HomePath, StandsForItsSign) {
 }
 
 TEST_F(HomePath, OtherPathsStay) {
-  for (const char* path :
-       {"", "runs/~/x", "/a/~", "./~", "~nobody-has-this-name/x", "a$HOME", "$", "$1", "./$HOME"})
+  for (const char* path : {"", "runs/~/x", "/a/~", "./~", "~nobody-has-this-name/x", "a$HOME", "$", "$1",
+                           "./$HOME", "./a/$HOME"})
     EXPECT_EQ(expanded_path(path), path);
 }
 
 TEST_F(HomePath, VariablesAreRefused) {
-  for (const char* path : {"$HOME/x", "${HOME}/x", "$SCRATCH"})
+  for (const char* path :
+       {"$HOME/x", "${HOME}/x", "$SCRATCH", "runs/$USER", "runs/${USER}/x", "/scratch/$USER/"})
     EXPECT_THAT(test::error_of([&] { expanded_path(path); }, ErrorKind::input),
                 testing::HasSubstr("variables are not replaced"));
+}
+
+TEST_F(HomePath, AFileThatIsThereMayHaveTheNameOfAVariable) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "$HOME");
+  const std::string path = (folder / "$HOME" / "x").string();
+
+  EXPECT_EQ(expanded_path(path), path);
 }
 
 }  // namespace

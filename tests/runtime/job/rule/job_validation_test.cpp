@@ -75,6 +75,8 @@ TEST(JobValidation, RefusesKeysThatDoNotFitEachOther) {
        {"positions for 24 (max_position_embeddings and RoPE scaling)"}},
       {{"data.vocab_size=1024"}, {"data.vocab_size: 1024 tokens, but the model's vocabulary has 512"}},
       {{"trainer.run.name=a/b"}, {"\"a/b\" cannot be the name of a folder"}},
+      {{"trainer.run.name=\"a\\u0000b\""}, {"\"a\\u0000b\" cannot be the name of a folder"}},
+      {{"trainer.run.name=" + std::string(256, 'x')}, {"cannot be the name of a folder"}},
       {{"node.listen=29500"}, {"\"29500\" is not HOST:PORT"}},
       {{"node.listen=0.0.0.0:29500"},
        {"can be reached from other hosts and there is no TLS", "node.insecure"}},

@@ -157,12 +157,17 @@ TEST_F(Jsonl, EndsALastLineThatOnlyLacksItsEnd) {
   EXPECT_EQ(content(path()), "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":0.5}\n");
 }
 
-TEST_F(Jsonl, DropsEverythingOfAnEarlierAttemptWhenThereIsNoCheckpoint) {
-  put(path(), "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n");
+TEST_F(Jsonl, KeepsWhatAnEarlierRunMeasuredUnderAnotherNameWhenThereIsNoCheckpoint) {
+  for (const char* earlier :
+       {"{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n", "{\"step\":1,\"loss\":3}\n"}) {
+    put(path(), earlier);
+    const JsonlRun run(path(), 0);
+    EXPECT_EQ(content(path()), "");
+  }
 
-  const JsonlRun run(path(), 0);
-
-  EXPECT_EQ(content(path()), "");
+  const std::string name = path().filename();
+  EXPECT_EQ(content(folder_ / ("old-1." + name)), "{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}\n");
+  EXPECT_EQ(content(folder_ / ("old-2." + name)), "{\"step\":1,\"loss\":3}\n");
 }
 
 // What is no JSON would end the reading of pandas.read_json(lines=True) and the like.

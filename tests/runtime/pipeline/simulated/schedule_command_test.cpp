@@ -1,7 +1,9 @@
 #include "runtime/pipeline/simulated/schedule_command.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -50,10 +52,15 @@ TEST(ScheduleCommand, TakesCostsForAllStagesOrForEach) {
   EXPECT_DOUBLE_EQ(printed(options)["makespan"], 2 * printed(named("1f1b", 2, 4))["makespan"].get<double>());
   options.costs = "1:1:1,3:1:1:1.5";
   EXPECT_DOUBLE_EQ(printed(options)["makespan"], 1 + 4 * 4.5 + 2);
-  for (const char* wrong : {"1:1", "1:1:1:1:1", "1:x:1", "1:1:-1", "1:1:1,1:1:1,1:1:1"}) {
+  for (const char* wrong :
+       {"1:1", "1:1:1:1:1", "1:x:1", "1:1:-1", "1:1:1,1:1:1,1:1:1", "inf:1:1", "1:1e308:1"}) {
     options.costs = wrong;
-    EXPECT_THROW(run_schedule_command(options), Error) << wrong;
+    test::error_of([&] { run_schedule_command(options); }, ErrorKind::input);
   }
+  options.costs = "1:1:1";
+  options.transfer = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(test::error_of([&] { run_schedule_command(options); }, ErrorKind::input),
+              testing::HasSubstr("--transfer is inf"));
 }
 
 TEST(ScheduleCommand, SearchesForAProgramBesideTheBestFixedOne) {

@@ -16,6 +16,7 @@ TEST(Durations, ReadAsPeopleWriteThem) {
   EXPECT_EQ(short_duration(142), "2 min");
   EXPECT_EQ(short_duration(9000), "2.5 h");
   EXPECT_EQ(date_text(0), "1970-01-01 00:00 UTC");
+  EXPECT_EQ(date_text(1e300), "?") << "of a damaged file";
 }
 
 }  // namespace

@@ -65,6 +65,16 @@ TEST(CheckpointSurvey, TakesTheFolderOfARunForItsFolderOfCheckpoints) {
               HasSubstr("nowhere is not there; give the folder of a run"));
 }
 
+TEST(CheckpointSurvey, FollowsARunWithASaveDirToItsCheckpoints) {
+  const test::Scratch scratch;
+  test::QuickDisk disk;
+  test::save(disk, scratch / "elsewhere/r", 10);
+  disk.make_directories(scratch / "runs/r");
+  write_text(disk, scratch / "runs/r/last_checkpoint", scratch / "elsewhere/r/save-10" + "\n");
+
+  EXPECT_EQ(saves_folder(disk, scratch / "runs/r"), scratch / "elsewhere/r");
+}
+
 TEST(CheckpointSurvey, FindsTheNewestCheckpointThatCanBeUsed) {
   const test::Scratch scratch;
   test::QuickDisk disk;
