@@ -5,6 +5,7 @@
 #include "runtime/base/error.hpp"
 #include "runtime/family/folder/folder_names.hpp"
 #include "runtime/peft/lora.hpp"
+#include "runtime/tensor/routed_stage.hpp"
 #include "runtime/tensor/stage_module.hpp"
 
 namespace d9d {
@@ -59,6 +60,11 @@ std::vector<NamedAdapter> named_adapters(const FamilyModel& model, const std::ve
 AdapterContents adapter_contents(const FamilyModel& model, StageModule& adapted,
                                  const std::vector<NamedAdapter>& adapters, const std::string& base) {
   D9D_REQUIRE(!adapters.empty(), "there is no adapter to export: model_provider.peft has no `lora`");
+  const auto* const routed = dynamic_cast<const RoutedStage*>(&adapted);
+  D9D_REQUIRE(
+      routed == nullptr || !routed->balances_load(),
+      "training moves the biases by which routers choose experts, which PEFT's format cannot hold; let them "
+      "stay (router_bias_update_rate: 0), or give export_to instead of export_adapter_to");
   const auto mapper = model.parameters_to_folder();
   std::vector<AdaptedModule> modules;
   for (const NamedAdapter& named : adapters)

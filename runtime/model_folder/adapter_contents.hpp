@@ -17,8 +17,9 @@ struct AdapterContents {
   std::vector<SavedTensor> saved;  // that train beside the adapters
   std::string config_json;
 };
-// Input error, with the name, for a parameter that trains and that PEFT's format cannot hold; where there is no
-// adapter; where adapters differ in what that format says once for all. `base`: base_model_name_or_path.
+// Input error, with the name, for a parameter that trains and that PEFT's format cannot hold; where training moves the
+// routers' biases; where there is no adapter; where adapters differ in what that format says once for all.
+// `base`: base_model_name_or_path.
 AdapterContents adapter_contents(const FamilyModel& model, StageModule& adapted,
                                  const std::vector<NamedAdapter>& adapters, const std::string& base);
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/family/deepseek_v3/config.hpp"
 #include "runtime/model_folder/adapter_contents.hpp"
 #include "tests/runtime/provider/adapted_checkpoint.hpp"
 #include "tests/runtime/task/head_fixture.hpp"
@@ -103,13 +104,16 @@ TEST_P(AdapterOfAMixture, ComputesTheLogitsOfPeft) {
   EXPECT_LT(relative_difference(outputs.at("logits"), expect.at("logits")), 1e-5);
 }
 
+std::string error_of_export(const FamilyModel& model, const std::string& pattern,
+                            const LoraParameters& params) {
+  const auto stage = model.build_shapes();
+  inject_peft_and_freeze(*stage, *make_peft_method(LoraConfig{pattern, params, {}}));
+  return error_of([&] { adapter_contents(model, *stage, named_adapters(model, lora_adapters(*stage)), ""); });
+}
+
 std::string error_of_export(const std::string& name, const std::string& pattern,
                             const LoraParameters& params) {
-  const auto model = golden_model(name).model;
-  const auto stage = model->build_shapes();
-  inject_peft_and_freeze(*stage, *make_peft_method(LoraConfig{pattern, params, {}}));
-  return error_of(
-      [&] { adapter_contents(*model, *stage, named_adapters(*model, lora_adapters(*stage)), ""); });
+  return error_of_export(*golden_model(name).model, pattern, params);
 }
 
 TEST(AdapterOfExperts, IsRefusedWherePeftCannotReadIt) {
@@ -126,6 +130,19 @@ TEST(AdapterOfExperts, IsRefusedWherePeftCannotReadIt) {
               HasSubstr("which peft 0.21 cannot read"));
   EXPECT_EQ(error_of_export("latent_families/deepseek_v3", R"(.*shared_experts\.gate_proj)", plain),
             "no error");
+}
+
+// The base's e_score_correction_bias would stay with the folder that holds none.
+TEST(AdapterOfAttention, IsRefusedWhereTrainingMovesTheRoutersBiases) {
+  auto model = dynamic_cast<const DeepseekV3Config&>(*golden_model("latent_families/deepseek_v3").model);
+  const auto error_at = [&](double rate) {
+    model.router_bias_update_rate = rate;
+    return error_of_export(model, R"(.*self_attn\.o_proj)", {.r = 2, .alpha = 3});
+  };
+
+  EXPECT_THAT(error_at(0.01),
+              testing::AllOf(HasSubstr("router_bias_update_rate: 0"), HasSubstr("export_to")));
+  EXPECT_EQ(error_at(0), "no error");
 }
 
 TEST(AdapterOfExperts, ThatAFolderHasInOneTensorTrainsToBeMergedAlone) {
