@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "actors/core/crash_report.hpp"
 #include "kernels/memory/tensor_memory.hpp"
 
 namespace d9d {
@@ -25,6 +26,7 @@ TensorBytes begin_process() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   hold_standard_descriptors();
+  report_crashes();  // of every command: a plugin crashes as it is loaded, a mapped file is cut short
   return kernels::keep_tensor_memory();
 }
 

@@ -172,6 +172,7 @@ int generate_text(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
   load_families_given(arguments);
   const auto device = device_given(arguments);
+  require_other_output(arguments, {"--prompts", "--tokenizer"});
   PosixDisk disk;
   const std::string& directory = arguments.positional().front();
   const at::ScalarType dtype = dtype_of_use(arguments);

@@ -45,6 +45,7 @@ int score(const Arguments& arguments, Console& console) {
   use_all_cores_unless_told();
   load_families_given(arguments);
   const auto device = device_given(arguments);
+  require_other_output(arguments, {"--tokens", "--labels"});
   PosixDisk disk;
   const at::Tensor tokens = load_npy(required(arguments, "--tokens"));
   std::optional<at::Tensor> labels;

@@ -14,6 +14,8 @@
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/job/reading/own_models.hpp"
+#include "runtime/resume/input_files.hpp"
+#include "runtime/resume/own_folders.hpp"
 
 namespace d9d {
 namespace {
@@ -62,6 +64,18 @@ std::string base_given(const Arguments& arguments) {
   const auto base = arguments.value("--base");
   D9D_REQUIRE(!base || !base->empty(), "--base is empty; give a folder");
   return base.value_or("");
+}
+
+void require_other_output(const Arguments& arguments, std::initializer_list<const char*> inputs) {
+  const auto out = arguments.value("--out");
+  if (!out) return;
+  for (const char* input : inputs)
+    if (const auto file = arguments.value(input)) require_other_file("--out", *out, input, *file);
+  for (const std::string& file : model_files_in(arguments.positional().front())) {
+    const std::string name = file_name(file);  // results of an earlier call may be there, too
+    const bool is_read = name == "config.json" || name.starts_with("model") || name.starts_with("adapter");
+    if (is_read) require_other_file("--out", *out, "MODEL_DIR", file);
+  }
 }
 
 OptionSpec families_option() {

@@ -3,6 +3,7 @@
 // the threads that compute.
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "actors/cli/arguments.hpp"
@@ -14,6 +15,8 @@ std::uint64_t shard_size_given(const Arguments& arguments);  // bytes
 // --base: the model's folder to which an adapter is added.
 OptionSpec base_option();
 std::string base_given(const Arguments& arguments);  // empty: the one that the adapter names
+// Input error when --out names a file that the command reads: that of one of those options, or one of MODEL_DIR.
+void require_other_output(const Arguments& arguments, std::initializer_list<const char*> inputs);
 // --plugin: libraries with families of models, for folders of them.
 OptionSpec families_option();
 void load_families_given(const Arguments& arguments);

@@ -91,6 +91,14 @@ void require_apart(const std::string& key, const std::string& written, const std
   if (lies_in(source, target)) refuse(key, written, "contains", whose, read);
 }
 
+void require_other_file(const std::string& option, const std::string& written, const std::string& whose,
+                        const std::string& read) {
+  if (!is_same(resolved(written), resolved(read))) return;
+  throw Error(ErrorKind::input, fmt::format("{} {} is {}, which {} reads, and would be written over it. Give "
+                                            "another file",
+                                            option, written, read, whose));
+}
+
 void require_own_folder(const std::string& key, const std::string& written, const JobConfig& job) {
   for (const JobInput& input : inputs_of(job)) {
     if (input.key == "plugins") continue;

@@ -12,7 +12,10 @@ namespace d9d {
 // contains it, or is inside of it.
 void require_apart(const std::string& key, const std::string& written, const std::string& whose,
                    const std::string& read);
-// Does the same for all files and folders that the job reads, and for its checkpoints.
+// Input error when the file that is written is one that is read.
+void require_other_file(const std::string& option, const std::string& written, const std::string& whose,
+                        const std::string& read);
+// The same as require_apart() for all files and folders that the job reads, and for its checkpoints.
 void require_own_folder(const std::string& key, const std::string& written, const JobConfig& job);
 // Input error when `written` is the folder of a checkpoint, or is inside of it.
 void require_outside(const std::string& key, const std::string& written, const std::string& checkpoint);

@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "actors/cli/running_commands.hpp"
 #include "tests/actors/cli/called.hpp"
 #include "tests/runtime/state/scratch.hpp"
+#include "tests/support/file_text.hpp"
 #include "tests/support/json_lines.hpp"
 
 namespace d9d {
@@ -55,6 +57,21 @@ TEST_F(CliGenerate, ReadsPromptsOfJsonLinesAndPrintsSeveralTextsApart) {
 
   ASSERT_THAT(call({"--prompts", file, "--top-p", "0.9", "--dtype", "bfloat16", "--batch", "1"}),
               test::prints(AllOf(StartsWith("A+B"), HasSubstr("\n\n(C)"))));
+}
+
+TEST_F(CliGenerate, WritesNoResultsOverWhatItReads) {
+  const std::string file = written("prompts.txt", "A+B\n");
+  std::filesystem::create_symlink(file, scratch_ / "link");
+
+  for (const std::string& out : {file, scratch_ / "link"})
+    EXPECT_THAT(call({"--prompts", file, "--out", out}),
+                test::is_refused(HasSubstr("which --prompts reads, and would be written over it")));
+  std::filesystem::copy(D9D_SOURCE_DIR "/tests/golden/qwen3/dense_tied", scratch_ / "model");
+  EXPECT_THAT(test::call(generate_command(), {scratch_ / "model", "--tokenizer",
+                                              D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json", "--prompt",
+                                              "A", "--out", scratch_ / "model/config.json"}),
+              test::is_refused(HasSubstr("which MODEL_DIR reads")));
+  EXPECT_EQ(test::text_of_file(file), "A+B\n");
 }
 
 TEST_F(CliGenerate, EndsATextBehindAStop) {

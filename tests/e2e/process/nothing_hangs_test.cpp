@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "tests/support/tiny_job.hpp"
 
@@ -137,6 +138,18 @@ TEST_F(NothingHangs, AnOverflownStackIsReportedToo) {
   EXPECT_EQ(job->wait(soon), 128 + SIGSEGV);
   EXPECT_THAT(job->err(),
               AllOf(HasSubstr("in rank_executor/0 (task evil)"), HasSubstr("libd9d_evil_plugin.so")));
+}
+
+// As a copy that did not end leaves it: the loader itself reads where no file is any more.
+TEST_F(NothingHangs, APluginThatIsCutShortIsNamedWhereItIsLoaded) {
+  const std::filesystem::path cut = job_.folder() / "cut.so";
+  std::filesystem::copy_file(D9D_BINARY_DIR "/libd9d_tables.so", cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) / 10);
+
+  const auto job = job_.start(set("plugins", "[./cut.so]"));
+
+  EXPECT_EQ(job->wait(soon), 128 + SIGBUS);
+  EXPECT_THAT(job->err(), AllOf(HasSubstr("d9d-node: SIGBUS"), HasSubstr("cut.so: was it cut short")));
 }
 
 TEST_F(NothingHangs, AnAbortInAPluginIsReported) {
