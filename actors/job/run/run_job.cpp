@@ -190,7 +190,6 @@ PreparedJob JobRun::prepare(std::optional<JobPlan> plan) {
   disk_watch_.set_before_call([this](DiskWatch::Access access) {
     if (access != DiskWatch::Access::read) held_folders_.check(access == DiskWatch::Access::change);
   });
-  report_crashes();
   report_exits();
   require_room(job(), options_);
   label_users_code(world_.activities, job());

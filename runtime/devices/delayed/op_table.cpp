@@ -127,8 +127,9 @@ std::optional<double> uniform_value(const at::Tensor& grad) {
   return waited<&OpTable::uniform_value>(grad, (cpu_table().*(&OpTable::uniform_value)).function());
 }
 
-OpTable make_table() {
+OpTable make_table(kernels::Place place) {
   OpTable table;
+  table.place = place;
   kernels::for_each_op([&]<auto op>() {
     constexpr bool waits = requires {
       requires std::is_same_v<decltype(op), decltype(&OpTable::uniform_value)>;
@@ -140,20 +141,17 @@ OpTable make_table() {
   return table;
 }
 
-OpTable& own_table() {
-  static OpTable table = make_table();
-  return table;
-}
-
 }  // namespace
 
 void use_host_table(const OpTable* table) {
   host_table().store(table, std::memory_order_release);
-  own_table().place = table != nullptr ? table->place : kernels::Place::other;
+  kernels::register_ops(c10::kPrivateUse1, &op_table());
 }
 
 const OpTable& op_table() {
-  return own_table();
+  static const OpTable other = make_table(kernels::Place::other), gpu = make_table(kernels::Place::gpu);
+  const OpTable* const chosen = host_table().load(std::memory_order_acquire);
+  return chosen != nullptr && chosen->place == kernels::Place::gpu ? gpu : other;
 }
 
 }  // namespace d9d::delayed
