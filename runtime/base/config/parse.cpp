@@ -70,21 +70,21 @@ class TreeBuilder final : public YAML::EventHandler {
     node.mark = here(mark);
     // yaml-cpp: "?" is a plain scalar, "!" a quoted one; any other tag is explicit.
     node.quoted = tag == "!" || tag == tag_prefix + "str";
-    if (!node.quoted && tag != "?") require_known(tag, {"int", "float", "bool", "null"}, node.mark);
+    if (!node.quoted) require_known(tag, {"int", "float", "bool", "null"}, node.mark);
     spend(1, mark);
     finish(std::move(node), anchor);
   }
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    if (tag != "?") require_known(tag, {"seq"}, here(mark));
+    require_known(tag, {"seq"}, here(mark));
     open(Node::Kind::list, mark, anchor);
   }
   void OnSequenceEnd() override { close(); }
 
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    if (tag != "?") require_known(tag, {"map"}, here(mark));
+    require_known(tag, {"map"}, here(mark));
     open(Node::Kind::map, mark, anchor);
   }
   void OnMapEnd() override { close(); }
@@ -107,6 +107,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   // `!include x`, `!env X`: a program that ignored the tag would take the text beside it for the value.
   void require_known(const std::string& tag, std::initializer_list<const char*> names, const Mark& mark) {
+    if (tag == "?") return;  // none
     for (const char* name : names)
       if (tag == tag_prefix + name) return;
     const bool is_core = tag.starts_with(tag_prefix);

@@ -104,7 +104,6 @@ class Estimate {
         plan_(plan),
         optimizer_(bytes_of_optimizer(job_, model_)),
         peft_(peft_shares(job_, model_)),
-        head_(head_peft(job_, model_)),
         texts_(std::move(texts)) {
     if (!sequence_length) return;
     if (const auto of_task = texts_of_task(job_, plan, *sequence_length)) texts_.push_back(*of_task);
@@ -176,7 +175,7 @@ class Estimate {
   // probabilities in float32, and of capped ones x their tanh(x / c).
   std::int64_t kept_logits() const {
     const bool capped = model_.logit_softcap > 0 && model_.has_language_model_head();
-    if (!capped && !head_.adapted) return 0;
+    if (!capped && !peft_.head_adapted) return 0;
     return *tokens_ * model_.vocab_size * ((capped ? bytes_of_number() : 0) + 4);
   }
 
@@ -190,7 +189,7 @@ class Estimate {
   // In float32, from the loss of the microbatch that has borrowed the stage's slot for it until its backward.
   std::int64_t gradient_of_head() const {
     if (job_.inference || kept_logits() > 0) return 0;
-    return 4 * head_.trained / job_.mesh.tensor_parallel;
+    return 4 * peft_.trained_of_head / job_.mesh.tensor_parallel;
   }
 
   // What each stream's stages have at their own peak, beside what all have at the common one: for blocks that a stream
@@ -309,7 +308,6 @@ class Estimate {
   const JobPlan& plan_;
   const OptimizerBytes optimizer_;
   const PeftShares peft_;
-  const HeadPeft head_;
   std::vector<WrittenTexts> texts_;
   std::optional<std::int64_t> tokens_;  // of a microbatch on one rank
 };

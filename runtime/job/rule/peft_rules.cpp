@@ -133,27 +133,26 @@ std::vector<StageParameter> adapted_parameters(const JobConfig& job, const Famil
 }
 
 PeftShares peft_shares(const JobConfig& job, const FamilyModel& model) {
-  if (peft_of(job) == nullptr) return {};
+  PeftShares shares;
+  const bool has_head = model.has_language_model_head();
+  if (peft_of(job) == nullptr) {
+    if (has_head) shares.trained_of_head = model.vocab_size * model.hidden_size;
+    return shares;
+  }
+  const char* const head = model.tie_word_embeddings ? "model.embed_tokens." : "lm_head.";
   double weights = 0, trainable = 0, added = 0;
   for (const StageParameter& parameter : adapted_parameters(job, model)) {
-    const auto elements = static_cast<double>(parameter.tensor.numel());
-    (parameter.of_adapter ? added : weights) += elements;
-    if (parameter.tensor.requires_grad()) trainable += elements;
+    const std::int64_t elements = parameter.tensor.numel();
+    const bool trains = parameter.tensor.requires_grad();
+    (parameter.of_adapter ? added : weights) += static_cast<double>(elements);
+    if (trains) trainable += static_cast<double>(elements);
+    if (!has_head || !parameter.name.starts_with(head)) continue;
+    shares.head_adapted |= parameter.of_adapter;
+    if (trains && !parameter.of_adapter) shares.trained_of_head += elements;
   }
-  return {trainable / weights, added / weights};
-}
-
-HeadPeft head_peft(const JobConfig& job, const FamilyModel& model) {
-  if (!model.has_language_model_head()) return {};
-  if (peft_of(job) == nullptr) return {.trained = model.vocab_size * model.hidden_size};
-  const char* const module = model.tie_word_embeddings ? "model.embed_tokens." : "lm_head.";
-  HeadPeft head;
-  for (const StageParameter& parameter : adapted_parameters(job, model)) {
-    if (!parameter.name.starts_with(module)) continue;
-    head.adapted |= parameter.of_adapter;
-    if (!parameter.of_adapter && parameter.tensor.requires_grad()) head.trained += parameter.tensor.numel();
-  }
-  return head;
+  shares.trainable = trainable / weights;
+  shares.added = added / weights;
+  return shares;
 }
 
 std::vector<JobIssue> peft_issues(const JobConfig& job, const FamilyModel& model) {

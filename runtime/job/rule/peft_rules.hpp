@@ -24,15 +24,11 @@ std::vector<StageParameter> adapted_parameters(const JobConfig& job, const Famil
 struct PeftShares {
   double trainable = 1;
   double added = 0;
+  // Of the language model head's matrices.
+  std::int64_t trained_of_head = 0;  // elements that train, without adapters
+  bool head_adapted = false;         // its logits then exist for all tokens (nn/block/head)
 };
 PeftShares peft_shares(const JobConfig& job, const FamilyModel& model);
-
-// Of the language model head's matrices.
-struct HeadPeft {
-  std::int64_t trained = 0;  // elements that train, without adapters
-  bool adapted = false;      // its logits then exist for all tokens (nn/block/head)
-};
-HeadPeft head_peft(const JobConfig& job, const FamilyModel& model);
 
 // Patterns that match no module or are no patterns, a model of which nothing trains, and keys of exports and
 // checkpoints that need another one.

@@ -79,9 +79,10 @@ void set_aside(const std::filesystem::path& path, const std::string& foreign) {
 
 // Before the first step there is nothing to go on with: an earlier run may have ended here without a checkpoint.
 void keep_earlier_run(const std::filesystem::path& path) {
-  if (read_whole_file(path).empty()) return;
-  std::filesystem::path kept;
   std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 || error)
+    return;  // no file is AppendFile's to make, or to refuse
+  std::filesystem::path kept;
   for (int number = 1; kept.empty() || std::filesystem::exists(kept, error); ++number)
     kept = path.parent_path() / fmt::format("old-{}.{}", number, path.filename().string());
   std::filesystem::rename(path, kept, error);

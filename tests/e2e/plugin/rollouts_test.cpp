@@ -12,7 +12,6 @@
 //   BadInput...: a reward that is no number
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -40,6 +39,13 @@ class Rollouts : public testing::Test {
   static Words faulty(const std::string& keys) { return set("data", "{source: faulty_game, " + keys + "}"); }
   static Words steps(int count) { return set("trainer.schedule.total_steps", std::to_string(count)); }
   static Words lag(int steps) { return set("data.lag", std::to_string(steps)); }
+  // At a rate that stays, late weights lose now and then what they have learnt; when depends on the last bits of sums.
+  static Words falling_rate() {
+    return set("optimizer.lr", "0.0015") +
+           set("lr_scheduler",
+               "{name: piecewise, scheduler: {initial_multiplier: 1.0, phases: [{mode: rest, "
+               "target_multiplier: 0.0, curve: {type: cosine}}]}}");
+  }
   static Words ahead(int steps) {
     return set("trainer.data_prefetch.prefetch_factor", std::to_string(steps));
   }
@@ -161,14 +167,13 @@ TEST_F(Rollouts, OnPolicyTheWeightsThatLearnAreThoseThatWrote) {
 TEST_F(Rollouts, TeachTheGame) {
   for (const int late : {0, 2}) {
     const std::string name = "lag " + std::to_string(late);
-    ASSERT_THAT(job_.call(Words{example_job} + plugins() + named(name) + lag(late)), ends_well());
+    ASSERT_THAT(job_.call(Words{example_job} + plugins() + named(name) + lag(late) +
+                          (late == 0 ? Words{} : falling_rate())),
+                ends_well());
 
-    const std::vector<double> found = rewards(name);
-    EXPECT_LT(found.front(), 0.2);
-    // What late weights have learnt they lose again now and then, some CPUs' roundings at the last step.
-    EXPECT_GT(*std::max_element(found.begin(), found.end()), 0.95);
+    EXPECT_LT(rewards(name).front(), 0.2);
+    EXPECT_GT(rewards(name).back(), 0.95);
     if (late == 0) {
-      EXPECT_GT(found.back(), 0.95);
       for (const double loss : job_.losses(name))
         EXPECT_NEAR(loss, 0, 1e-5)
             << "advantages of a group add up to 0, also of one whose rewards are alike";

@@ -38,7 +38,7 @@ TEST(PeftRules, ListTheParametersOfTheWholeModelAndWhichOfThemTrain) {
 TEST(PeftRules, CountWhatTrainsOfTheHead) {
   const auto trained = [](const std::vector<std::string>& keys) {
     const LoadedJob loaded = load(keys);
-    return head_peft(loaded.job, *loaded.model).trained;
+    return peft_shares(loaded.job, *loaded.model).trained_of_head;
   };
   const std::string freeze = "model_provider.peft={kind: freeze, module_name_pattern: ";
   const std::vector<std::string> tied{freeze + "model.embed_tokens}",
