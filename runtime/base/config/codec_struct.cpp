@@ -134,7 +134,10 @@ int read_name(const Node& node, const Path& path, Problems& problems,
 const Node* read_tag(const Node& node, const Path& path, Problems& problems, std::string_view key,
                      const std::vector<std::string_view>& names, Node& empty, const Node*& rest) {
   rest = &node;
-  if (node.kind == Node::Kind::scalar || (node.kind == Node::Kind::null && !node.text.empty())) {
+  // A null is a name only where a choice is called so; `data:` with nothing behind it is a section without its name.
+  const bool is_named_null =
+      node.kind == Node::Kind::null && std::find(names.begin(), names.end(), node.text) != names.end();
+  if (node.kind == Node::Kind::scalar || is_named_null) {
     empty.kind = Node::Kind::map;
     empty.mark = node.mark;
     rest = &empty;

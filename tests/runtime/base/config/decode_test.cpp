@@ -215,6 +215,8 @@ const std::vector<Bad> bad = {
     {"name: a\nparts: [1]", {"parts: expected a map, got a list of 1"}},
     {"name: a\ncolour: gren", {"colour: \"gren\" is not known", "did you mean \"green\"?"}},
     {"name: a\nmode: {speed: 3}", {"mode.mode: missing", "known: walk, ride"}},
+    {"name: a\nmode:", {"mode.mode: missing", "known: walk, ride"}},
+    {"name: a\nowner:", {"owner.name: missing", "known: ride"}},
     {"name: a\nmode: {mode: rid}", {"mode.mode: \"rid\" is not known", "\"ride\""}},
     {"name: a\nmode: [walk]", {"mode: expected a section with `mode`, got a list of 1"}},
     {"name: a\nservice: 0", {"service: expected a period, got the integer 0", "last_step or disable"}},
