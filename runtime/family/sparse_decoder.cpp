@@ -92,6 +92,11 @@ MoeOptions SparseDecoder::moe() const {
           .router_sums = router_aux_loss_coef != 0 || router_z_loss_coef != 0};
 }
 
+// One probability divided by the sum of one is 1.
+bool SparseDecoder::fixes_expert_weights() const {
+  return num_experts > 1 && num_experts_per_tok == 1 && moe().renormalise;
+}
+
 BalanceOptions SparseDecoder::balance() const {
   BalanceOptions options{router_aux_loss_coef, router_z_loss_coef, num_experts, 0, num_experts_per_tok};
   for (std::int64_t index = 0; index < num_hidden_layers; ++index) options.layers += is_sparse_layer(index);

@@ -24,6 +24,7 @@ struct SparseDecoder : DenseDecoder {
   virtual MoeOptions moe() const;
 
   std::int64_t experts_per_layer() const override { return num_experts; }
+  bool fixes_expert_weights() const override;
   BalanceOptions balance() const override;
   BlockCosts layer(std::int64_t index, int ranks = 1) const override;
   void require_tensor_parallel(int ranks) const override;

@@ -137,7 +137,7 @@ LoadedJob load_job(Node root, const std::vector<std::string>& overrides) {
   report(loaded.job, unsupported(loaded.job), root, problems);
   problems.throw_if_any();
   warn_of(loaded.job, without_effect(loaded.job), root, problems);
-  for (const JobIssue& found : cautions(loaded.job)) {
+  for (const JobIssue& found : cautions(loaded.job, loaded.model.get())) {
     const JobIssue issue = as_in_file(found, loaded.job);
     problems.warn(config::locate(root, issue.path), issue.path, issue.what, issue.remedy);
   }

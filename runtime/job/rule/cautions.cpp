@@ -78,9 +78,18 @@ std::optional<JobIssue> untried_overlap(const JobConfig& job) {
                   "compare the losses of the first steps with those of `never`: they should be the same"};
 }
 
+// Routers with a loss of their own learn to spread the tokens and nothing else.
+std::optional<JobIssue> untrained_routers(const JobConfig& job, const FamilyModel* model) {
+  if (job.inference || model == nullptr || !model->fixes_expert_weights()) return std::nullopt;
+  return JobIssue{"model_provider.model.num_experts_per_tok",
+                  "1, and the probabilities of the chosen experts are divided by their sum, so each is 1 and no "
+                  "gradient of the tokens' loss reaches the routers",
+                  "set norm_topk_prob: false where the family has that key, or choose more experts for a token"};
+}
+
 }  // namespace
 
-std::vector<JobIssue> cautions(const JobConfig& job) {
+std::vector<JobIssue> cautions(const JobConfig& job, const FamilyModel* model) {
   std::vector<JobIssue> found;
   const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
   const auto optimizer = known_optimizer(job.optimizer);
@@ -89,6 +98,7 @@ std::vector<JobIssue> cautions(const JobConfig& job) {
   if (const auto cut = cut_schedule(job)) found.push_back(*cut);
   if (const auto unsaved = unsaved_evaluations(job)) found.push_back(*unsaved);
   if (const auto overlap = untried_overlap(job)) found.push_back(*overlap);
+  if (const auto routers = untrained_routers(job, model)) found.push_back(*routers);
   if (const auto gradients = lost_gradients(job.trainer.gradient_manager)) found.push_back(*gradients);
   return found;
 }

@@ -19,8 +19,8 @@ std::vector<JobIssue> without_effect(const JobConfig& job);
 // train with; each is refused by name. See job_support.cpp.
 std::vector<JobIssue> unsupported(const JobConfig& job);
 
-// Keys whose values work and lose something that their user may not expect; each is a warning.
-std::vector<JobIssue> cautions(const JobConfig& job);
+// Keys whose values work and lose something that their user may not expect; each is a warning. `model` as above.
+std::vector<JobIssue> cautions(const JobConfig& job, const FamilyModel* model);
 // The one about parameters of 16 bits without master weights; none if the optimizer loses no update of them.
 std::optional<JobIssue> lost_updates(const OptimizerOptions& optimizer, Dtype parameters);
 

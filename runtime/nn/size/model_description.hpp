@@ -79,6 +79,8 @@ struct ModelDescription {
   virtual HeadWidths head_widths() const { return {attention().head_dim, attention().value_head_dim}; }
   // The number of experts of a sparse layer; 0 for a dense model.
   virtual std::int64_t experts_per_layer() const { return 0; }
+  // Whether a chosen expert counts as much whatever the router says, so that no gradient of the loss reaches routers.
+  virtual bool fixes_expert_weights() const { return false; }
   virtual BalanceOptions balance() const { return {}; }
   // The costs of a decoder layer with its norms, on the first rank of tensor parallelism over `ranks`.
   virtual BlockCosts layer(std::int64_t index, int ranks = 1) const = 0;

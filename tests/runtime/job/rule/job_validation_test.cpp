@@ -179,6 +179,19 @@ TEST(JobValidation, WarnsWhereUpdatesOfBfloat16WeightsAreLost) {
               ElementsAre(HasSubstr("optimizer.master_weights: has no effect: the parameters are float32")));
 }
 
+// One probability divided by its own sum is 1, whatever the router says.
+TEST(JobValidation, WarnsOfRoutersThatNoGradientReaches) {
+  const auto warnings = [](const std::string& experts, const std::string& norm) {
+    const std::string model = "model_provider.model.";
+    return load({model + "num_experts_per_tok=" + experts, model + "norm_topk_prob=" + norm}).warnings;
+  };
+
+  EXPECT_THAT(warnings("1", "true"),
+              ElementsAre(AllOf(HasSubstr("num_experts_per_tok: 1, and"), HasSubstr("norm_topk_prob: false"))));
+  EXPECT_THAT(warnings("1", "false"), IsEmpty());
+  EXPECT_THAT(warnings("2", "true"), IsEmpty());
+}
+
 TEST(JobValidation, AcceptsWhatFits) {
   EXPECT_NO_THROW(load({"node.ranks=2"}));
   EXPECT_NO_THROW(load({"node.listen=127.0.0.1:0"}));
