@@ -14,10 +14,9 @@
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/job/reading/own_models.hpp"
-#include "runtime/provider/tokenizer_files.hpp"
-#include "runtime/resume/input_files.hpp"
 #include "runtime/resume/own_folders.hpp"
 #include "runtime/state/disk/disk.hpp"
+#include "runtime/state/model/export_folder.hpp"
 
 namespace d9d {
 namespace {
@@ -73,14 +72,11 @@ void require_other_output(const Arguments& arguments, std::initializer_list<cons
   if (!out) return;
   for (const char* input : inputs)
     if (const auto file = arguments.value(input)) require_other_file("--out", *out, input, *file);
+  const PosixDisk disk;
   const std::string& folder = arguments.positional().front();
-  for (const auto& [name, text] : tokenizer_files_in(PosixDisk(), folder))
-    require_other_file("--out", *out, "MODEL_DIR", join_path(folder, name));
-  for (const std::string& file : model_files_in(folder)) {
-    const std::string name = file_name(file);  // results of an earlier call may be there, too
-    const bool is_read = name == "config.json" || name.starts_with("model") || name.starts_with("adapter");
-    if (is_read) require_other_file("--out", *out, "MODEL_DIR", file);
-  }
+  if (!disk.exists(folder)) return;  // its reader says what is wrong
+  for (const DirectoryEntry& entry : disk.list(folder))
+    if (is_model_file(entry.name)) require_other_file("--out", *out, "MODEL_DIR", join_path(folder, entry.name));
 }
 
 OptionSpec families_option() {
