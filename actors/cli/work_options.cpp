@@ -76,7 +76,8 @@ void require_other_output(const Arguments& arguments, std::initializer_list<cons
   const std::string& folder = arguments.positional().front();
   if (!disk.exists(folder)) return;  // its reader says what is wrong
   for (const DirectoryEntry& entry : disk.list(folder))
-    if (is_model_file(entry.name)) require_other_file("--out", *out, "MODEL_DIR", join_path(folder, entry.name));
+    if (is_model_file(entry.name))
+      require_other_file("--out", *out, "MODEL_DIR", join_path(folder, entry.name));
 }
 
 OptionSpec families_option() {

@@ -81,10 +81,11 @@ std::optional<JobIssue> untried_overlap(const JobConfig& job) {
 // Routers with a loss of their own learn to spread the tokens and nothing else.
 std::optional<JobIssue> untrained_routers(const JobConfig& job, const FamilyModel* model) {
   if (job.inference || model == nullptr || !model->fixes_expert_weights()) return std::nullopt;
-  return JobIssue{"model_provider.model.num_experts_per_tok",
-                  "1, and the probabilities of the chosen experts are divided by their sum, so each is 1 and no "
-                  "gradient of the tokens' loss reaches the routers",
-                  "set norm_topk_prob: false where the family has that key, or choose more experts for a token"};
+  return JobIssue{
+      "model_provider.model.num_experts_per_tok",
+      "1, and the probabilities of the chosen experts are divided by their sum, so each is 1 and no "
+      "gradient of the tokens' loss reaches the routers",
+      "set norm_topk_prob: false where the family has that key, or choose more experts for a token"};
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ struct ModelDescription {
   double prediction_loss_factor = 0;   // of their loss
   std::int64_t max_position_embeddings = 0;
   double rms_norm_eps = 1e-6;
-  double initializer_range = 0.02;         // standard deviation of initial weights
-  bool zero_centered_norms = false;        // their weights are stored minus 1
+  double initializer_range = 0.02;   // standard deviation of initial weights
+  bool zero_centered_norms = false;  // their weights are stored minus 1
   NormKind norm_kind = NormKind::root_mean_square;
   bool norms_embeddings = false;           // by a norm embed_norm, before the first layer
   double embedding_scale = 1;              // multiplies the embedding's output

@@ -69,10 +69,11 @@ TEST_F(CliGenerate, WritesNoResultsOverWhatItReads) {
   std::filesystem::copy(D9D_SOURCE_DIR "/tests/golden/qwen3/dense_tied", scratch_ / "model");
   written("model/generation_config.json", "{}");
   for (const char* read : {"config.json", "generation_config.json"}) {
-    EXPECT_THAT(test::call(generate_command(), {scratch_ / "model", "--tokenizer",
-                                                D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json", "--prompt",
-                                                "A", "--out", scratch_ / ("model/" + std::string(read))}),
-                test::is_refused(HasSubstr("which MODEL_DIR reads")));
+    EXPECT_THAT(
+        test::call(generate_command(),
+                   {scratch_ / "model", "--tokenizer", D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json",
+                    "--prompt", "A", "--out", scratch_ / ("model/" + std::string(read))}),
+        test::is_refused(HasSubstr("which MODEL_DIR reads")));
   }
   EXPECT_EQ(test::text_of_file(file), "A+B\n");
 }

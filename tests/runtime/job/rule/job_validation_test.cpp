@@ -186,8 +186,8 @@ TEST(JobValidation, WarnsOfRoutersThatNoGradientReaches) {
     return load({model + "num_experts_per_tok=" + experts, model + "norm_topk_prob=" + norm}).warnings;
   };
 
-  EXPECT_THAT(warnings("1", "true"),
-              ElementsAre(AllOf(HasSubstr("num_experts_per_tok: 1, and"), HasSubstr("norm_topk_prob: false"))));
+  EXPECT_THAT(warnings("1", "true"), ElementsAre(AllOf(HasSubstr("num_experts_per_tok: 1, and"),
+                                                       HasSubstr("norm_topk_prob: false"))));
   EXPECT_THAT(warnings("1", "false"), IsEmpty());
   EXPECT_THAT(warnings("2", "true"), IsEmpty());
 }
