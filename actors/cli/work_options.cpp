@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/base/config/scalar.hpp"
@@ -72,10 +73,10 @@ void require_other_output(const Arguments& arguments, std::initializer_list<cons
   if (!out) return;
   for (const char* input : inputs)
     if (const auto file = arguments.value(input)) require_other_file("--out", *out, input, *file);
-  const PosixDisk disk;
   const std::string& folder = arguments.positional().front();
-  if (!disk.exists(folder)) return;  // its reader says what is wrong
-  for (const DirectoryEntry& entry : disk.list(folder))
+  std::error_code hidden;
+  if (!std::filesystem::is_directory(folder, hidden)) return;  // its reader says what is wrong
+  for (const DirectoryEntry& entry : PosixDisk().list(folder))
     if (is_model_file(entry.name))
       require_other_file("--out", *out, "MODEL_DIR", join_path(folder, entry.name));
 }
