@@ -3,11 +3,13 @@
 #include "runtime/base/error.hpp"
 #include "runtime/data/corpus/chosen_documents.hpp"
 #include "runtime/data/corpus/megatron_corpus.hpp"
+#include "runtime/data/corpus/permutation.hpp"
+#include "runtime/data/corpus/row_choice.hpp"
 #include "runtime/data/source/chat_source.hpp"
 #include "runtime/data/source/mixture_source.hpp"
-#include "runtime/data/source/order/chosen_samples.hpp"
 #include "runtime/data/source/order/ordered_source.hpp"
 #include "runtime/data/source/prompts_source.hpp"
+#include "runtime/data/source/source_over.hpp"
 #include "runtime/data/source/synthetic_source.hpp"
 #include "runtime/data/source/text_source.hpp"
 #include "runtime/data/source/token_lists_source.hpp"
@@ -17,6 +19,23 @@ namespace d9d {
 namespace {
 
 using Source = std::shared_ptr<const SampleSource>;
+
+// Some of the samples of another source, in the files' order.
+class ChosenSamples final : public SourceOver {
+ public:
+  // `source` must not be endless. Errors as RowChoice.
+  ChosenSamples(std::shared_ptr<const SampleSource> source, const RowChoiceConfig& rows, bool shuffle)
+      : SourceOver(std::move(source)),
+        choice_(source_->num_samples().value(), rows),
+        order_(choice_.count(), shuffle, rows.seed) {}
+  std::optional<std::uint64_t> num_samples() const override { return choice_.count(); }
+
+ private:
+  std::uint64_t index_of(std::uint64_t index) const override { return choice_.row_at(order_.item_at(index)); }
+
+  const RowChoice choice_;
+  const EpochOrder order_;
+};
 
 SampleForm form_of(const SourceNeeds& needs) {
   return {needs.rest, needs.labels};

@@ -10,7 +10,7 @@
 //                    sequence_length int64 [] where ranks share sequences (rank/feed/context_split.hpp);
 //                    document_starts int64 [B, S] where rows hold several documents
 //                    (nn/model/document_starts.hpp): the model must not let them see each other
-//                    token_mask bool [B, S] where rows are filled up (nn/model/token_mask.hpp)
+//                    token_mask bool [B, S] where rows are filled up: false for what fills them
 //   last stage out   with labels: cross_entropy fp32 [B, S], 0 where ignored
 //                    without labels: logits [B, S, V]
 

@@ -12,7 +12,6 @@
 #include "runtime/base/file/digest.hpp"
 #include "runtime/base/log.hpp"
 #include "runtime/data/chat/chat_rows.hpp"
-#include "runtime/data/chat/counted_tokens.hpp"
 #include "runtime/data/chat/template_renderer.hpp"
 #include "runtime/data/chat/unread_fields.hpp"
 #include "runtime/data/source/text/chat_lines.hpp"
@@ -22,6 +21,44 @@
 
 namespace d9d {
 namespace {
+
+struct CountedTokens {
+  std::vector<std::int32_t> ids;
+  std::vector<bool> counted;  // one for each id
+
+  void add(std::span<const std::int32_t> more, bool counts) {
+    ids.insert(ids.end(), more.begin(), more.end());
+    counted.resize(ids.size(), counts);
+  }
+};
+
+using ByteRange = std::pair<std::size_t, std::size_t>;  // [begin, end)
+
+// Tokenises a whole text, with the special tokens in it and none around it. A token counts in the loss if it has bytes
+// of `parts`, which are in order and do not overlap. `encoded` is working memory. Input errors: those of the tokenizer.
+CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text,
+                             std::span<const ByteRange> parts, Tokenizer::Scratch& scratch,
+                             EncodedText& encoded) {
+  tokenizer.encode_with_spans(text, false, scratch, encoded);
+  CountedTokens out;
+  out.ids = encoded.ids;
+  out.counted.reserve(out.ids.size());
+  std::size_t part = 0;
+  for (const TokenSpan& span : encoded.spans) {
+    while (part < parts.size() && parts[part].second <= span.begin) ++part;
+    out.counted.push_back(part < parts.size() && parts[part].first < span.end && span.begin < span.end);
+  }
+  return out;
+}
+
+// Whether the tokenizer puts a mark at the begin of a text (Prepend, Metaspace,
+// SentencePiece, a prefix space). Then a part of a text that is encoded alone begins with
+// another token than within the text.
+bool marks_begins(const Tokenizer& tokenizer) {
+  const auto ids = tokenizer.encode("a", false);
+  return !ids.empty() && tokenizer.token_text(ids.front()).value_or("a") != "a" &&
+         tokenizer.encode("a", false) != tokenizer.encode("\na", false);
+}
 
 std::optional<std::int32_t> eos_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {
   TextDataConfig text;

@@ -14,7 +14,6 @@
 #include "runtime/device/upload.hpp"
 #include "runtime/nn/model/activation_checkpoint.hpp"
 #include "runtime/nn/model/document_starts.hpp"
-#include "runtime/nn/model/token_mask.hpp"
 
 namespace d9d {
 namespace {
@@ -27,6 +26,21 @@ at::Tensor whole_length(const TensorMap& shared) {
               "sequences; add the batch's to the shared inputs, or set mesh.context_parallel_shard and "
               "context_parallel_replicate to 1");
   return found->second;
+}
+
+// This rank's block [B, S / ranks, ..] of a mask that the task shares, bool [B, S, ..] and false where a position only
+// fills a row up. `sizes`: of the block. Undefined without such an input: every position holds a token.
+at::Tensor own_mask(const TensorMap& shared, const char* name, std::vector<std::int64_t> sizes,
+                    const ActivationShards& tokens) {
+  const auto found = shared.find(name);
+  if (found == shared.end()) return {};
+  const at::Tensor& all = found->second;
+  const std::int64_t own = sizes[1];
+  sizes[1] *= tokens.size();
+  D9D_REQUIRE(all.scalar_type() == at::kBool && all.sizes() == at::IntArrayRef(sizes),
+              "{} is a {} tensor of {} elements, expected bool for {} x {} tokens", name,
+              c10::toString(all.scalar_type()), all.numel(), sizes[0], sizes[1]);
+  return all.narrow(1, tokens.rank() * own, own);
 }
 
 // The tensors that offloading must not move: weights, tensors that all layers read,
@@ -196,7 +210,10 @@ TensorMap CausalLm::head(const Residual& hidden, const TensorMap& shared, const 
         if (token_mask.defined()) own.token_mask = token_mask;
         return run_layer(layer, {x, {}}, own);
       },
-      *head_, has_experts_ ? next_token_mask(shared, normed, prediction_->depths(), tokens_) : at::Tensor()};
+      *head_,
+      has_experts_ ? own_mask(shared, "next_token_mask",
+                              {normed.size(0), normed.size(1), prediction_->depths()}, tokens_)
+                   : at::Tensor()};
   prediction_->add_losses(outputs, head_unit_.leave({normed}, false)[0], shared, model);
   return outputs;
 }
@@ -301,7 +318,8 @@ TensorMap CausalLm::run(const TensorMap& inputs, const TensorMap& shared, const 
               "hidden_states has {} dimensions, expected [batch, sequence, {}]", hidden.dim(), hidden_size_);
   LayerContext context = angles(shared, hidden);
   context.pass = pass;
-  if (has_experts_ && is_training()) context.token_mask = token_mask(shared, hidden, tokens_);
+  if (has_experts_ && is_training())
+    context.token_mask = own_mask(shared, "token_mask", {hidden.size(0), hidden.size(1)}, tokens_);
   const at::Tensor sums = router_sums(inputs, hidden);
   const at::Tensor earlier = snapshot(inputs, hidden);
   HiddenStateAggregator summary(summary_, shared, tokens_);
