@@ -190,6 +190,10 @@ TEST(JobValidation, WarnsOfRoutersThatNoGradientReaches) {
                                                        HasSubstr("norm_topk_prob: false"))));
   EXPECT_THAT(warnings("1", "false"), IsEmpty());
   EXPECT_THAT(warnings("2", "true"), IsEmpty());
+  EXPECT_THAT(load({"model_provider.model.num_experts_per_tok=1", "model_provider.model.norm_topk_prob=true",
+                    "model_provider.peft={kind: freeze, module_name_pattern: '.*gate'}"})
+                  .warnings,
+              IsEmpty());
 }
 
 TEST(JobValidation, AcceptsWhatFits) {
