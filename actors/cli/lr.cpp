@@ -45,10 +45,11 @@ std::vector<double> columns_of(std::span<const double> values, std::size_t width
 
 // Draws the values with characters, the scale on the left. A column shows the mean of its values; the last line has the
 // numbers of the first and the last.
-std::string plot(std::span<const double> values, const std::string& count_of) {
-  constexpr int width = 72, height = 12;
+std::string plot(std::span<const double> values) {
+  constexpr std::size_t width = 72;
+  constexpr int height = 12;
   if (values.empty()) return {};
-  const std::vector<double> columns = columns_of(values, static_cast<std::size_t>(width));
+  const std::vector<double> columns = columns_of(values, width);
   const auto [low_at, high_at] = std::minmax_element(columns.begin(), columns.end());
   const double low = std::min(0.0, *low_at);
   const double high = *high_at > low ? *high_at : low + 1.0;
@@ -66,7 +67,7 @@ std::string plot(std::span<const double> values, const std::string& count_of) {
   const std::string last = std::to_string(values.size() - 1);
   const auto room = std::max<std::size_t>(columns.size(), last.size() + 3);
   text += fmt::format("{:>9} +{}\n", "", std::string(columns.size(), '-'));
-  return text + fmt::format("{:>9}  0{:>{}}\n", count_of, last, room - 1);
+  return text + fmt::format("{:>9}  0{:>{}}\n", "step", last, room - 1);
 }
 
 int print_rates(const Arguments& arguments, Console& console) {
@@ -100,7 +101,7 @@ int print_rates(const Arguments& arguments, Console& console) {
     console.out << fmt::format("{:>8}  {:>12.6g}  {:>12.6g}\n", step, multipliers[step],
                                lr * multipliers[step]);
   }
-  console.out << "\n" << plot(multipliers, "step");
+  console.out << "\n" << plot(multipliers);
   return 0;
 }
 

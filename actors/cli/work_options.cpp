@@ -15,6 +15,7 @@
 #include "runtime/base/host/users_library.hpp"
 #include "runtime/base/host_limits.hpp"
 #include "runtime/job/reading/own_models.hpp"
+#include "runtime/resume/input_files.hpp"
 #include "runtime/resume/own_folders.hpp"
 #include "runtime/state/disk/disk.hpp"
 #include "runtime/state/model/export_folder.hpp"
@@ -79,6 +80,12 @@ void require_other_output(const Arguments& arguments, std::initializer_list<cons
   for (const DirectoryEntry& entry : PosixDisk().list(folder))
     if (is_model_file(entry.name))
       require_other_file("--out", *out, "MODEL_DIR", join_path(folder, entry.name));
+  // Weights have other names than those of an export, too (model.fp16.safetensors), beside results of earlier calls.
+  for (const std::string& file : model_files_in(folder)) {
+    const std::string name = file_name(file);
+    if (name.starts_with("model") || name.starts_with("adapter"))
+      require_other_file("--out", *out, "MODEL_DIR", file);
+  }
 }
 
 OptionSpec families_option() {

@@ -6,6 +6,10 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/config/decode.hpp"
 #include "runtime/base/error.hpp"
@@ -18,6 +22,7 @@
 #include "runtime/data/source/text/records.hpp"
 #include "runtime/data/source/text/token_cache.hpp"
 #include "runtime/data/source/text/tokenized_text.hpp"
+#include "runtime/tokenizer/tokenizer.hpp"
 
 namespace d9d {
 namespace {
@@ -57,7 +62,7 @@ CountedTokens counted_tokens(const Tokenizer& tokenizer, std::string_view text,
 bool marks_begins(const Tokenizer& tokenizer) {
   const auto ids = tokenizer.encode("a", false);
   return !ids.empty() && tokenizer.token_text(ids.front()).value_or("a") != "a" &&
-         tokenizer.encode("a", false) != tokenizer.encode("\na", false);
+         ids != tokenizer.encode("\na", false);
 }
 
 std::optional<std::int32_t> eos_of_chat(const ChatDataConfig& config, const Tokenizer& tokenizer) {

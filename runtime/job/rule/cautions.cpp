@@ -81,9 +81,8 @@ std::optional<JobIssue> untried_overlap(const JobConfig& job) {
 // Routers with a loss of their own learn to spread the tokens and nothing else. Fine-tuning is asked nothing: it may
 // freeze them.
 std::optional<JobIssue> untrained_routers(const JobConfig& job, const FamilyModel* model) {
-  const auto* family = std::get_if<FamilyProvider>(&job.model_provider);
-  const bool trains_all = !job.inference && family != nullptr && !family->peft;
-  if (!trains_all || model == nullptr || !model->fixes_expert_weights()) return std::nullopt;
+  if (job.inference || model == nullptr || !model->fixes_expert_weights()) return std::nullopt;
+  if (std::get<FamilyProvider>(job.model_provider).peft) return std::nullopt;
   return JobIssue{
       "model_provider.model.num_experts_per_tok",
       "1, and the probabilities of the chosen experts are divided by their sum, so each is 1 and no "

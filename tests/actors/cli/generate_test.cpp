@@ -68,7 +68,8 @@ TEST_F(CliGenerate, WritesNoResultsOverWhatItReads) {
                 test::is_refused(HasSubstr("which --prompts reads, and would be written over it")));
   std::filesystem::copy(D9D_SOURCE_DIR "/tests/golden/qwen3/dense_tied", scratch_ / "model");
   written("model/generation_config.json", "{}");
-  for (const char* read : {"config.json", "generation_config.json"}) {
+  written("model/model.fp16.safetensors", "weights");
+  for (const char* read : {"config.json", "generation_config.json", "model.fp16.safetensors"}) {
     EXPECT_THAT(
         test::call(generate_command(),
                    {scratch_ / "model", "--tokenizer", D9D_SOURCE_DIR "/tests/golden/tokenizer/qwen.json",
